@@ -1,35 +1,15 @@
-//! One ingest, from its inputs to the next version of the dataset.
+//! An ingest: its settings. `given_inputs.rs` checks its inputs, and `run.rs` makes the next version of the dataset.
 
-use crate::batch::BatchPlan;
-use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::events::{Budget, ZoneChanges};
-use crate::given::{StreamReader, expand, is_stream, is_url};
-use crate::input::{self, MappedInputs};
+mod given_inputs;
+mod run;
+
 use crate::monitor::{Monitor, ReportProgress};
-use crate::read::TableReader;
-use crate::received::{Producer, SourceRows};
-use crate::refused::RefusedRows;
-use crate::rejects::{self, FaultyRows, RejectsWriter};
-use crate::source::{
-    FileFormat, FolderColumn, InputFormat, ReadLimits, ReadOptions, TextEncoding, is_known_name, separator,
-    unpacked_name,
-};
+use crate::source::{FileFormat, ReadOptions, TextEncoding};
 use crate::table::Table;
-use crate::version::VersionBuilder;
-use crate::{
-    CREATED_BY, IngestError, IngestSummary, Input, Interrupt, MaxRejects, Outputs, Progress, Source, accounts, events,
-    insights, spend,
-};
-use glob::Pattern;
+use crate::{IngestError, IngestSummary, Interrupt, MaxRejects, Progress, Source};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
 use trueup_core::model::ClockZone;
-
-/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
-/// its rows are buffered.
-const ROW_BYTES: usize = 4_096;
 
 /// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it.
 /// A limit of 0 counts as 1.
@@ -95,16 +75,6 @@ pub struct Ingest {
     files: Files,
     report: Option<ReportProgress>,
     interrupt: Interrupt,
-}
-
-/// An input as it was given.
-struct GivenInput {
-    table: Table,
-    input: Input,
-    /// Produces the file of the input, if it has none yet.
-    producer: Option<Producer>,
-    /// Whether it was given as a path.
-    is_path: bool,
 }
 
 impl Ingest {
@@ -322,219 +292,5 @@ impl Ingest {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
         self.files = monitor.stoppable(self.files);
         self.run_watched(&monitor).map_err(|error| monitor.explain(error))
-    }
-
-    fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
-        monitor.check()?;
-        if is_url(&self.dir) {
-            return Err(ErrorKind::UrlOfDataset(self.dir.clone()).into());
-        }
-        let mut given = self.given()?;
-        let rejects = self.checked_rejects(&given)?;
-        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
-        // Holds what was received until the ingest ends.
-        let mut received = Vec::new();
-        for GivenInput { input, producer, .. } in &mut given {
-            // On the caller's thread, because a stream may depend on it.
-            if let Some(producer) = producer.take() {
-                let scratch = version.scratch()?;
-                input.path = producer.receive(&input.shown, &scratch, monitor)?;
-                received.push(scratch);
-            }
-        }
-        let given = given.into_iter().map(|given| (given.table, given.input)).collect::<Vec<_>>();
-        let threads = self.threads;
-        let run = move || self.run_here(&given, rejects, version, latest, monitor);
-        let Some(threads) = threads else { return run() };
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
-    }
-
-    fn run_here(
-        &self,
-        given: &[(Table, Input)],
-        rejects: Option<(PathBuf, Outputs)>,
-        mut version: VersionBuilder,
-        latest: Option<Manifest>,
-        monitor: &Monitor,
-    ) -> Result<IngestSummary, IngestError> {
-        let limits = ReadLimits {
-            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
-            decoded_bytes: self.memory / 8,
-            max_columns: self.max_columns,
-            max_text_bytes: self.max_text_bytes,
-        };
-        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits, self.clock_zone)?;
-        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
-        let warnings = plan.warnings();
-        let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
-        if plan.is_empty() {
-            return Ok(summary);
-        }
-        let mut reader = TableReader {
-            files: &self.files,
-            limits,
-            monitor,
-            faulty_rows: match rejects {
-                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
-                None => FaultyRows::Refuse { first: None },
-            },
-            refused: RefusedRows::default(),
-            warnings: Vec::new(),
-        };
-        let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
-        let written = written.map_err(|error| monitor.explain(error));
-        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
-        version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
-        summary.warnings.extend(reader.warnings);
-        summary.refused = reader.refused;
-        summary.version = manifest.version;
-        summary.changed = true;
-        Ok(summary)
-    }
-
-    /// Checks that some row of each table keeps the rules, and that not more rows are rejected than allowed.
-    fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
-        let IngestSummary { events, spend, accounts, insights, .. } = summary;
-        let counts =
-            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
-        for (table, counts) in counts {
-            if counts.taken == 0 && counts.rejected > 0 {
-                return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
-            }
-        }
-        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
-        match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
-            None => Ok(()),
-            Some(limit) => {
-                let [rejected, all] =
-                    [tables.map(|(rejected, _)| rejected), tables.map(|(_, all)| all)].map(|rows| rows.iter().sum());
-                Err(ErrorKind::ManyRejects { rejected, all, limit }.into())
-            }
-        }
-    }
-
-    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
-    fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
-        let Some(path) = self.rejects.clone() else { return Ok(None) };
-        let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
-        let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
-        let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
-        outputs.check(&path).map_err(ErrorKind::Output)?;
-        Ok(Some((path, outputs)))
-    }
-
-    /// Returns the inputs given, and checks that each path is given once.
-    fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
-        let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
-        let separator = self.delimiter.map(known).transpose()?;
-        let ignore = self.ignore.iter().map(|text| {
-            let pattern = PathBuf::from(text);
-            Pattern::new(text).map_err(|error| IngestError::from(ErrorKind::Pattern { pattern, reason: error.msg }))
-        });
-        let ignore = ignore.collect::<Result<Vec<_>, _>>()?;
-        let sources = std::mem::take(&mut self.sources);
-        let options = |format, folders| {
-            let ignore = ignore.clone();
-            Arc::new(ReadOptions { format, separator, ignore, folders, ..self.reading.clone() })
-        };
-        let mut given = Vec::new();
-        for (table, source) in sources {
-            let (rows, shown) = source.into_parts(table);
-            let path = match rows {
-                SourceRows::Path(path) => path,
-                SourceRows::Produced(format, producer) => {
-                    if table == Table::Insights && format != Some(FileFormat::Ndjson) {
-                        return Err(InputFault::NotDocuments.of(&shown));
-                    }
-                    let options = options(Some(format.map_or(InputFormat::Arrow, InputFormat::from)), Vec::new());
-                    let input = Input { options, ..Input::given(&shown) };
-                    given.push(GivenInput { table, input, producer: Some(producer), is_path: false });
-                    continue;
-                }
-            };
-            let is_named = is_known_name(&unpacked_name(&path));
-            // The format of the events is given; a file of another table may say its own.
-            let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
-            for file in expand(&path, format.is_some())? {
-                let input = Input { options: options(format, FolderColumn::all(&file)), ..Input::given(&file) };
-                let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
-                given.push(GivenInput { table, input, producer, is_path: true });
-            }
-        }
-        if given.is_empty() {
-            return Err(ErrorKind::NothingToIngest.into());
-        }
-        input::check(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.dir)?;
-        Ok(given)
-    }
-
-    /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
-    /// time zones.
-    fn write(
-        &self,
-        plan: BatchPlan,
-        mapped: &MappedInputs,
-        latest: Option<Manifest>,
-        version: &mut VersionBuilder,
-        reader: &mut TableReader<'_>,
-        summary: &mut IngestSummary,
-    ) -> Result<Manifest, IngestError> {
-        let dir = self.dir.as_path();
-        let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
-        let mut account_files = None;
-        let mut zone_changes = ZoneChanges::default();
-        if let Some(inputs) = plan.inputs(Table::Accounts) {
-            let (new, counts) = accounts::read(&inputs, reader)?;
-            zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
-            summary.accounts = counts;
-            summary.accounts.replaced =
-                new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
-            all_accounts.merge(new);
-            accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
-            account_files = Some(accounts::write(&all_accounts, version)?);
-        }
-        let mut manifest = latest.unwrap_or_else(|| Manifest {
-            schema_version: SCHEMA_VERSION,
-            version: 0,
-            created_by: String::new(),
-            events: Vec::new(),
-            spend: Vec::new(),
-            accounts: Vec::new(),
-            insights: Vec::new(),
-            batches: Vec::new(),
-        });
-        manifest.accounts = account_files.unwrap_or(manifest.accounts);
-        let event_inputs = plan.inputs(Table::Events);
-        if event_inputs.is_some() || !zone_changes.is_empty() {
-            if event_inputs.is_some() {
-                mapped.set_accounts(&all_accounts);
-                mapped.find_first_conversions(reader)?;
-            }
-            let inputs = event_inputs.unwrap_or_default();
-            // What a mapping holds may be most of a small memory; the events still have half of it.
-            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
-            let budget = Budget { memory, customer_events: self.max_customer_events };
-            let (group_rows, file_rows) = (self.group_rows, self.file_rows);
-            let (accounts, zone_changes, clock_zone) = (&all_accounts, &zone_changes, self.clock_zone);
-            let settings = events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows };
-            (manifest.events, summary.events) =
-                events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
-            summary.warnings.extend(zone_changes.warning());
-        }
-        if let Some(inputs) = plan.inputs(Table::Spend) {
-            (manifest.spend, summary.spend) =
-                spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, version, reader)?;
-        }
-        if let Some(inputs) = plan.inputs(Table::Insights) {
-            (manifest.insights, summary.insights) =
-                insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
-        }
-        if !reader.is_refusing() {
-            self.check_rejects(summary)?;
-        }
-        manifest.version = version.number();
-        CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(version.number(), summary)?);
-        Ok(manifest)
     }
 }

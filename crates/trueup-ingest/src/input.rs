@@ -1,38 +1,14 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
-use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::given::is_stream;
+use crate::error::ErrorKind;
 use crate::mapping::{MappedTables, Mapping, MappingError};
 use crate::read::TableReader;
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::{IngestError, Input};
-use std::fs;
 use std::path::Path;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, ClockZone};
-
-/// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
-/// folder of the dataset.
-pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
-    let dataset = fs::canonicalize(dataset).ok();
-    let mut seen = Vec::new();
-    for input in inputs {
-        // A stream may have no name that can be followed.
-        let real = match fs::canonicalize(&input.path) {
-            Err(_) if is_stream(input) => input.path.clone(),
-            real => real.at(OPEN, &input.path)?,
-        };
-        if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
-            return Err(ErrorKind::InputInDataset(input.path.clone()).into());
-        }
-        if seen.contains(&real) {
-            return Err(ErrorKind::GivenTwice(input.path.clone()).into());
-        }
-        seen.push(real);
-    }
-    Ok(())
-}
 
 /// The inputs of a mapping: the event files, read through it. Empty without a mapping.
 #[derive(Default)]

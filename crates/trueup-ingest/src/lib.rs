@@ -1,10 +1,10 @@
 //! Turns raw Parquet, CSV, NDJSON and XLSX files into a sorted, verified dataset. [`Ingest`] is the entry.
 //!
 //! ```text
-//! ingest             one ingest, from its inputs to the next version of the dataset
+//! ingest             one ingest: its settings, its inputs as given, and its run to the next version of the dataset
 //!   given            the paths as given: the files that folders, patterns and streams stand for
 //!   received         the other sources: readers and record batches, which become files
-//!   input, mapping   the inputs: files as given, or made from them by a mapping
+//!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
 //!   version          the next version while it is written: the lock, scratch folders, publication
 //!   batch            skips each table whose batch the dataset already has
 //!   accounts, events, spend, insights     ingest one table each
@@ -17,7 +17,8 @@
 //!     parquet_file   writes a Parquet file (pending_file)
 //! ```
 //!
-//! `table` names the four tables, `report` holds what an ingest reports, and `error` how it fails.
+//! `table` names the four tables, `report` holds what an ingest reports, and `error` how it fails (`error/input` if an
+//! input as a whole is at fault).
 
 mod accounts;
 mod batch;

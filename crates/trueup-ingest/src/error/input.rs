@@ -1,0 +1,315 @@
+//! Why an input as a whole cannot be ingested: its file, its text, its columns.
+
+use super::ErrorKind;
+use crate::IngestError;
+use std::io;
+use std::path::Path;
+use trueup_core::Shown;
+use trueup_core::model::SchemaFault;
+
+/// Why an input as a whole cannot be ingested.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputFault {
+    /// The file has no bytes.
+    #[error("the file is empty")]
+    Empty,
+    /// A CSV file or a sheet has no header.
+    #[error("the file has no header; its first line must name the columns")]
+    NoHeader,
+    /// The header names a column twice.
+    #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
+    RepeatedColumn {
+        /// The line, counted from 1.
+        line: u64,
+        /// The name.
+        name: String,
+    },
+    /// The first line has not as many cells as the mapping names columns.
+    #[error("the mapping's header has {expected} columns, but the first line has {found}")]
+    OtherWidth {
+        /// The number that is expected.
+        expected: usize,
+        /// The number that was found.
+        found: usize,
+    },
+    /// The header has a column without a name.
+    #[error("line {line}: column {at} of the header has no name")]
+    NamelessColumn {
+        /// The line, counted from 1.
+        line: u64,
+        /// The column, counted from 1.
+        at: usize,
+    },
+    /// A file that declares its columns has too many.
+    #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
+    TooManyColumns {
+        /// The columns of the file.
+        count: usize,
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// An NDJSON file, whose columns are counted while it is read, has too many.
+    #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
+    ManyColumns {
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// The name of a column is too long.
+    #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
+    LongName {
+        /// The first characters of the name.
+        begin: String,
+        /// The bytes of the name.
+        bytes: usize,
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// A record is too long.
+    #[error(
+        "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
+         up to 64 MiB"
+    )]
+    LongRecord {
+        /// The line, counted from 1.
+        line: u64,
+        /// The most bytes allowed.
+        longest: usize,
+    },
+    /// An insight document is too long.
+    #[error("line {line}: the document has more than {longest} bytes; publish a shorter one")]
+    LongDocument {
+        /// The line, counted from 1.
+        line: u64,
+        /// The most bytes allowed.
+        longest: usize,
+    },
+    /// A JSON array is broken.
+    #[error("element {element} of the JSON list: {what}")]
+    JsonArray {
+        /// The element, counted from 1.
+        element: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Columns hold values that the table cannot have, such as lists or bytes.
+    #[error("columns that cannot be dimensions: {}; leave them out with {}", shown_columns(.0), shown_ignores(.0))]
+    UnfitColumns(Vec<UnfitColumn>),
+    /// The file and the name of its folder have the same column.
+    #[error(
+        "the file has a column `{}`, and its folder `{}` gives one, too; say `--ignore '{}'` or `--ignore '{}'` for the one \
+         to leave out",
+        Shown(.column), Shown(.folder), Shown(.column), Shown(.folder)
+    )]
+    ColumnOfFolder {
+        /// The column.
+        column: String,
+        /// The folder's name.
+        folder: String,
+    },
+    /// A text is not UTF-8.
+    #[error(
+        "line {line}: the text is not UTF-8 at byte offset {offset} (0x{byte:02X}); it looks like {likely}: if it is, say \
+         `--encoding {likely}`"
+    )]
+    NotUtf8 {
+        /// The line, counted from 1.
+        line: u64,
+        /// The bytes of the text before the first one that is not UTF-8.
+        offset: u64,
+        /// That byte.
+        byte: u8,
+        /// The encoding that the text probably has.
+        likely: &'static str,
+    },
+    /// A text is in UTF-16.
+    #[error("the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding {likely}`")]
+    Utf16 {
+        /// The encoding that the text probably has.
+        likely: &'static str,
+    },
+    /// A text is not in the encoding that was given.
+    #[error("the text is not {encoding} at byte offset {offset}; is `--encoding` right?")]
+    NotInEncoding {
+        /// The encoding.
+        encoding: &'static str,
+        /// The bytes of the text before the first one that is not in the encoding.
+        offset: u64,
+    },
+    /// The header has one column and other separators.
+    #[error(
+        "the header has one column: there is no {} in it, but {}; if that separates the columns, say `--delimiter '{}'`",
+        shown_separator(*.assumed), shown_counts(.found), candidate.escape_default()
+    )]
+    OtherSeparator {
+        /// The separator that the file was read with.
+        assumed: char,
+        /// Other separators, and how often the header has each.
+        found: Vec<(char, usize)>,
+        /// The one that it has most often.
+        candidate: char,
+    },
+    /// The file's name says that it is compressed, and its content says otherwise.
+    #[error("the file's name says that it is compressed with {program}, but its first bytes say otherwise; rename it")]
+    NotCompressed {
+        /// The program, such as `gzip`.
+        program: &'static str,
+    },
+    /// A compressed file cannot be unpacked.
+    #[error("the file cannot be unpacked with {program}, it is damaged or cut short: {source}")]
+    DamagedCompression {
+        /// The program, such as `gzip`.
+        program: &'static str,
+        /// What the program says.
+        source: io::Error,
+    },
+    /// A compressed file unpacks to far more than data does.
+    #[error(
+        "the file unpacks to more than {ratio} times its size, which data rarely does; if it is sound, unpack it first"
+    )]
+    CompressionBomb {
+        /// The most bytes that a byte of the file may become, on average.
+        ratio: u64,
+    },
+    /// A file that is no text is compressed as a whole.
+    #[error("only text is read while it is compressed; unpack the file first")]
+    CompressedBinary,
+    /// The file should be a Parquet file and is not.
+    #[error("expected a Parquet file, but the file does not begin with `PAR1`")]
+    NotParquet,
+    /// The file is a Parquet file and should not be.
+    #[error("this is a Parquet file, but its name ends differently; rename it to end in `.parquet`")]
+    IsParquet,
+    /// The file should be an XLSX file and is not.
+    #[error("expected an XLSX file, but the file does not begin as a ZIP archive")]
+    NotXlsx,
+    /// The file is a ZIP archive and should not be.
+    #[error(
+        "this is a ZIP archive, such as an XLSX file, but its name ends differently; unpack it, or rename it to end in `.xlsx`"
+    )]
+    IsZip,
+    /// The file is of an older Excel.
+    #[error(
+        "this is a file of an older Excel (.xls), or one that a password protects; open it and save it as .xlsx without a \
+         password"
+    )]
+    OldExcel,
+    /// The file is a ZIP archive of other files.
+    #[error("this is a ZIP archive without a workbook in it; unpack it, and give the files in it")]
+    NoWorkbook,
+    /// The file is no table.
+    #[error("this is {what}, not a table; export the data as CSV, NDJSON, XLSX or Parquet")]
+    NoTable {
+        /// What the file is, such as `a PDF file`.
+        what: &'static str,
+    },
+    /// The XLSX file is damaged; the message of its reader.
+    #[error("the XLSX file cannot be read: {0}")]
+    DamagedWorkbook(String),
+    /// The workbook has no sheet of the name.
+    #[error("the workbook has no sheet `{}`; its sheets are `{}`", Shown(.wanted), Shown(.found))]
+    NoSheet {
+        /// The name.
+        wanted: String,
+        /// The sheets of the workbook.
+        found: String,
+    },
+    /// The Parquet file is damaged or cut short.
+    #[error("the Parquet file is damaged or cut short: {0}")]
+    Damaged(parquet::errors::ParquetError),
+    /// A row group of the Parquet file cannot be read.
+    #[error("row group {row_group} (counted from 0) of the Parquet file cannot be read: {source}")]
+    DamagedGroup {
+        /// The row group, counted from 0.
+        row_group: usize,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A row group of the Parquet file does not fit in memory.
+    #[error(
+        "row group {row_group} (counted from 0) of the Parquet file takes {held} bytes of memory for its pages and up to {row} for \
+         a row, but at most {most} are allowed; raise `--memory`, or write the file with smaller pages"
+    )]
+    TooLarge {
+        /// The row group, counted from 0.
+        row_group: usize,
+        /// The bytes of memory that its pages take.
+        held: usize,
+        /// The most bytes of memory that a row takes.
+        row: usize,
+        /// The most bytes of memory allowed.
+        most: usize,
+    },
+    /// A line of the file cannot be read.
+    #[error("line {line}: {what}")]
+    Record {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with the line.
+        what: &'static str,
+    },
+    /// The columns are not those of the table.
+    #[error("{_0}{hint}", hint = draft_hint(_0))]
+    Schema(SchemaFault),
+    /// A record batch has other columns than the first one.
+    #[error("record batch {batch} (counted from 0) has other columns than the first one")]
+    OtherColumns {
+        /// The batch, counted from 0.
+        batch: usize,
+    },
+    /// There is no record batch that says what the columns are.
+    #[error("there is no record batch; give one without rows, or a reader that knows its columns")]
+    NoBatches,
+    /// Insights are given as something other than lines of JSON.
+    #[error("insights are documents, one JSON object per line; give a file or a reader of NDJSON")]
+    NotDocuments,
+    /// The rows cannot be read, or not held in memory in the form that they need.
+    #[error("{0}")]
+    Unreadable(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl InputFault {
+    /// Adds the file.
+    pub(crate) fn of(self, path: &Path) -> IngestError {
+        ErrorKind::Input { path: path.to_owned(), fault: self }.into()
+    }
+}
+
+/// A column that a table cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfitColumn {
+    /// The name.
+    pub name: String,
+    /// The type, as Arrow writes it.
+    pub data_type: String,
+}
+
+fn shown_columns(columns: &[UnfitColumn]) -> String {
+    let shown = |column: &UnfitColumn| format!("`{}` ({})", Shown(&column.name), Shown(&column.data_type));
+    columns.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+fn shown_ignores(columns: &[UnfitColumn]) -> String {
+    let shown = |column: &UnfitColumn| format!("`--ignore {}`", Shown(&column.name));
+    columns.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns how many of each separator there are, for messages.
+fn shown_counts(found: &[(char, usize)]) -> String {
+    let counts: Vec<String> = found.iter().map(|(char, count)| format!("{count} {}", shown_separator(*char))).collect();
+    counts.join(", ")
+}
+
+fn shown_separator(separator: char) -> String {
+    if separator == '\t' { "tab".to_owned() } else { format!("`{separator}`") }
+}
+
+/// Says how to read a file of another shape, if columns are missing.
+fn draft_hint(fault: &SchemaFault) -> &'static str {
+    match fault {
+        SchemaFault::MissingColumns { .. } | SchemaFault::NoSpend { .. } => {
+            "; if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,259 @@
+//! What went wrong in an ingest, and the words for it.
+
+use super::InputFault;
+use crate::mapping::MappingError;
+use crate::refused::{MaxRejects, Refusal, RefusedRows, Rows};
+use crate::row_fault::{RowFault, ValueFault};
+use crate::{IngestError, OutputError};
+use std::io;
+use std::path::PathBuf;
+use trueup_core::dataset::store::StoreError;
+use trueup_core::{Interruption, Shown};
+
+/// What went wrong in an ingest. Match on it with [`IngestError::kind`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system reported an error.
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// No input was given.
+    #[error("there is nothing to ingest: name at least one file")]
+    NothingToIngest,
+    /// A character cannot separate the columns of CSV files.
+    #[error("`{}` cannot separate columns; use an ASCII character that is neither a quote nor a line end", .0.escape_default())]
+    Delimiter(char),
+    /// An input is a URL.
+    #[error("`{}` is a URL, and only files are read yet; download it, or pipe it into `trueup ingest -`", .0.display())]
+    Url(PathBuf),
+    /// The dataset is a URL.
+    #[error("`{}` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it", .0.display())]
+    UrlOfDataset(PathBuf),
+    /// A pattern of names is broken.
+    #[error("`{}` is no pattern of names: {reason}", pattern.display())]
+    Pattern {
+        /// The pattern.
+        pattern: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A pattern of file names matches nothing.
+    #[error("no file matches `{}`", .0.display())]
+    NoMatch(PathBuf),
+    /// A folder has no files to read.
+    #[error("there is no file to read in the folder `{}`; names that begin with `.` or `_` are left out", .0.display())]
+    EmptyFolder(PathBuf),
+    /// A folder has a file whose name does not say its format.
+    #[error(
+        "the folder `{}` has the file `{}`, whose name does not say its format; name the files with a pattern such as \
+         `{}/*.csv`, or say `--format`",
+        folder.display(), file.display(), folder.display()
+    )]
+    UnknownInFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// An input was given twice.
+    #[error("`{}` is given twice; give it once", .0.display())]
+    GivenTwice(PathBuf),
+    /// An input lies in the folder of the dataset.
+    #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
+    InputInDataset(PathBuf),
+    /// An input as a whole cannot be ingested.
+    #[error("{}: {fault}", path.display())]
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: InputFault,
+    },
+    /// A row breaks a rule.
+    #[error("{}, {fault}", path.display())]
+    Row {
+        /// The input.
+        path: PathBuf,
+        /// The row, its column and value, and the rule.
+        fault: RowFault,
+    },
+    /// A row has a value that the mapping cannot read.
+    #[error(transparent)]
+    Value(Box<ValueFault>),
+    /// Rows break a rule, and there is no rejects file.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// Every row of a table breaks a rule.
+    #[error("every row of the {table} breaks a rule ({})", Rows(*.rows))]
+    AllRejected {
+        /// The table.
+        table: &'static str,
+        /// Its rows.
+        rows: u64,
+    },
+    /// More rows break a rule than may be rejected.
+    #[error("{} of {all} break a rule, but at most {limit} may", Rows(*.rejected))]
+    ManyRejects {
+        /// The rows that break a rule.
+        rejected: u64,
+        /// All rows.
+        all: u64,
+        /// The most rows that may be rejected.
+        limit: MaxRejects,
+    },
+    /// An account with events would get another time zone.
+    #[error(
+        "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: {why}; to change it, \
+         ingest all of the account's events again, together with the new accounts, into a new dataset",
+        Shown(.account)
+    )]
+    ZoneChanged {
+        /// The account.
+        account: String,
+        /// Its time zone in the dataset.
+        stored: String,
+        /// Its time zone in the inputs.
+        wanted: String,
+        /// Why the days of its events cannot be computed again.
+        why: String,
+    },
+    /// The events have too many dimensions.
+    #[error(
+        "the events of the dataset would have {count} dimensions, but at most {limit} are allowed; leave columns out, or raise \
+         `--max-columns`"
+    )]
+    ManyDimensions {
+        /// The dimensions of the dataset and the inputs.
+        count: usize,
+        /// The most dimensions allowed.
+        limit: usize,
+    },
+    /// A customer has too many events.
+    #[error(
+        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} per customer are allowed; is the \
+         column `opportunityId` right? `--max-customer-events` raises the limit"
+    )]
+    LongHistory {
+        /// The account.
+        account: String,
+        /// The customer.
+        customer: String,
+        /// The events of the customer.
+        events: usize,
+        /// The most events allowed.
+        limit: usize,
+    },
+    /// The events of a customer do not fit in memory.
+    #[error(
+        "the {events} events of the customer `{customer}` of account `{account}` take {bytes} bytes, but a customer may take at most \
+         {limit} in this memory; raise `--memory`"
+    )]
+    LargeHistory {
+        /// The account.
+        account: String,
+        /// The customer.
+        customer: String,
+        /// The events of the customer.
+        events: usize,
+        /// The bytes of memory that they take.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// The keys of the accounts do not fit in memory.
+    #[error("the events have more than {count} accounts, whose list does not fit in memory; raise `--memory`")]
+    ManyAccounts {
+        /// The accounts that were counted.
+        count: usize,
+    },
+    /// A table that is held as a whole does not fit in memory.
+    #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
+    LargeTable {
+        /// The rows, in words.
+        what: &'static str,
+        /// The bytes of memory that they take.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// The inputs that a mapping joins do not fit in memory.
+    #[error(
+        "the mapping joins `{}` and holds its rows in memory: with them, joined inputs take at least {bytes} bytes, but they may take at \
+         most {limit} in this memory; raise `--memory`",
+        path.display()
+    )]
+    LargeJoin {
+        /// The file that does not fit.
+        path: PathBuf,
+        /// The bytes of memory that the inputs take with this file, at least.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// Another ingest is writing to the dataset.
+    #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
+    Busy(PathBuf),
+    /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left.
+    #[error("{}, and nothing was ingested", interrupted(.0))]
+    Interrupted(Interruption),
+    /// The rejects file cannot be written.
+    #[error(transparent)]
+    Output(OutputError),
+    /// The ingest failed after some rows were rejected; the rejects file holds these rows.
+    #[error("{error}; nothing was ingested, and `{}` holds the rows that were rejected before ({rows})", path.display())]
+    AfterRejects {
+        /// Why the ingest failed.
+        #[source]
+        error: IngestError,
+        /// The rows that were rejected.
+        rows: u64,
+        /// The rejects file.
+        path: PathBuf,
+        /// The same rows, by rule.
+        refused: RefusedRows,
+    },
+    /// A manifest of the dataset cannot be found, read or published.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of the dataset cannot be read.
+    #[error("`{}` of the dataset cannot be read", path.display())]
+    Stored {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A new file cannot be written, for a reason other than the file system.
+    #[error("cannot write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Something failed that no input can make fail.
+    #[error("cannot {action}")]
+    Internal {
+        /// What was tried.
+        action: &'static str,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The mapping cannot be read or run.
+    #[error("{0}")]
+    Mapping(Box<MappingError>),
+}
+
+const fn interrupted(interruption: &Interruption) -> &'static str {
+    match interruption {
+        Interruption::Deadline => "the ingest took longer than it may",
+        Interruption::Canceled => "the ingest was canceled",
+    }
+}

@@ -1,0 +1,102 @@
+//! The inputs of an ingest as they were given, and what is checked before any of them is read.
+
+use super::Ingest;
+use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use crate::given::{StreamReader, expand, is_stream};
+use crate::received::{Producer, SourceRows};
+use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known_name, separator, unpacked_name};
+use crate::table::Table;
+use crate::{IngestError, Input, Outputs};
+use glob::Pattern;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An input as it was given.
+pub(super) struct GivenInput {
+    pub(super) table: Table,
+    pub(super) input: Input,
+    /// Produces the file of the input, if it has none yet.
+    pub(super) producer: Option<Producer>,
+    /// Whether it was given as a path.
+    is_path: bool,
+}
+
+impl Ingest {
+    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
+    pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
+        let Some(path) = self.rejects.clone() else { return Ok(None) };
+        let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
+        let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
+        let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
+        outputs.check(&path).map_err(ErrorKind::Output)?;
+        Ok(Some((path, outputs)))
+    }
+
+    /// Returns the inputs given, and checks that each path is given once.
+    pub(super) fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
+        let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
+        let separator = self.delimiter.map(known).transpose()?;
+        let ignore = self.ignore.iter().map(|text| {
+            let pattern = PathBuf::from(text);
+            Pattern::new(text).map_err(|error| IngestError::from(ErrorKind::Pattern { pattern, reason: error.msg }))
+        });
+        let ignore = ignore.collect::<Result<Vec<_>, _>>()?;
+        let sources = std::mem::take(&mut self.sources);
+        let options = |format, folders| {
+            let ignore = ignore.clone();
+            Arc::new(ReadOptions { format, separator, ignore, folders, ..self.reading.clone() })
+        };
+        let mut given = Vec::new();
+        for (table, source) in sources {
+            let (rows, shown) = source.into_parts(table);
+            let path = match rows {
+                SourceRows::Path(path) => path,
+                SourceRows::Produced(format, producer) => {
+                    if table == Table::Insights && format != Some(FileFormat::Ndjson) {
+                        return Err(InputFault::NotDocuments.of(&shown));
+                    }
+                    let options = options(Some(format.map_or(InputFormat::Arrow, InputFormat::from)), Vec::new());
+                    let input = Input { options, ..Input::given(&shown) };
+                    given.push(GivenInput { table, input, producer: Some(producer), is_path: false });
+                    continue;
+                }
+            };
+            let is_named = is_known_name(&unpacked_name(&path));
+            // The format of the events is given; a file of another table may say its own.
+            let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
+            for file in expand(&path, format.is_some())? {
+                let input = Input { options: options(format, FolderColumn::all(&file)), ..Input::given(&file) };
+                let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
+                given.push(GivenInput { table, input, producer, is_path: true });
+            }
+        }
+        if given.is_empty() {
+            return Err(ErrorKind::NothingToIngest.into());
+        }
+        check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.dir)?;
+        Ok(given)
+    }
+}
+
+/// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
+/// folder of the dataset.
+fn check_paths<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
+    let dataset = fs::canonicalize(dataset).ok();
+    let mut seen = Vec::new();
+    for input in inputs {
+        // A stream may have no name that can be followed.
+        let real = match fs::canonicalize(&input.path) {
+            Err(_) if is_stream(input) => input.path.clone(),
+            real => real.at(OPEN, &input.path)?,
+        };
+        if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
+            return Err(ErrorKind::InputInDataset(input.path.clone()).into());
+        }
+        if seen.contains(&real) {
+            return Err(ErrorKind::GivenTwice(input.path.clone()).into());
+        }
+        seen.push(real);
+    }
+    Ok(())
+}

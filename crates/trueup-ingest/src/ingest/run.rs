@@ -1,0 +1,186 @@
+//! The run of an ingest: from its inputs to the manifest of the next version.
+
+use super::Ingest;
+use super::given_inputs::GivenInput;
+use crate::batch::BatchPlan;
+use crate::error::{ErrorContext, ErrorKind};
+use crate::events::{Budget, ZoneChanges};
+use crate::given::is_url;
+use crate::input::MappedInputs;
+use crate::monitor::Monitor;
+use crate::read::TableReader;
+use crate::refused::RefusedRows;
+use crate::rejects::{self, FaultyRows, RejectsWriter};
+use crate::source::ReadLimits;
+use crate::table::Table;
+use crate::version::VersionBuilder;
+use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, events, insights, spend};
+use std::path::PathBuf;
+use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
+
+/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
+/// its rows are buffered.
+const ROW_BYTES: usize = 4_096;
+
+impl Ingest {
+    /// Runs the ingest, which `monitor` may stop.
+    pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
+        monitor.check()?;
+        if is_url(&self.dir) {
+            return Err(ErrorKind::UrlOfDataset(self.dir.clone()).into());
+        }
+        let mut given = self.given()?;
+        let rejects = self.checked_rejects(&given)?;
+        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
+        // Holds what was received until the ingest ends.
+        let mut received = Vec::new();
+        for GivenInput { input, producer, .. } in &mut given {
+            // On the caller's thread, because a stream may depend on it.
+            if let Some(producer) = producer.take() {
+                let scratch = version.scratch()?;
+                input.path = producer.receive(&input.shown, &scratch, monitor)?;
+                received.push(scratch);
+            }
+        }
+        let given = given.into_iter().map(|given| (given.table, given.input)).collect::<Vec<_>>();
+        let threads = self.threads;
+        let run = move || self.run_here(&given, rejects, version, latest, monitor);
+        let Some(threads) = threads else { return run() };
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
+    }
+
+    /// Runs the ingest on the current thread pool.
+    fn run_here(
+        &self,
+        given: &[(Table, Input)],
+        rejects: Option<(PathBuf, Outputs)>,
+        mut version: VersionBuilder,
+        latest: Option<Manifest>,
+        monitor: &Monitor,
+    ) -> Result<IngestSummary, IngestError> {
+        let limits = ReadLimits {
+            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
+            decoded_bytes: self.memory / 8,
+            max_columns: self.max_columns,
+            max_text_bytes: self.max_text_bytes,
+        };
+        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits, self.clock_zone)?;
+        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
+        let warnings = plan.warnings();
+        let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
+        if plan.is_empty() {
+            return Ok(summary);
+        }
+        let mut reader = TableReader {
+            files: &self.files,
+            limits,
+            monitor,
+            faulty_rows: match rejects {
+                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
+                None => FaultyRows::Refuse { first: None },
+            },
+            refused: RefusedRows::default(),
+            warnings: Vec::new(),
+        };
+        let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
+        let written = written.map_err(|error| monitor.explain(error));
+        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
+        summary.warnings.extend(reader.warnings);
+        summary.refused = reader.refused;
+        summary.version = manifest.version;
+        summary.changed = true;
+        Ok(summary)
+    }
+
+    /// Checks that some row of each table keeps the rules, and that not more rows are rejected than allowed.
+    fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
+        let IngestSummary { events, spend, accounts, insights, .. } = summary;
+        let counts =
+            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
+        for (table, counts) in counts {
+            if counts.taken == 0 && counts.rejected > 0 {
+                return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
+            }
+        }
+        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
+        match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
+            None => Ok(()),
+            Some(limit) => {
+                let [rejected, all] =
+                    [tables.map(|(rejected, _)| rejected), tables.map(|(_, all)| all)].map(|rows| rows.iter().sum());
+                Err(ErrorKind::ManyRejects { rejected, all, limit }.into())
+            }
+        }
+    }
+
+    /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
+    /// time zones.
+    fn write(
+        &self,
+        plan: BatchPlan,
+        mapped: &MappedInputs,
+        latest: Option<Manifest>,
+        version: &mut VersionBuilder,
+        reader: &mut TableReader<'_>,
+        summary: &mut IngestSummary,
+    ) -> Result<Manifest, IngestError> {
+        let dir = self.dir.as_path();
+        let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
+        let mut account_files = None;
+        let mut zone_changes = ZoneChanges::default();
+        if let Some(inputs) = plan.inputs(Table::Accounts) {
+            let (new, counts) = accounts::read(&inputs, reader)?;
+            zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
+            summary.accounts = counts;
+            summary.accounts.replaced =
+                new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
+            all_accounts.merge(new);
+            accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
+            account_files = Some(accounts::write(&all_accounts, version)?);
+        }
+        let mut manifest = latest.unwrap_or_else(|| Manifest {
+            schema_version: SCHEMA_VERSION,
+            version: 0,
+            created_by: String::new(),
+            events: Vec::new(),
+            spend: Vec::new(),
+            accounts: Vec::new(),
+            insights: Vec::new(),
+            batches: Vec::new(),
+        });
+        manifest.accounts = account_files.unwrap_or(manifest.accounts);
+        let event_inputs = plan.inputs(Table::Events);
+        if event_inputs.is_some() || !zone_changes.is_empty() {
+            if event_inputs.is_some() {
+                mapped.set_accounts(&all_accounts);
+                mapped.find_first_conversions(reader)?;
+            }
+            let inputs = event_inputs.unwrap_or_default();
+            // What a mapping holds may be most of a small memory; the events still have half of it.
+            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
+            let budget = Budget { memory, customer_events: self.max_customer_events };
+            let (group_rows, file_rows) = (self.group_rows, self.file_rows);
+            let (accounts, zone_changes, clock_zone) = (&all_accounts, &zone_changes, self.clock_zone);
+            let settings = events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows };
+            (manifest.events, summary.events) =
+                events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
+            summary.warnings.extend(zone_changes.warning());
+        }
+        if let Some(inputs) = plan.inputs(Table::Spend) {
+            (manifest.spend, summary.spend) =
+                spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, version, reader)?;
+        }
+        if let Some(inputs) = plan.inputs(Table::Insights) {
+            (manifest.insights, summary.insights) =
+                insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
+        }
+        if !reader.is_refusing() {
+            self.check_rejects(summary)?;
+        }
+        manifest.version = version.number();
+        CREATED_BY.clone_into(&mut manifest.created_by);
+        manifest.batches.push(plan.batch(version.number(), summary)?);
+        Ok(manifest)
+    }
+}
