@@ -35,6 +35,7 @@ pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
+pub use plain_column::day_from_text;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stage::Stage;
 pub use stored_events::{EventKeys, concat_events, keep_latest};

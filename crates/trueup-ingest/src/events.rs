@@ -82,10 +82,14 @@ pub(crate) fn ingest(
     let factory = EventRulesFactory::new(accounts, clock_zone, &missing_total, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
-    for input in inputs {
+    for (at, input) in inputs.iter().enumerate() {
         let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
-        reader.warnings.extend(missing_total.take_warning(input));
+        // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
+        let is_continued = inputs.get(at + 1).is_some_and(|next| next.mapper.is_some() && input.mapper.is_some());
+        if !is_continued {
+            reader.warnings.extend(missing_total.take_warning(input));
+        }
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
     if (buffer.is_empty() && zone_changes.is_empty()) || reader.is_refusing() {

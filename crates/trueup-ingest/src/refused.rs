@@ -1,4 +1,5 @@
-//! The rows of an ingest that break a rule, counted by rule and column, with the first few of each.
+//! The rows of an ingest that break a rule, counted by rule and column with the first few of each, and how many of them
+//! an ingest allows.
 
 use crate::IngestError;
 use crate::row_fault::{InputLocation, RowFault, Rule};
@@ -25,7 +26,7 @@ pub struct RefusedRule {
     pub column: Option<String>,
     /// The number of rows.
     pub rows: u64,
-    /// The first rows, at most three.
+    /// The first rows, at most three. A row of a file that is several rows of events is listed once.
     pub first: Vec<RefusedRow>,
 }
 
@@ -61,7 +62,7 @@ impl RefusedRows {
         rules
     }
 
-    /// Adds a row of an input.
+    /// Adds a row of a file.
     pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) {
         self.rows += 1;
         let known = self
@@ -77,7 +78,11 @@ impl RefusedRows {
             Some(known) => {
                 known.rows += 1;
                 if known.first.len() < FIRST_ROWS {
-                    known.first.push(row());
+                    // A row of a wide file is in the table of each of its stages.
+                    let row = row();
+                    if !known.first.contains(&row) {
+                        known.first.push(row);
+                    }
                 }
             }
             None => self.rules.push(RefusedRule {
@@ -135,7 +140,7 @@ impl fmt::Display for Rows {
     }
 }
 
-/// Why an ingest refuses its rows.
+/// Why an ingest fails whose rows break rules: the first of these rows, and the count of all.
 #[derive(Debug)]
 pub struct Refusal {
     pub(crate) first: IngestError,

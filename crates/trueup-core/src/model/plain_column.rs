@@ -301,7 +301,7 @@ fn count(text: &str) -> Option<i64> {
 pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
     const MICROS: i64 = SECONDS_PER_DAY * 1_000_000;
     Ok(match column.values.data_type() {
-        DataType::Utf8 => read_texts(column, faults, read_day),
+        DataType::Utf8 => read_texts(column, faults, day_from_text),
         DataType::Date32 => read_numbers::<Date32Type, _>(column, faults, |days| day_of_number(days.into())),
         DataType::Date64 => {
             read_numbers::<Date64Type, _>(column, faults, |millis| day_of_number(millis.div_euclid(MILLIS_PER_DAY)))
@@ -322,8 +322,19 @@ pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Re
     })
 }
 
-/// Reads the text of a day: a date, or a time without an offset.
-fn read_day(text: &str) -> Result<Day, Reason> {
+/// Reads the text of a day: a date, or a time without an offset, whose day is its calendar day.
+///
+/// # Errors
+/// The text is neither, or the day is not from [`Day::MIN`] to [`Day::MAX`].
+///
+/// ```
+/// use trueup_core::model::{Reason, day_from_text};
+///
+/// assert_eq!(day_from_text("2025-1-31 23:30"), Ok("2025-01-31".parse()?));
+/// assert_eq!(day_from_text("2025-01-31T23:30Z"), Err(Reason::TimeOfDay));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn day_from_text(text: &str) -> Result<Day, Reason> {
     if let Ok(day) = text.parse() {
         return Ok(day);
     }

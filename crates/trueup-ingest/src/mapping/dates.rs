@@ -3,7 +3,7 @@
 use chrono::format::{Item, Numeric, Pad, Parsed, StrftimeItems, parse};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use trueup_core::Day;
-use trueup_core::model::{ClockTime, GivenTime, UtcMicros};
+use trueup_core::model::{ClockTime, GivenTime, Reason, UtcMicros, day_from_text};
 
 /// A format of dates, as strftime defines it.
 #[derive(Clone, Debug)]
@@ -84,10 +84,14 @@ const fn field(number: &Numeric) -> Option<(usize, usize)> {
     }
 }
 
-/// Reads a date as days since 1970-01-01, and ignores a time of day.
+/// Reads a date as days since 1970-01-01, and ignores a time of day. Without a format, it is a date of ISO 8601, or a
+/// time without an offset.
 pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, String> {
     let day = match format {
-        None => text.parse::<Day>().map_err(|_| "expected a date as YYYY-MM-DD".to_owned())?,
+        None => day_from_text(text).map_err(|reason| match reason {
+            Reason::TimeOfDay => reason.to_string(),
+            _ => "expected a date as YYYY-MM-DD".to_owned(),
+        })?,
         Some(format) => {
             let date = match format.parse_digits(text) {
                 Some((date, _)) => date,

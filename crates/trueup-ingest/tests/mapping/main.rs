@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod case;
+mod containers;
 mod credit;
 mod documented;
 mod draft;

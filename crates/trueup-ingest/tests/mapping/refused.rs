@@ -167,6 +167,15 @@ fn a_value_that_cannot_be_read_is_named_with_its_row() {
     }
 }
 
+/// The day of a point in time depends on a time zone.
+#[test]
+fn a_point_in_time_is_no_date() {
+    let refusal = Case::new(&events_with("date = \"k\"")).file("a.csv", "id,k\n1,2025-01-01T23:00:00Z\n").refusal();
+    let expected =
+        "expected a date, or a time without an offset; a point in time belongs in the column `dateTime`, but found";
+    assert!(refusal.contains(expected), "{refusal}");
+}
+
 #[test]
 fn a_missing_required_value_is_refused() {
     let refusal = |columns: &str, rows: &str| Case::new(&events_with(columns)).file("a.csv", rows).refusal();

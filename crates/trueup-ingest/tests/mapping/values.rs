@@ -64,6 +64,9 @@ fn times_are_read_by_format_and_zone() {
 fn dates_are_read_by_format() {
     for (source, text, expected) in [
         ("\"t\"", "2025-07-01", "2025-07-01"),
+        ("\"t\"", "2025-7-1", "2025-07-01"),
+        // The day of a time without an offset is its calendar day.
+        ("\"t\"", "2025-07-01T23:59:00", "2025-07-01"),
         ("{ column = \"t\", format = \"%d %b %Y\" }", "1 Jul 2025", "2025-07-01"),
         ("{ column = \"t\", format = \"%Y%m%d\" }", "20250701", "2025-07-01"),
         ("{ column = \"t\", default = \"2025-07-02\" }", "", "2025-07-02"),

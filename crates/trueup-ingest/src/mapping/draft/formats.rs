@@ -4,6 +4,7 @@ use super::names;
 use super::sample::ColumnSample;
 use crate::mapping::dates::{DateFormat, read_day, read_time};
 use arrow_schema::DataType;
+use trueup_core::Day;
 
 /// How a column of dates or times may be written.
 pub(super) struct DateForm {
@@ -113,7 +114,7 @@ impl DateForm {
     /// Returns the form that fits all values but `most`.
     fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
         let plain = |clock, misfits| Some(Self { formats: vec![None], clock, misfits });
-        if let Some(misfits) = misfits(column, most, &|text| read_day(text, None).is_ok()) {
+        if let Some(misfits) = misfits(column, most, &|text| text.parse::<Day>().is_ok()) {
             return plain(Clock::None, misfits);
         }
         if let Some(misfits) = misfits(column, most, &|text| chrono::DateTime::parse_from_rfc3339(text).is_ok()) {
