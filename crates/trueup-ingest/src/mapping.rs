@@ -11,7 +11,8 @@
 //!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
 //! TableMapper::map     makes a canonical batch, when the ingest reads an input
 //!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
-//!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs, times.rs
+//!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs,
+//!                                                                             times.rs
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
 //!
@@ -109,7 +110,7 @@ pub struct MappedFiles {
 pub(crate) struct MappedTables {
     /// The inputs of each table, in the order of the mapping's tables.
     pub(crate) inputs: Vec<(Table, Input)>,
-    /// The number of inputs of each table.
+    /// How many of `inputs` each table of the mapping has.
     lengths: Vec<usize>,
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,
@@ -222,8 +223,8 @@ impl MappedTables {
         self.memory.as_ref().map_or(0, HeldMemory::used)
     }
 
-    /// Reads the events and finds the first conversion of each customer, if the mapping gives credit. A row that cannot
-    /// be read gives none; the reading of the events reports it.
+    /// Reads the events and finds the first conversion of each customer, if the mapping gives first-touch credit. A row
+    /// that cannot be read gives none; it is reported when the events are read again.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
         let TableReader { files, limits, monitor, .. } = *reader;
@@ -290,7 +291,7 @@ fn plain_schema(schema: SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
 }
 
-/// The rules of tables that are written as they are mapped: there are none.
+/// The rules of tables that are written as they are mapped: every row is sound.
 struct EveryRow;
 
 impl RowRules<RecordBatch> for EveryRow {

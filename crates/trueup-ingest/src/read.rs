@@ -106,8 +106,8 @@ impl TableReader<'_> {
         }
     }
 
-    /// Returns as many chunks as keep every thread busy and fit in memory. The chunks before a fault of the file are
-    /// still returned, so that an earlier fault in their rows is reported first.
+    /// Returns as many of the next chunks as keep every thread busy and fit in memory, and what follows them. If the
+    /// file has a fault, the chunks before it are still returned, so that a fault in their rows is reported first.
     fn next_chunks(&self, source: &mut InputReader<'_>) -> (Vec<RawChunk>, InputEnd) {
         let wanted = ReadLimits::chunks();
         let mut chunks = Vec::with_capacity(wanted);
@@ -125,7 +125,7 @@ impl TableReader<'_> {
         (chunks, InputEnd::NotYet)
     }
 
-    /// Does with faulty rows what [`FaultyRows`] says.
+    /// Treats the faulty rows of a batch as [`FaultyRows`] says.
     pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
@@ -135,7 +135,7 @@ impl TableReader<'_> {
         faults.each(|fault| self.reject_row(input, fault, counts))
     }
 
-    /// Does with a faulty row what [`FaultyRows`] says.
+    /// Treats a faulty row as [`FaultyRows`] says.
     pub(crate) fn reject_row(
         &mut self,
         input: &Input,
@@ -180,8 +180,11 @@ impl TableReader<'_> {
 
 /// What follows the chunks that were read.
 enum InputEnd {
+    /// More chunks, probably.
     NotYet,
+    /// Nothing.
     Reached,
+    /// What cannot be read.
     Failed(IngestError),
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum FaultyRows {
     },
     /// Each is written to a file.
     Reject(RejectsWriter),
-    /// Each is left out, because another reading of the same input reports it.
+    /// Each is left out and not counted, because another reading of the same input reports it.
     PassOver,
 }
 
@@ -37,6 +37,7 @@ pub(crate) struct RejectsWriter {
 }
 
 impl RejectsWriter {
+    /// Begins a file, which has no name until it is finished.
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, IngestError> {
         let file = outputs.create(path).map_err(ErrorKind::Output)?;
         Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), rows: 0 })
@@ -87,7 +88,8 @@ impl PlacedRejects {
     }
 }
 
-/// Ends the rejects file, after everything is written but not yet published, or after an error.
+/// Decides what faulty rows mean for an ingest that has written everything and not published it yet, or has failed: the
+/// rejects file gets its name, or the ingest fails with the count of all faulty rows.
 pub(crate) fn settle<T>(
     written: Result<T, IngestError>,
     faulty_rows: FaultyRows,

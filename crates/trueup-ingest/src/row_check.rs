@@ -1,5 +1,5 @@
-//! Checks decoded rows: texts that are too long, and the rules of the table. Faulty rows keep their cells for the
-//! rejects file.
+//! Checks decoded rows against the limit of texts and the rules of their table. The cells of faulty rows are kept for
+//! the rejects file.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup_core::model::CellFault;
 
-/// Why rows cannot be checked at all.
+/// Why the rows of a batch cannot be checked at all.
 pub(crate) enum CheckFault {
     Input(InputFault),
     Arrow(ArrowError),
@@ -30,8 +30,8 @@ impl CheckFault {
     }
 }
 
-/// Checks the rows of a batch. `rules` sees only the rows without a text of more than `longest` bytes, and returns what
-/// becomes of the sound rows together with the faults of the others.
+/// Checks the rows of a batch. A text of more than `longest` bytes is a fault of its row; `rules` checks the other
+/// rows, and returns the sound ones in the form of their table together with the faults of the others.
 pub(crate) fn check_rows<T>(
     decoded: DecodedBatch,
     longest: usize,
@@ -114,14 +114,15 @@ fn long_offsets<O: OffsetSizeTrait>(offsets: &[O], longest: usize) -> Vec<(usize
 /// The faulty rows of a batch: usually few, possibly all. Their cells become text one row at a time, because text takes
 /// far more memory than the batch.
 pub(crate) struct BatchFaults {
-    /// The batch, if any of its rows is faulty.
+    /// The batch, if a row of it is faulty.
     batch: Option<RecordBatch>,
     locations: RowLocations,
     /// The most bytes of a text that is shown in full.
     longest: usize,
+    /// Records that could not become rows of the batch.
     malformed: Vec<RowFault>,
-    /// The faulty rows of the batch, in order.
-    rows: Vec<FaultyRow>,
+    /// What is wrong with rows of the batch, in their order.
+    rows: Vec<PendingFault>,
 }
 
 /// Bytes that the fault of a rule takes: the name of its column, and the value, which is shortened if it is long.
@@ -129,9 +130,9 @@ const FAULT_BYTES: usize = 256;
 
 impl BatchFaults {
     fn new(decoded: DecodedBatch, long: Vec<LongText>, faults: Vec<CellFault>, longest: usize) -> Self {
-        let mut rows: Vec<FaultyRow> =
-            long.into_iter().map(FaultyRow::Long).chain(faults.into_iter().map(FaultyRow::Rule)).collect();
-        rows.sort_by_key(FaultyRow::row);
+        let long = long.into_iter().map(PendingFault::Long);
+        let mut rows: Vec<PendingFault> = long.chain(faults.into_iter().map(PendingFault::Rule)).collect();
+        rows.sort_by_key(PendingFault::row);
         let DecodedBatch { batch, locations, malformed, .. } = decoded;
         Self { batch: Some(batch).filter(|_| !rows.is_empty()), locations, longest, malformed, rows }
     }
@@ -162,13 +163,13 @@ impl BatchFaults {
     }
 }
 
-/// A row of a batch, and what is wrong with it.
-enum FaultyRow {
+/// What is wrong with a row of a batch, before the cells of the row become text.
+enum PendingFault {
     Rule(CellFault),
     Long(LongText),
 }
 
-impl FaultyRow {
+impl PendingFault {
     fn row(&self) -> usize {
         match self {
             Self::Rule(fault) => fault.row,

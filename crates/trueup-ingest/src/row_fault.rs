@@ -93,7 +93,7 @@ pub struct RowFault {
     pub(crate) column: Option<String>,
     pub(crate) value: Option<String>,
     pub(crate) rule: Rule,
-    /// What was found instead, as the rest of the sentence that the rule begins.
+    /// What was found instead, as the rest of the sentence that the rule begins: `, but found ...`.
     pub(crate) found: String,
     pub(crate) cells: RowCells,
     /// The file and the location of the value, if it comes from an input that a mapping joins.
@@ -256,7 +256,7 @@ impl RowFault {
         format!("{}{}", self.rule, self.found)
     }
 
-    /// Returns whether another fault of the same row says the same.
+    /// Returns whether another fault of the same row says the same. A join may repeat a row.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.column == other.column && self.value == other.value && self.reason() == other.reason()
     }

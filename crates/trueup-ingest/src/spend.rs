@@ -1,4 +1,5 @@
-//! Spend: the rows of a batch replace all stored rows of the same account and day.
+//! Spend: the rows of the inputs replace all stored rows of the same accounts and days. New and kept rows are collected
+//! by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to one file ([`SpendFile`]).
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::monitor::Phase;
@@ -43,7 +44,7 @@ pub(crate) fn ingest(
     let (mut quarters, mut replaced_days) = (Quarters::new(limit), ReplacedDays::default());
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        // Each NDJSON object may lack some members, so only the whole file shows whether any row has a measure.
+        // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
         let rules = |schema: &_| {
             let normalizer = SpendNormalizer::of_part(schema)?;
@@ -80,15 +81,20 @@ pub(crate) fn ingest(
     Ok((vec![groups.finish()?], counts))
 }
 
-/// Spend in stored form by calendar quarter. It is spilled to disk once it takes more than `limit` bytes of memory.
+/// Rows of spend in stored form, by calendar quarter as [`spend_quarters`] numbers them. The order of spend begins with
+/// the quarter, so one quarter at a time is sorted in memory.
 struct Quarters {
+    /// The rows in memory. They are spilled to disk once they take more than `limit` bytes.
     held: BTreeMap<u16, Vec<RecordBatch>>,
     /// Bytes of `held`.
     bytes: usize,
+    /// The most bytes of `held`, and of the rows of one quarter.
     limit: usize,
+    /// The rows on disk.
     spilled: BTreeMap<u16, SpillFile>,
     /// Bytes of each quarter, in memory and on disk.
     sizes: BTreeMap<u16, usize>,
+    /// The folder of `spilled`, once there is one.
     scratch: Option<Scratch>,
 }
 
@@ -98,6 +104,10 @@ impl Quarters {
         Self { held, bytes: 0, limit, spilled, sizes, scratch: None }
     }
 
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// The rows of a quarter do not fit in memory, or cannot be spilled.
     fn push(&mut self, batch: &RecordBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
         let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
         for (quarter, rows) in by_quarter(batch).doing("sort spend")? {
@@ -120,7 +130,7 @@ impl Quarters {
         Ok(())
     }
 
-    /// Moves `held` to disk, if there is a scratch folder.
+    /// Moves `held` to disk. Without a scratch folder nothing was spilled before, and nothing is.
     fn spill(&mut self) -> Result<(), IngestError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for (quarter, batches) in std::mem::take(&mut self.held) {
@@ -134,6 +144,7 @@ impl Quarters {
 
     /// Sorts the rows quarter by quarter, and passes each quarter on.
     fn each_sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
+        // If some rows are on disk, all rows go there, so that each quarter is in one place.
         self.spill()?;
         let mut sort = |batches: Vec<RecordBatch>| {
             let all = concat_spend(&batches).doing("sort spend")?;
@@ -177,21 +188,22 @@ struct SpendFile {
 }
 
 impl SpendFile {
+    /// Adds sorted rows, which come after all rows before.
     fn add(&mut self, rows: &RecordBatch) -> Result<(), IngestError> {
-        let first = (self.group_rows - self.rest.num_rows()).min(rows.num_rows());
-        self.rest = concat_spend(&[self.rest.clone(), rows.slice(0, first)]).doing("sort spend")?;
+        let missing = (self.group_rows - self.rest.num_rows()).min(rows.num_rows());
+        self.rest = concat_spend(&[self.rest.clone(), rows.slice(0, missing)]).doing("sort spend")?;
         if self.rest.num_rows() < self.group_rows {
             return Ok(());
         }
         self.file.write(std::slice::from_ref(&self.rest))?;
-        let left = rows.num_rows() - first;
+        let left = rows.num_rows() - missing;
         let row_groups: Vec<RecordBatch> = (0..left / self.group_rows)
-            .map(|group| rows.slice(first + group * self.group_rows, self.group_rows))
+            .map(|group| rows.slice(missing + group * self.group_rows, self.group_rows))
             .collect();
         for row_groups in row_groups.chunks(rayon::current_num_threads()) {
             self.file.write(row_groups)?;
         }
-        let written = first + row_groups.len() * self.group_rows;
+        let written = missing + row_groups.len() * self.group_rows;
         self.rest = rows.slice(written, rows.num_rows() - written);
         Ok(())
     }
@@ -204,23 +216,24 @@ impl SpendFile {
     }
 }
 
-/// Checks that some chunk of an input has a measure: a column that is summed, such as `adSpend`.
+/// Checks that an input has a measure, a column that is summed, such as `adSpend`, in some of its batches.
 #[derive(Default)]
 struct MeasureCheck {
     has_measure: bool,
-    /// The fault of the last chunk without a measure.
+    /// The fault of the last batch without a measure.
     fault: Option<SchemaFault>,
 }
 
 impl MeasureCheck {
-    fn add(&mut self, chunk: &SpendNormalizer) {
-        match chunk.no_spend() {
+    /// Adds a batch with the columns of this normalizer.
+    fn add(&mut self, normalizer: &SpendNormalizer) {
+        match normalizer.no_spend() {
             Some(fault) => self.fault = Some(fault),
             None => self.has_measure = true,
         }
     }
 
-    /// Returns the fault of an input that was read to its end.
+    /// Returns the fault of an input without any measure, after it was read to its end.
     fn fault(&mut self) -> Option<SchemaFault> {
         self.fault.take().filter(|_| !self.has_measure)
     }
@@ -249,7 +262,7 @@ impl RowRules<RecordBatch> for SpendRules {
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {
-        // A chunk of blank NDJSON lines has no columns and says nothing about the measures.
+        // A batch of blank NDJSON lines has no columns and says nothing about the measures.
         if batch.num_rows() > 0 {
             self.measures.lock().unwrap_or_else(PoisonError::into_inner).add(&self.normalizer);
         }
@@ -267,12 +280,16 @@ struct ReplacedDays {
     bytes: usize,
 }
 
-/// Bytes of memory per day of an account, approximately.
+/// Bytes of memory per day of an account, and per account besides its key, approximately.
 const DAY_BYTES: usize = 16;
 
 impl ReplacedDays {
+    /// Adds the days of new rows.
+    ///
+    /// # Errors
+    /// The days take more than `limit` bytes.
     fn add(&mut self, batch: &RecordBatch, limit: usize) -> Result<(), IngestError> {
-        for (account, day) in keys(batch).doing("read spend")? {
+        for (account, day) in account_days(batch).doing("read spend")? {
             if !self.days.contains_key(account) {
                 self.bytes += account.len() + DAY_BYTES;
             }
@@ -287,9 +304,9 @@ impl ReplacedDays {
         Ok(())
     }
 
-    /// Returns the rows that are not replaced.
+    /// Returns the stored rows that are not replaced.
     fn kept_rows(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let kept: BooleanArray = keys(batch)?
+        let kept: BooleanArray = account_days(batch)?
             .map(|(account, day)| Some(!self.days.get(account).is_some_and(|days| days.contains(&day))))
             .collect();
         filter_record_batch(batch, &kept)
@@ -297,7 +314,7 @@ impl ReplacedDays {
 }
 
 /// Returns the account and the day of each row of spend in stored form; the day is counted from 1970-01-01.
-fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
+fn account_days(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
     let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
     let days = batch.column_by_name(DATE).and_then(|column| column.as_primitive_opt::<Date32Type>());
     match (accounts, days) {

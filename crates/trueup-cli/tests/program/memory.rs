@@ -89,31 +89,6 @@ fn sparse_objects_stay_within_the_memory() {
     assert_eq!(ingest(&workspace, &["a.ndjson"]), (0, String::new()));
 }
 
-/// The rows of joined inputs are held, and refused if they do not fit.
-#[test]
-fn joined_inputs_stay_within_the_memory() {
-    let workspace = Workspace::new();
-    workspace.write(
-        "m.toml",
-        "[input.log]\nfile = \"log.csv\"\n[input.people]\nfile = \"people.csv\"\n[[events]]\nfrom = \"log\"\n\
-         join = [{ input = \"people\", on = \"id\", unmatched = \"refuse\" }]\n\
-         columns = { account = { value = \"a\" }, opportunityId = \"id\", type = { value = \"sold\" }, date = \"day\", agent = \"name\" }\n",
-    );
-    let write_people = |rows: usize| {
-        let mut people = "id,name\n".to_owned();
-        (0..rows).for_each(|id| writeln!(people, "{id},{id:0400}").unwrap());
-        workspace.write("people.csv", &people);
-    };
-    let mut log = "id,day\n".to_owned();
-    (0..200_000).for_each(|id| writeln!(log, "{},2025-01-01", id % 20_000).unwrap());
-    workspace.write("log.csv", &log);
-    write_people(20_000);
-    assert_eq!(ingest(&workspace, &["log.csv", "people.csv", "--mapping", "m.toml"]), (0, String::new()));
-    write_people(400_000);
-    let (code, message) = ingest(&workspace, &["log.csv", "people.csv", "--mapping", "m.toml"]);
-    assert!(code == 1 && message.contains("the mapping joins `people.csv` and holds its rows in memory"), "{message}");
-}
-
 #[test]
 fn large_documents_stay_within_the_memory() {
     let workspace = Workspace::new();

@@ -1,4 +1,5 @@
-//! The one form that events have in memory, from the step that encodes them to the step that writes them.
+//! The one form that events have in memory, from the step that encodes them to the step that writes them: columns,
+//! whose texts are codes where they recur. This file also knows its size in memory, and its form in a spill file.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt16Type, UInt32Type};
@@ -32,14 +33,14 @@ const FIXED_ROW_BYTES: usize = 25 + 2 * OFFSET_BYTES;
 /// Bytes that a dimension takes in a batch apart from its values: its name, its arrays, and the padding of its buffers.
 const DIMENSION_OVERHEAD_BYTES: usize = 512;
 
-/// The prefix of every column that a spill file has for the ingest's own use. No dimension's name begins with it,
-/// except for [`DATE_SOURCE_COLUMN`], which is kept like a dimension.
+/// The prefix of every column that a spill file has for the ingest's own use. No dimension's name begins with it. The
+/// column [`DATE_SOURCE_COLUMN`] has it too, but is part of the events, and kept like a dimension.
 const OWN_PREFIX: &str = "trueup.";
 
 /// The prefix of the column that holds the texts of a mixed dimension in a record batch.
 const TEXTS_PREFIX: &str = "trueup.texts.";
 
-/// Rows of events, column by column. A text that recurs is a code of the ingest's dictionaries, in which 0 is null.
+/// Rows of events, column by column. A code is the number of a text in a dictionary of the ingest, where 0 means null.
 ///
 /// [`encode`](super::encode) makes a batch, and the later steps take, filter, slice and concatenate it as it is. Only a
 /// spill file holds its rows in another form, as a [record batch](Self::to_record_batch).
@@ -47,28 +48,32 @@ const TEXTS_PREFIX: &str = "trueup.texts.";
 pub(super) struct EventBatch {
     /// Codes of the account keys; never null.
     pub(super) accounts: UInt32Array,
+    /// Never null.
     pub(super) opportunity_ids: StringArray,
     /// Codes of [stages](trueup_core::model::Stage::code); never null.
     pub(super) stages: UInt8Array,
     /// Never null.
     pub(super) dates: Date32Array,
-    /// In UTC.
+    /// In UTC; null if an event has a date alone.
     pub(super) date_times: TimestampMicrosecondArray,
+    /// Null if an event has none.
     pub(super) event_ids: StringArray,
-    /// In millionths of a currency unit.
+    /// In millionths of a currency unit; null if an event has no amount.
     pub(super) totals: Int64Array,
     /// The dimensions, sorted by name.
     pub(super) dimensions: Vec<(String, DimensionColumn)>,
 }
 
-/// The values of a dimension: codes of the ingest, as narrow as they can be, or the texts themselves.
+/// The values of a dimension: codes in as few bits as the largest one needs, or texts, where they hardly recur or the
+/// dictionary is full. A null text is null; codes are never null.
 #[derive(Clone, Debug)]
 pub(super) enum DimensionColumn {
     Codes8(UInt8Array),
     Codes16(UInt16Array),
     Codes32(UInt32Array),
     Texts(StringArray),
-    /// Codes, and the texts of the rows without a code. A row with a code has a null text.
+    /// Codes, and the texts of the rows without a code, as batches of both kinds are concatenated. A row with a code
+    /// has a null text; the code of a row with a text means nothing.
     Mixed(UInt32Array, StringArray),
 }
 
@@ -93,7 +98,7 @@ impl EventBatch {
         Some(&self.dimensions[at].1)
     }
 
-    /// Returns each run of consecutive rows with the same account, as the account's code and the number of rows.
+    /// Returns the account's code and the number of rows of each run of consecutive rows with the same account.
     pub(super) fn account_runs(&self) -> impl Iterator<Item = (u32, u32)> {
         let runs = self.accounts.values().chunk_by(|one, other| one == other);
         runs.map(|run| (run[0], u32::try_from(run.len()).unwrap_or(u32::MAX)))
@@ -163,7 +168,7 @@ impl EventBatch {
 
 /// Sizes in memory.
 impl EventBatch {
-    /// Returns about how many bytes the batch takes.
+    /// Returns the bytes of memory that the batch takes, approximately.
     pub(super) fn bytes(&self) -> usize {
         self.len() * self.row_bytes()
             + self.text_bytes(0..self.len())
@@ -185,13 +190,13 @@ impl EventBatch {
         self.text_columns().map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
     }
 
-    /// Returns the bytes of the rows with these numbers.
+    /// Returns the bytes of memory that the rows with these numbers take, approximately.
     pub(super) fn bytes_of(&self, rows: &[u32]) -> usize {
         let texts = |row: &u32| self.text_bytes(*row as usize..*row as usize + 1);
         rows.len() * self.row_bytes() + rows.iter().map(texts).sum::<usize>()
     }
 
-    /// Returns the bytes of all buffers, in full even if other batches share them.
+    /// Returns the bytes of all buffers. A buffer that other batches share counts in full.
     pub(super) fn buffer_bytes(&self) -> usize {
         self.columns().map(|(_, column)| column.get_array_memory_size()).sum()
     }
@@ -215,7 +220,7 @@ impl EventBatch {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
     }
 
-    /// Returns the columns of the record batch.
+    /// Returns the columns of the record batch, each with its name.
     fn columns(&self) -> impl Iterator<Item = (String, ArrayRef)> {
         let leading: [(&str, ArrayRef); 7] = [
             (ACCOUNT, Arc::new(self.accounts.clone())),
@@ -230,8 +235,8 @@ impl EventBatch {
         leading.chain(self.dimensions.iter().flat_map(|(name, column)| column.arrays(name)))
     }
 
-    /// Reads what [`to_record_batch`](Self::to_record_batch) has made. Leaves out other columns of the ingest's own
-    /// use.
+    /// Reads what [`to_record_batch`](Self::to_record_batch) has made. Leaves out columns that another step has added
+    /// for the ingest's own use.
     pub(super) fn of_record_batch(batch: &RecordBatch) -> Result<Self, ArrowError> {
         let mut arrays = dimension_arrays(batch).peekable();
         let mut dimensions = Vec::with_capacity(batch.num_columns());
@@ -296,7 +301,7 @@ impl DimensionColumn {
         }
     }
 
-    /// Returns the columns of a record batch that hold the dimension of that name.
+    /// Returns the one or two columns of a record batch that hold this dimension, whose name is `name`.
     fn arrays(&self, name: &str) -> impl Iterator<Item = (String, ArrayRef)> {
         let (values, texts): (ArrayRef, Option<&StringArray>) = match self {
             Self::Codes8(codes) => (Arc::new(codes.clone()), None),
@@ -323,11 +328,12 @@ impl DimensionColumn {
 }
 
 impl DimensionKind {
-    /// Returns the kind that can hold the rows of two columns of one dimension.
+    /// Returns the narrowest kind that can hold the rows of a column of this kind and of one of the other kind.
     pub(super) fn unify(self, other: Self) -> Self {
         if self != other && (self == Self::Texts || other == Self::Texts) { Self::Mixed } else { self.max(other) }
     }
 
+    /// Returns the bytes of a row, without its text.
     fn bytes(self) -> usize {
         match self {
             Self::Codes8 => 1,
@@ -375,7 +381,7 @@ pub(super) fn text_column(batch: &RecordBatch, name: &str) -> Result<StringArray
     column(batch, name)?.as_string_opt::<i32>().cloned().ok_or_else(|| unsound_column(name))
 }
 
-/// Reports that stored or spilled events lack a column or have it with a wrong type.
+/// Returns the error of stored or spilled events that lack a column, or have it with another type.
 pub(super) fn unsound_column(name: &str) -> ArrowError {
     ArrowError::SchemaError(format!("stored events have no sound column `{name}`"))
 }

@@ -10,17 +10,22 @@ pub(super) enum CanonicalTable {
     Accounts,
 }
 
-/// The type of a column's values.
+/// What the values of a canonical column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnType {
     /// Text that every row needs.
     Key,
     /// A stage, which every row needs.
     Stage,
+    /// A date.
     Day,
+    /// A point in time.
     Instant,
+    /// Money, in currency units.
     Amount,
+    /// A whole number that is not negative.
     Count,
+    /// `true` or `false`.
     Truth,
     Text,
     /// A dimension: text, or a Parquet column of another type as it is.

@@ -32,6 +32,7 @@ pub(super) enum Texts {
     Plain(StringArray),
     /// Texts, of which some or all are no texts in the file.
     Marked(StringArray, BooleanArray),
+    /// Codes, and the texts that they stand for.
     Coded(DictionaryArray<Int32Type>, StringArray),
     /// The batch does not have the column, so it has no texts.
     Absent,
@@ -114,6 +115,7 @@ impl Texts {
     }
 }
 
+/// Returns floats as their shortest decimals.
 fn shortest<F: std::fmt::Display>(floats: impl Iterator<Item = Option<F>>) -> StringArray {
     let mut texts = StringBuilder::new();
     for float in floats {
@@ -125,6 +127,7 @@ fn shortest<F: std::fmt::Display>(floats: impl Iterator<Item = Option<F>>) -> St
 /// Rows that a table is made of: each is a row of the first input with a row of each joined input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PickedRows {
+    /// The rows of the batch of the first input.
     pub(super) from: Vec<u32>,
     /// For each join, the row that was joined to each row.
     pub(super) joined: Vec<Vec<HeldRow>>,
@@ -169,14 +172,14 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Returns a column as an array of the picked rows. `as_text` makes all values texts.
+    /// Returns a column as an array of the picked rows: its texts if `as_text`, or else its values as they are.
     pub(super) fn array(&self, at: ColumnRef, as_text: bool) -> Result<ArrayRef, ArrowError> {
         let Some(join) = at.input.checked_sub(1) else {
             let rows = self.batch.num_rows();
             let whole = if as_text {
                 self.texts[at.column].array(rows)
             } else {
-                let column = self.batch.column_by_name(self.plan.in_file(at));
+                let column = self.batch.column_by_name(self.plan.name_in_file(at));
                 column.cloned().unwrap_or_else(|| new_null_array(&DataType::Null, rows))
             };
             let is_whole = self.len() == rows && self.picked.from.iter().zip(0..).all(|(row, at)| *row == at);
@@ -187,7 +190,7 @@ impl<'a> RowView<'a> {
             if as_text {
                 return self.plan.held_texts(at)[number].array(rows);
             }
-            let column = batch.column_by_name(self.plan.in_file(at));
+            let column = batch.column_by_name(self.plan.name_in_file(at));
             column.cloned().unwrap_or_else(|| new_null_array(&DataType::Null, rows))
         });
         let mut arrays: Vec<ArrayRef> = batches.collect();
@@ -213,7 +216,9 @@ impl<'a> RowView<'a> {
 /// The texts of a column by picked row.
 #[derive(Clone, Copy)]
 pub(super) enum PickedTexts<'a> {
+    /// The texts of a column of the first input, and the row of each picked row there.
     From(&'a Texts, &'a [u32]),
+    /// The texts of a column of a joined input by batch, and the row of each picked row there.
     Held(&'a [Texts], &'a [HeldRow]),
 }
 

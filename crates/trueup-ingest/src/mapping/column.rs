@@ -37,7 +37,9 @@ enum CellPlan {
     Timestamps,
     /// Timestamps without a time zone.
     ClockTimes(ClockRule),
+    /// Texts, or values that are read as texts.
     Texts(Box<TextCells>),
+    /// Year, month and day of a date.
     Parts([DatePart; 3]),
 }
 
@@ -54,6 +56,7 @@ struct TextCells {
     reader: ValueReader,
 }
 
+/// Where the texts of a column come from.
 enum TextOrigin {
     Column(ColumnRef),
     /// The joined texts of several columns, and the text between them.
@@ -135,7 +138,8 @@ impl DatePart {
     }
 }
 
-/// Plans a Parquet column that needs no reading. `None` if it has to be read as text.
+/// Plans a Parquet column whose values have the canonical type, or become it without being read as text. `None` if they
+/// have to be read as text.
 fn native(
     known: &KnownColumn,
     column_type: ColumnType,
@@ -177,6 +181,7 @@ fn native(
     Ok(as_it_is.then(|| (found.clone(), CellPlan::AsItIs)))
 }
 
+/// Plans a column that is read from texts. Returns its type, too.
 fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (DataType, CellPlan) {
     let data_type = match &reader {
         ValueReader::Stage => codes(),
@@ -190,7 +195,7 @@ fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (Dat
     (data_type, CellPlan::Texts(Box::new(TextCells { origin, rules, reader })))
 }
 
-/// Returns the type of texts that recur.
+/// Returns the type of a column whose texts recur: an Arrow dictionary.
 fn codes() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }

@@ -26,8 +26,7 @@ pub(super) struct KnownColumn {
     alias: String,
     pub(super) name: String,
     pub(super) data_type: DataType,
-    /// Whether it is a key of a join that has the same name on both sides. The plain name then means the other side's
-    /// column.
+    /// Whether it is the key of a join whose other side has a key of the same name. The plain name then means that one.
     is_shadowed: bool,
 }
 

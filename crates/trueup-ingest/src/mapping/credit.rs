@@ -36,13 +36,14 @@ impl FirstTouchCredit {
         self.found.get().is_some()
     }
 
-    /// Gives credit from now on.
+    /// Sets the first conversions; batches that are made from now on get their values.
     pub(super) fn give(&self, found: FirstConversions) {
         self.found.get_or_init(|| found);
     }
 
-    /// Replaces the copied columns of events, which a customer without a conversion keeps as they are. Adds columns
-    /// that are missing. Before the conversions are known, nothing else changes.
+    /// Returns events whose copied columns have the values of their customer's first conversion. A customer without one
+    /// keeps the values of its events. Copied columns that the events lack are added, as the only change before the
+    /// conversions are known.
     pub(super) fn apply(&self, events: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let mut fields: Vec<Field> = events.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
         let mut columns = events.columns().to_vec();
@@ -72,8 +73,9 @@ impl FirstTouchCredit {
 pub(super) struct FirstConversions {
     /// By account, by customer.
     customers: HashMap<Box<str>, HashMap<Box<str>, FirstConversion>>,
-    /// The texts of the copied columns, which recur.
+    /// The texts of the copied columns, which recur; the position of a text is its code.
     texts: Vec<Box<str>>,
+    /// The code of each text.
     codes: HashMap<Box<str>, u32>,
     /// The bytes of memory that everything takes, approximately.
     bytes: usize,
@@ -85,14 +87,14 @@ const ENTRY_BYTES: usize = 160;
 #[derive(Debug)]
 struct FirstConversion {
     time: ConversionTime,
-    /// The codes of the copied columns' texts.
+    /// The code of the text of each copied column, or [`NO_TEXT`].
     values: Box<[u32]>,
 }
 
 /// The code of no text.
 const NO_TEXT: u32 = u32::MAX;
 
-/// The time of a conversion: its day, since 1970-01-01, and then its microsecond, where none comes first.
+/// What conversions are ordered by: the day since 1970-01-01, then the microsecond since then, where none comes first.
 type ConversionTime = (i64, Option<i64>);
 
 impl FirstConversions {
@@ -147,7 +149,7 @@ impl FirstConversions {
         Ok((0..events.num_rows()).map(find).collect())
     }
 
-    /// Returns a copied column. `own` are the texts of the events themselves.
+    /// Returns the column with the number `copied` among the copied ones. `own` are the texts of the events themselves.
     fn column(&self, copied: usize, customers: &[Option<&FirstConversion>], own: &Texts) -> StringArray {
         let mut texts = StringBuilder::new();
         for (row, first) in customers.iter().enumerate() {
@@ -188,7 +190,7 @@ impl CheckedRows for Conversions {
     }
 }
 
-/// Picks the conversions of events, and the columns to copy.
+/// The rules of the first reading of events: it keeps conversions alone, with the values that are copied.
 pub(super) struct ConversionRules<'a>(pub(super) &'a FirstTouchCredit);
 
 impl RowRules<Conversions> for ConversionRules<'_> {

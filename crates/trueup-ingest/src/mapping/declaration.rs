@@ -149,7 +149,7 @@ impl EventTableDeclaration {
     }
 }
 
-/// One text, or several alternatives.
+/// The values that a column may have in a condition: one, or several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a list of texts")]
 pub(super) enum OneOrMore {
@@ -182,6 +182,7 @@ pub(super) struct Join {
 }
 
 impl Join {
+    /// Returns the name of the joined input in this table.
     pub(super) fn alias(&self) -> &str {
         self.alias.as_deref().unwrap_or(&self.input)
     }
@@ -191,13 +192,16 @@ impl Join {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a column, a list of columns, or a table of columns here and there")]
 pub(super) enum JoinKeys {
+    /// A column of this name on both sides.
     Same(String),
+    /// Columns of these names on both sides.
     AllSame(Vec<String>),
     /// From a column of the rows so far to a column of the joined input.
     Pairs(BTreeMap<String, String>),
 }
 
 impl JoinKeys {
+    /// Returns each column of the rows so far with its column of the joined input.
     pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
         match self {
             Self::Same(name) => vec![(name, name)],
@@ -226,25 +230,31 @@ pub(super) enum Unmatched {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub(super) struct ValueSource {
+    /// The column that has the values.
     pub(super) column: Option<String>,
     /// Columns whose texts are joined. There is no value if one of the texts is empty.
     pub(super) columns: Option<Vec<String>>,
     /// The text between the texts of `columns`.
     pub(super) separator: Option<String>,
+    /// The value of every row.
     pub(super) value: Option<Constant>,
+    /// With `month` and `day`, the parts of a date.
     pub(super) year: Option<Box<ValueSource>>,
     pub(super) month: Option<Box<ValueSource>>,
     pub(super) day: Option<Box<ValueSource>>,
     /// Characters that are removed.
     pub(super) remove: Option<String>,
+    /// The character that becomes the decimal point.
     pub(super) decimal_mark: Option<char>,
+    /// The value that each value becomes.
     pub(super) map: Option<ValueMap>,
+    /// What happens to a value that `map` does not have.
     pub(super) unmapped: Option<Unmapped>,
     /// The text to read if there is none.
     pub(super) default: Option<Constant>,
     /// The format of dates, as strftime defines it.
     pub(super) format: Option<String>,
-    /// The IANA time zone of clock times.
+    /// The IANA time zone of clock times, before the one that the ingest states.
     pub(super) time_zone: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is wrong with a row.
+/// What is wrong with a row, without the row.
 #[derive(Clone, Debug)]
 pub(super) struct FoundFault {
     /// The key of the mapping.
@@ -29,8 +29,9 @@ impl FoundFault {
         Self { key, column, value: String::new(), expected: expected.into(), joined: None }
     }
 
-    /// Returns whether this fault of a row is reported rather than another one. A fault with a value says more than one
-    /// without.
+    /// Returns whether this fault of a row is reported rather than another fault of it. A fault with a value says more
+    /// than one without; the order of keys and columns decides between others, so that the same fault is reported each
+    /// time.
     fn is_before(&self, other: &Self) -> bool {
         let order = |fault: &Self| (fault.value.is_empty(), fault.key.clone(), fault.column.clone());
         order(self) < order(other)
@@ -47,7 +48,7 @@ impl FoundFault {
     }
 }
 
-/// A fault of a row of a batch of the first input.
+/// A fault, and its row in the batch of the first input.
 pub(super) struct RawFault {
     pub(super) row: usize,
     pub(super) fault: FoundFault,
@@ -90,7 +91,7 @@ impl PickedFaults {
         }
     }
 
-    /// Adapts the numbers of the rows after some rows were left out. Those have no faults.
+    /// Adapts the numbers of the rows after the rows for which `kept` is false were left out. Those have no faults.
     pub(super) fn keep(&mut self, kept: &[bool]) {
         if self.0.is_empty() {
             return;
@@ -104,13 +105,13 @@ impl PickedFaults {
         self.0 = std::mem::take(&mut self.0).into_iter().map(|(row, fault)| (numbers[row], fault)).collect();
     }
 
-    /// Returns the faults by row of the batch.
+    /// Returns the faults with their rows in the batch, given the row of each picked row there.
     pub(super) fn into_raw(self, from: &[u32]) -> impl Iterator<Item = RawFault> {
         self.0.into_iter().map(|(row, fault)| RawFault { row: from[row] as usize, fault })
     }
 }
 
-/// A column that is read row by row, as its faults name it.
+/// Where the values of a canonical column come from, as its faults name it.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnSite {
     /// The key of the mapping.

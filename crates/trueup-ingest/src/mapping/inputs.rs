@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use trueup_core::files::Files;
 
-/// What a mapping is planned and run with.
+/// What reading the inputs of a mapping needs.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'a> {
     /// The path of the mapping.
@@ -27,6 +27,7 @@ pub(super) struct Reading<'a> {
 pub(super) struct OpenedInput {
     pub(super) files: Vec<Input>,
     pub(super) columns: Vec<InputColumn>,
+    /// All rows, once a join has needed them.
     held: OnceLock<Arc<HeldRows>>,
 }
 
@@ -52,7 +53,7 @@ impl OpenedInput {
     }
 }
 
-/// Opens every input of a mapping.
+/// Opens every input of a mapping, each with the given files that belong to it.
 pub(super) fn open(
     declaration: &MappingFile,
     reading: Reading<'_>,
@@ -85,6 +86,7 @@ pub(super) fn open(
     Ok(opened)
 }
 
+/// Opens an input: checks that its files have the same columns. `mentioned` are the columns that tables name.
 fn open_input<'f>(
     name: &str,
     input: &InputDeclaration,
@@ -166,16 +168,16 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
 /// Returns the format that the name of a file says.
 pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
     let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
-    match () {
-        () if has(&["csv", "tsv", "txt"]) => Some(FileFormat::Csv),
-        () if has(&["ndjson", "jsonl", "json"]) => Some(FileFormat::Ndjson),
-        () if has(&["parquet", "pq"]) => Some(FileFormat::Parquet),
-        () if has(&["xlsx", "xlsm"]) => Some(FileFormat::Xlsx),
-        () => None,
-    }
+    let formats = [
+        (&["csv", "tsv", "txt"][..], FileFormat::Csv),
+        (&["ndjson", "jsonl", "json"], FileFormat::Ndjson),
+        (&["parquet", "pq"], FileFormat::Parquet),
+        (&["xlsx", "xlsm"], FileFormat::Xlsx),
+    ];
+    formats.into_iter().find(|(endings, _)| has(endings)).map(|(_, format)| format)
 }
 
-/// Returns the columns of a file under the names of the mapping.
+/// Returns the columns of a file, each with its name in the file and in the mapping.
 fn named_columns(
     schema: &Schema,
     input: &InputDeclaration,

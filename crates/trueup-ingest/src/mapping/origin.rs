@@ -1,4 +1,4 @@
-//! Checks that a column's values have exactly one origin.
+//! The origin of a column's values, of which its source must name exactly one.
 
 use super::canonical::ColumnType;
 use super::declaration::{Constant, ValueSource};

@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// How the rows of a table come from its inputs.
 #[derive(Default)]
 pub(super) struct RowPlan {
-    /// For each input, the names of its columns in the files.
-    in_file: Vec<Vec<String>>,
+    /// For each input of the table, the names of its columns in its files.
+    names_in_file: Vec<Vec<String>>,
     joins: Vec<JoinPlan>,
     conditions: Vec<Condition>,
     /// The columns that are read as text.
@@ -81,8 +81,8 @@ impl RowPlan {
         key: &str,
     ) -> Result<KnownColumns, KeyFault> {
         let opened = find_input(name, inputs, key)?;
-        let known = KnownColumns::new(alias, self.in_file.len(), &opened.columns);
-        self.in_file.push(opened.columns.iter().map(|column| column.in_file.clone()).collect());
+        let known = KnownColumns::new(alias, self.names_in_file.len(), &opened.columns);
+        self.names_in_file.push(opened.columns.iter().map(|column| column.in_file.clone()).collect());
         Ok(known)
     }
 
@@ -107,8 +107,8 @@ impl RowPlan {
             there_keys.push(other.text(&on)?.column);
         }
         let held = find_input(&join.input, inputs, &on)?.held_rows(reading)?;
-        let in_file = self.in_file.last().map_or(&[][..], Vec::as_slice);
-        let there_keys: Vec<&str> = there_keys.into_iter().map(|column| in_file[column].as_str()).collect();
+        let names_there = self.names_in_file.last().map_or(&[][..], Vec::as_slice);
+        let there_keys: Vec<&str> = there_keys.into_iter().map(|column| names_there[column].as_str()).collect();
         let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
             let reason = format!(
@@ -124,7 +124,7 @@ impl RowPlan {
         Ok(())
     }
 
-    /// Notes that a column is read as text. Returns the column.
+    /// Records that a column is read as text. Returns the column.
     pub(super) fn add_text(&mut self, column: ColumnRef) -> ColumnRef {
         self.text_columns.insert(column);
         column
@@ -136,8 +136,8 @@ impl RowPlan {
             let held = self.held(at.input - 1);
             let mut all = Vec::with_capacity(held.batches.len());
             for batch in &held.batches {
-                let column = batch.column_by_name(self.in_file(*at));
-                let texts = Texts::of_column(batch, self.in_file(*at)).doing("read a joined input")?;
+                let column = batch.column_by_name(self.name_in_file(*at));
+                let texts = Texts::of_column(batch, self.name_in_file(*at)).doing("read a joined input")?;
                 // Texts share the memory of a column of texts.
                 if column.is_some_and(|column| !column.data_type().is_string()) {
                     reading.memory.add(texts.bytes(), Held::JoinedFile(held.last_file()))?;
@@ -149,6 +149,7 @@ impl RowPlan {
         Ok(self)
     }
 
+    /// Returns the rows of a joined input; the joins are counted from 0.
     pub(super) fn held(&self, join: usize) -> &HeldRows {
         &self.joins[join].held
     }
@@ -158,15 +159,16 @@ impl RowPlan {
         self.held_texts.get(&at).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn in_file(&self, at: ColumnRef) -> &str {
-        &self.in_file[at.input][at.column]
+    /// Returns the name of a column in its files.
+    pub(super) fn name_in_file(&self, at: ColumnRef) -> &str {
+        &self.names_in_file[at.input][at.column]
     }
 
     /// Returns the texts of a batch of the first input, by column.
     pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
-        let mut texts = vec![Texts::Absent; self.in_file.first().map_or(0, Vec::len)];
+        let mut texts = vec![Texts::Absent; self.names_in_file.first().map_or(0, Vec::len)];
         for at in self.text_columns.iter().filter(|at| at.input == 0) {
-            texts[at.column] = Texts::of_column(batch, self.in_file(*at))?;
+            texts[at.column] = Texts::of_column(batch, self.name_in_file(*at))?;
         }
         Ok(texts)
     }
@@ -199,11 +201,11 @@ fn find_input<'i>(
     inputs.get(name).ok_or_else(|| KeyFault::new(key, "no [input] has this name").with_value(name))
 }
 
-/// Picks rows one by one.
+/// Picks the rows of a batch one by one. It calls itself for each join in turn, because each may match several rows.
 struct RowPicker<'a> {
     plan: &'a RowPlan,
     texts: &'a [Texts],
-    /// The joined rows so far of the row that is picked.
+    /// The rows that are joined so far to the row that is being picked, by join.
     chosen: Vec<HeldRow>,
     picked: PickedRows,
     faults: Vec<RawFault>,
@@ -224,7 +226,7 @@ impl RowPicker<'_> {
             }
             return;
         };
-        let key = one_text(join.here.iter().map(|column| self.text(*column, row)));
+        let key = join_key(join.here.iter().map(|column| self.text(*column, row)));
         let (first, others) = key.map_or((None, &[][..]), |key| join.index.find(&key));
         match (first, join.unmatched) {
             (Some(first), _) => {
@@ -279,7 +281,7 @@ impl JoinIndex {
             let bytes = texts_of_keys + batch.num_rows() * KEY_BYTES;
             reading.memory.add(bytes, Held::JoinedFile(held.last_file()))?;
             for row in 0..batch.num_rows() {
-                let Some(key) = one_text(texts.iter().map(|texts| texts.get(row))) else { continue };
+                let Some(key) = join_key(texts.iter().map(|texts| texts.get(row))) else { continue };
                 let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };
                 if !index.first.contains_key(key.as_ref()) {
                     index.first.insert(key.into(), held);
@@ -301,7 +303,7 @@ impl JoinIndex {
 }
 
 /// Returns the texts of a key as one text, which no other key has; `None` if one of them is missing.
-fn one_text<'a>(mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> Option<Cow<'a, str>> {
+fn join_key<'a>(mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> Option<Cow<'a, str>> {
     if texts.len() == 1 {
         return texts.next()?.map(Cow::Borrowed);
     }

@@ -37,7 +37,7 @@ pub(super) struct TableMapper {
     /// What messages about the table name.
     shown: PathBuf,
     rows: Arc<RowPlan>,
-    /// The columns, each with its name.
+    /// The columns, each with its canonical name.
     columns: Vec<(String, ColumnPlan)>,
     dates: Dates,
     credit: Option<Arc<FirstTouchCredit>>,
@@ -128,6 +128,7 @@ impl TablePlanner<'_> {
         plan().map_err(|fault| fault.of(self.reading.mapping))
     }
 
+    /// Plans the columns of a table, and what is required of its dates.
     fn plan_columns(
         &self,
         target: CanonicalTable,
@@ -159,6 +160,7 @@ impl TablePlanner<'_> {
         Ok((columns, dates))
     }
 
+    /// Returns the error of a failure that no mapping can cause.
     fn internal(&self, error: ArrowError) -> MappingError {
         match Err::<(), _>(error).doing("plan a table of the mapping") {
             Ok(()) => MappingError::File { path: self.reading.mapping.to_owned(), reason: String::new() },
@@ -180,6 +182,7 @@ impl RowMapper for TableMapper {
         let batch = &raw.decoded.batch;
         let texts = self.rows.texts_of(batch)?;
         let (mut picked, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limits.rows);
+        // A view borrows `picked`, which loses rows between the uses.
         macro_rules! view {
             () => {
                 RowView { plan: &self.rows, batch, texts: &texts, picked: &picked }
@@ -245,6 +248,7 @@ impl TableMapper {
         Texts::of(Some(&plan.read(view, &Texts::Absent, &mut PickedFaults::default())?))
     }
 
+    /// Returns the canonical columns as a batch, which may have rows even without columns.
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
         let fields = self.columns.iter().zip(&columns);
         let fields = fields.map(|((name, _), array)| Field::new(name, array.data_type().clone(), true));

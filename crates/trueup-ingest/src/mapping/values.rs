@@ -1,5 +1,4 @@
-//! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. This file
-//! does not know tables.
+//! How a text of an input becomes a value: [`TextRules`] change the text, then [`ValueReader`] reads it.
 
 use super::canonical::{ColumnType, STAGES};
 use super::cells::CellForm;
@@ -83,8 +82,8 @@ impl TextRules {
         self.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
     }
 
-    /// Returns the text without the characters to remove; `None` if nothing is left. A number of the file stays as it is,
-    /// because its point is a decimal point however the texts of the column are written.
+    /// Returns the text without the characters to remove; `None` if nothing is left. A number of the file stays as it
+    /// is, because its point is a decimal point however the texts of the column are written.
     fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
         let text = text.filter(|text| !text.is_empty())?;
         if form == CellForm::Value || self.remove.is_empty() && self.decimal_mark.is_none() {
@@ -156,12 +155,12 @@ impl ValueReader {
         })
     }
 
-    /// Returns whether it reads every text, and none, too.
+    /// Returns whether any text can be read, and a cell without a text, too.
     pub(super) const fn reads_everything(&self) -> bool {
         matches!(self, Self::Text)
     }
 
-    /// Reads a cell that has no value, which then has none, or is a fault.
+    /// Reads a cell without a value: it stays without one, or is a fault if every row needs a value.
     pub(super) fn read_nothing<T>(&self) -> Result<Option<T>, String> {
         if matches!(self, Self::Key | Self::Stage) { Err("expected a value".to_owned()) } else { Ok(None) }
     }

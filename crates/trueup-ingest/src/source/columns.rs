@@ -1,5 +1,5 @@
-//! The columns of an input's rows: those of the file without the ignored ones, some of them as text, and the ones
-//! that the names of its folders give.
+//! The columns of an input's rows: the columns of the file except for ignored ones, some of them as text, and the
+//! columns that the names of its folders give.
 
 use super::input::ReadOptions;
 use crate::error::{InputFault, UnfitColumn};
@@ -36,8 +36,8 @@ impl FolderColumn {
         let columns = names.filter_map(|name| name.split_once('=')).filter(|(name, _)| !name.is_empty());
         columns
             .map(|(name, value)| Self {
-                name: decoded(name),
-                value: Some(decoded(value)).filter(|value| value != NO_VALUE),
+                name: unescaped(name),
+                value: Some(unescaped(value)).filter(|value| value != NO_VALUE),
             })
             .collect()
     }
@@ -64,8 +64,8 @@ fn coded_text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// Replaces `%XX`, with which programs write characters that folders cannot have. What is no such escape stays.
-fn decoded(text: &str) -> String {
+/// Replaces each `%XX`, as programs write characters that the name of a folder cannot have. Anything else stays.
+fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -127,7 +127,7 @@ impl ReadOptions {
         {
             let is_text = becomes_text(field);
             fields.push(if is_text { as_text(field) } else { field.clone() });
-            columns.push(if is_text { text(column)? } else { column.clone() });
+            columns.push(if is_text { texts(column)? } else { column.clone() });
         }
         for column in self.folder_columns() {
             fields.push(column.field());
@@ -156,7 +156,7 @@ fn as_text(field: &Field) -> FieldRef {
 }
 
 /// Returns UUIDs or times of day as text.
-fn text(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+fn texts(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let Some(uuids) = column.as_fixed_size_binary_opt() else { return arrow_cast::cast(column, &DataType::Utf8) };
     let mut texts = StringBuilder::new();
     for uuid in uuids {

@@ -153,6 +153,7 @@ impl CsvDecoder {
     }
 }
 
+/// Returns the fault of a record with too few or too many cells.
 fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: usize) -> RowFault {
     let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
     let expected = schema.fields().len();
@@ -244,6 +245,7 @@ impl<'a> CsvRecords<'a> {
         }
     }
 
+    /// Passes the line end of a record, which has `length` bytes. Returns that there is no other cell.
     fn end_record(&mut self, length: usize) -> Result<bool, InputFault> {
         self.at += length;
         self.line += 1;
@@ -270,6 +272,7 @@ impl<'a> CsvRecords<'a> {
         Ok((cell, end + 1))
     }
 
+    /// Returns the fault of a file in which it is unknown where records end.
     fn broken(&self, what: &'static str) -> InputFault {
         InputFault::Record { line: self.line, what }
     }

@@ -17,8 +17,8 @@ pub(crate) struct DecodedBatch {
     pub(crate) fatal: Option<InputFault>,
 }
 
-/// Returns the name of the column that says which cells of a column the file has as numbers, dates or booleans, and not as
-/// texts: booleans. The inputs of mappings have it where cells of both kinds may occur in a column.
+/// Returns the name of the column that says which cells of a column the file has as numbers, dates or booleans, and not
+/// as texts: booleans. The inputs of mappings have it where cells of both kinds may occur in a column.
 pub(crate) fn value_marks(column: &str) -> String {
     format!("{column}{MARK}")
 }
@@ -39,8 +39,9 @@ pub(crate) struct RawRows {
 }
 
 impl RawRows {
-    /// Marks the rows before `end` as done, and returns what became of them, in file order: `rows`, and the records
-    /// that could not become rows. `faults` are those of records that were decoded.
+    /// Marks the rows before `end` as done, and returns what became of them. `batch` are the rows that they became, and
+    /// `rows` the location of each; `faults` are the faults of the others. The faults of records that were not even
+    /// decoded are added, all in file order.
     pub(crate) fn finish(
         &mut self,
         end: usize,

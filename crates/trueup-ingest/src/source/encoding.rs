@@ -84,13 +84,14 @@ pub(super) struct Recoder<R> {
     reader: R,
     encoding: TextEncoding,
     decoder: Decoder,
-    /// Bytes of the reader, of which those before `at` are decoded.
+    /// Bytes of the reader. The bytes before `at` are decoded.
     raw: Vec<u8>,
     at: usize,
     /// The position of `raw` in the text.
     offset: u64,
+    /// Whether `raw` is the end of the text.
     is_last: bool,
-    /// UTF-8, of which the bytes before `taken` are read.
+    /// Decoded bytes, in UTF-8. The bytes before `taken` were returned.
     decoded: Vec<u8>,
     taken: usize,
     /// The position of the first bytes that are no text.

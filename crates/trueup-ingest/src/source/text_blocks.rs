@@ -32,6 +32,7 @@ impl TextBlock {
     }
 }
 
+/// Returns the fault of a block that is not UTF-8.
 fn not_utf8(line: u64, offset: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
     let (sound, rest) = bytes.split_at(error.valid_up_to());
     InputFault::NotUtf8 {
@@ -58,8 +59,9 @@ pub(crate) struct TextBlocks<R> {
     /// The most bytes of a record. A longer record is an error, because usually its quote is never closed.
     longest: usize,
     /// Whether a line end between quotes belongs to the record.
-    quotes: bool,
-    ended: bool,
+    has_quotes: bool,
+    /// Whether everything is read.
+    is_ended: bool,
 }
 
 /// Why there is no next block.
@@ -73,11 +75,11 @@ pub(crate) enum TextBlockFault {
 }
 
 impl<R: Read> TextBlocks<R> {
-    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a
-    /// line end between quotes does not end a record.
-    pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
+    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. If it
+    /// `has_quotes`, a line end between quotes does not end a record.
+    pub(crate) fn new(reader: R, size: usize, longest: usize, has_quotes: bool) -> Self {
         let (pending, size) = (Vec::new(), size.max(1));
-        Self { reader, pending, line: 1, records: 0, offset: 0, size, longest, quotes, ended: false }
+        Self { reader, pending, line: 1, records: 0, offset: 0, size, longest, has_quotes, is_ended: false }
     }
 
     /// Counts `bytes` that were read before the text, for the positions of faults.
@@ -88,9 +90,9 @@ impl<R: Read> TextBlocks<R> {
     /// Returns the next block, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<TextBlock>, TextBlockFault> {
         let mut wanted = self.size;
-        while !self.ended {
+        while !self.is_ended {
             self.fill(wanted).map_err(TextBlockFault::Io)?;
-            if self.ended {
+            if self.is_ended {
                 break;
             }
             let whole = self.whole_records();
@@ -107,12 +109,13 @@ impl<R: Read> TextBlocks<R> {
         if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new(), whole))) }
     }
 
+    /// Reads until `pending` has `wanted` bytes, or the text ends.
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
         let missing = wanted.saturating_sub(self.pending.len());
         self.pending.reserve(missing);
         let missing = u64::try_from(missing).unwrap_or(u64::MAX);
         self.reader.by_ref().take(missing).read_to_end(&mut self.pending)?;
-        self.ended = self.pending.len() < wanted;
+        self.is_ended = self.pending.len() < wanted;
         Ok(())
     }
 
@@ -120,7 +123,7 @@ impl<R: Read> TextBlocks<R> {
     /// the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before the
     /// first wrong split, and the parser reports that quote.
     fn whole_records(&self) -> WholeRecords {
-        if !self.quotes || !self.pending.contains(&b'"') {
+        if !self.has_quotes || !self.pending.contains(&b'"') {
             let end = self.pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             return WholeRecords { end, broken_lines: 0 };
         }

@@ -2,7 +2,8 @@
 //!
 //! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
-//! formula has the value that was saved with it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
+//! formula has the value that was saved with it. For a mapping, [`value_marks`] say which cells are not texts in the
+//! sheet.
 
 use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
@@ -32,14 +33,14 @@ enum SheetPart {
     Header(SchemaRef),
     Rows(DecodedBatch),
     Failed(InputFault),
-    /// Everything was read.
+    /// The sheet has no more rows.
     End,
 }
 
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 2;
 
-/// Nobody receives the parts any more.
+/// The [`SheetReader`] is gone, so that nothing more is read for it.
 struct Stopped;
 
 impl SheetReader {
@@ -176,6 +177,7 @@ impl SheetCell {
     }
 }
 
+/// Returns a point in time, a date, a time of day or a duration as text.
 fn time_text(time: &ExcelDateTime) -> String {
     const SECONDS_PER_DAY: f64 = 86_400.0;
     let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
@@ -322,7 +324,7 @@ impl SheetColumns {
         name.cloned().unwrap_or_else(|| letters(column))
     }
 
-    /// Returns the column, the value and the reason of a row's first fault, if it has one.
+    /// Returns the first fault of a row, if it has one. `line` is its line.
     fn fault(&self, sheet: &str, options: &ReadOptions, cells: &[(u32, SheetCell)], line: u64) -> Option<SheetFault> {
         cells.iter().find_map(|(column, cell)| {
             let at = column.checked_sub(self.first).map(|at| at as usize);

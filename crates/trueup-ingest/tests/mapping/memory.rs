@@ -6,8 +6,11 @@ use crate::values::events_with;
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
-use trueup_ingest::ErrorKind;
+use std::{env, fs};
+use trueup_ingest::{ErrorKind, Ingest};
 
 const MIB: usize = 1 << 20;
 
@@ -52,6 +55,48 @@ fn joined_inputs_that_do_not_fit_in_memory_are_refused() {
         expected
     );
     assert_eq!(case.ingest().memory(400 * MIB).run().unwrap().events.taken, 2);
+}
+
+/// The environment variable that gives the process of [`peak`] the folder of its case.
+const FOLDER: &str = "TRUEUP_TEST_MAPPING";
+
+/// Ingests the files of a case with 32 MiB of memory in a separate process. Returns the number of events, or 0 if the
+/// ingest is refused, and the peak memory of the process in bytes.
+fn peak(case: &Case) -> (u64, usize) {
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", "memory::child", "--ignored", "--nocapture"]).env(FOLDER, case.path(""));
+    let output = String::from_utf8(child.output().unwrap().stdout).unwrap();
+    let number = |name: &str| {
+        let line = output.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{output}"));
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap()
+    };
+    (u64::try_from(number("taken:")).unwrap(), number("VmHWM:") << 10)
+}
+
+/// Not a test: the process that [`peak`] starts.
+#[test]
+#[ignore = "run by another test in a separate process"]
+fn child() {
+    let Some(folder) = env::var_os(FOLDER) else { return };
+    let folder = Path::new(&folder);
+    let ingest = Ingest::into(folder.join("dataset")).mapping(folder.join("mapping.toml")).threads(2);
+    let ingest = ingest.events(folder.join("log.csv")).events(folder.join("people-1.csv")).memory(32 * MIB);
+    println!("\ntaken: {}", ingest.run().map_or(0, |summary| summary.events.taken));
+    println!("\n{}", fs::read_to_string("/proc/self/status").unwrap());
+}
+
+/// An ingest with 32 MiB takes at most a fifth more and 200 MiB, whether the joined rows fit or not.
+#[test]
+#[cfg(target_os = "linux")]
+fn joined_inputs_stay_within_the_memory() {
+    let mut log = "id,day\n".to_owned();
+    (0..200_000).for_each(|id| writeln!(log, "{},2025-01-01", id % 20_000).unwrap());
+    let case = |rows| Case::new(JOINED).file("log.csv", &log).file("people-1.csv", people(0..rows));
+    for (rows, taken) in [(20_000, 200_000), (1_500_000, 0)] {
+        let (found, peak) = peak(&case(rows));
+        println!("{rows} joined rows took {} MiB", peak / MIB);
+        assert!(found == taken && peak <= 32 * MIB / 5 * 6 + 200 * MIB, "{rows}: {found}, {} MiB", peak / MIB);
+    }
 }
 
 /// The keys of a join take memory even if its rows take little.

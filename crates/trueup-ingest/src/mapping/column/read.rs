@@ -112,6 +112,7 @@ impl ColumnPlan {
 }
 
 impl TextOrigin {
+    /// Returns the texts of picked rows.
     fn of<'a>(&self, view: &RowView<'a>) -> OriginTexts<'a> {
         match self {
             Self::Column(at) => OriginTexts::Column(view.texts(*at)),
@@ -191,7 +192,7 @@ impl TextCells {
         })
     }
 
-    /// Returns points in time of times, of which each clock time is one of its row's account.
+    /// Returns the points in time of times as they were read. A clock time among them is one of its row's account.
     fn instants(
         &self,
         times: Vec<Option<GivenTime>>,
@@ -217,6 +218,7 @@ impl TextCells {
         Arc::new(instants.collect::<PrimitiveArray<TimestampMicrosecondType>>().with_timezone("UTC"))
     }
 
+    /// Reads all rows as numbers, dates or times.
     fn read_numbers<T: ArrowPrimitiveType>(
         &self,
         site: &ColumnSite,
@@ -230,7 +232,7 @@ impl TextCells {
         Arc::new(self.read_all(site, view, faults, read).into_iter().collect::<PrimitiveArray<T>>())
     }
 
-    /// Reads all rows. Equal texts are read once, as far as they recur.
+    /// Reads all rows with `read`, after the rules have changed their texts. Equal texts are mostly read once.
     fn read_all<T: Copy>(
         &self,
         site: &ColumnSite,
@@ -254,7 +256,7 @@ impl TextCells {
         cells.collect()
     }
 
-    /// Reads texts that recur, because a map or the stages make them.
+    /// Reads texts as an Arrow dictionary, because they recur: a map or the stages make them.
     fn read_codes(
         &self,
         site: &ColumnSite,
@@ -278,7 +280,7 @@ impl TextCells {
         Ok(Arc::new(DictionaryArray::try_new(rows, Arc::new(names.finish()))?))
     }
 
-    /// Reads texts as they are, apart from the rules.
+    /// Reads texts, which stay as they are after the rules have changed them.
     fn read_texts(
         &self,
         site: &ColumnSite,
@@ -316,33 +318,36 @@ impl TextCells {
     }
 }
 
-/// Returns the day of a cell that is a date or a point in time in its file. It is written as `YYYY-MM-DD`, with or without
-/// a time, whatever the format of the column's texts.
+/// Returns the day of a cell that is a date or a point in time in its file. It is written as `YYYY-MM-DD`, with or
+/// without a time, whatever the format of the column's texts.
 fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
     const DAY: usize = 10;
     let is_date = form == CellForm::Value && matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
     text.get(..DAY).filter(|_| is_date)
 }
 
-/// What texts were read as. It forgets them if they hardly recur.
+/// What texts were read as, for as long as they recur: if most rows have a new text, it remembers no more of them.
 struct Memo<'a, T> {
     known: HashMap<&'a str, T>,
-    asked: usize,
+    /// The rows so far.
+    rows: usize,
 }
 
-/// Distinct texts that are remembered in any case.
+/// The number of distinct texts that are remembered in any case.
 const FEW_TEXTS: usize = 1 << 10;
 
-/// Texts are remembered as long as there are this many times as many rows.
+/// Beyond [`FEW_TEXTS`], another text is remembered if there were this many rows per remembered text.
 const ROWS_PER_TEXT: usize = 2;
 
 impl<T> Default for Memo<'_, T> {
     fn default() -> Self {
-        Self { known: HashMap::new(), asked: 0 }
+        Self { known: HashMap::new(), rows: 0 }
     }
 }
 
 impl<'a, T: Clone> Memo<'a, T> {
+    /// Returns what `read` makes of the text of the next row. A text that is not borrowed from the input is always
+    /// read.
     fn get(
         &mut self,
         text: Option<Cow<'a, str>>,
@@ -353,12 +358,12 @@ impl<'a, T: Clone> Memo<'a, T> {
             return read(text.as_deref(), form);
         };
         let text: &'a str = text;
-        self.asked += 1;
+        self.rows += 1;
         if let Some(known) = self.known.get(text) {
             return known.clone();
         }
         let value = read(Some(text), form);
-        if self.known.len() < FEW_TEXTS.max(self.asked / ROWS_PER_TEXT) {
+        if self.known.len() < FEW_TEXTS.max(self.rows / ROWS_PER_TEXT) {
             self.known.insert(text, value.clone());
         }
         value

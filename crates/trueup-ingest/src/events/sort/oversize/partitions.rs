@@ -1,5 +1,6 @@
-//! Spilled rows divided by customer, and their event ids divided by id, so that each partition can be processed on its
-//! own.
+//! Divides the spilled rows of a slice into files, the partitions, each of which can be processed on its own: the rows
+//! by customer, to be sorted, and their event ids by id, to find superseded rows. The two differ, because a later row
+//! may have an earlier event id and another customer.
 
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -24,22 +25,22 @@ use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 const MIN_PARTITIONS: usize = 4;
 const MAX_PARTITIONS: usize = 64;
 
-/// Buckets of customers. A multiple of any number of partitions, so that all customers of a bucket are in one
-/// partition.
+/// The number of buckets of customers, in which [`HistorySizes`] adds up histories. It is a multiple of any number of
+/// partitions, so that all customers of a bucket are in one partition.
 const BUCKETS: usize = MAX_PARTITIONS << 10;
 
-/// The column of a row's position in the order of arrival.
+/// The column of a row's position in the order of arrival, counted from 0 in the slice.
 pub(super) const SEQUENCE: &str = "trueup.sequence";
 
-/// The column, next to event ids, of the partition that holds the row with the id.
+/// The column, next to event ids, of the number of the partition of rows that holds the row with the id.
 pub(super) const PARTITION: &str = "trueup.partition";
 
 /// The rows of a slice on disk.
 pub(super) struct Partitions {
-    /// The rows. All rows of a customer are in one partition.
+    /// The partitions of rows. All rows of a customer are in the same one.
     pub(super) customers: Vec<SpillFile>,
-    /// The event ids: account, id, and the partition and position of the row. All rows of an event id are in one of
-    /// these partitions.
+    /// The partitions of event ids: for each row with an id, its account, the id, and where the row is in `customers`
+    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]). All rows with the same id are in the same partition.
     pub(super) ids: Vec<SpillFile>,
 }
 
@@ -52,8 +53,8 @@ impl Partitions {
         budget: Budget,
         scratch: &Scratch,
     ) -> Result<Self, IngestError> {
-        let share = slice.size.bytes.div_ceil(budget.sort().max(1));
-        let count = share.clamp(MIN_PARTITIONS, MAX_PARTITIONS).next_power_of_two();
+        let shares = slice.size.bytes.div_ceil(budget.sort().max(1));
+        let count = shares.clamp(MIN_PARTITIONS, MAX_PARTITIONS).next_power_of_two();
         let files = |name: &str| -> Vec<SpillFile> {
             (0..count).map(|at| SpillFile::new(scratch, &format!("{name}-{at:03}"))).collect()
         };
@@ -69,21 +70,21 @@ impl Partitions {
         Ok(partitions)
     }
 
-    /// Adds rows, whose positions begin with `first`. Returns the position after the last.
+    /// Adds rows, of which the first has the position `first`. Returns the position after the last.
     fn add(&mut self, rows: EventBatch, first: u64, histories: &mut HistorySizes) -> Result<u64, IngestError> {
         let next = first + rows.len() as u64;
-        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, 0);
+        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, FIRST_ROUND);
         histories.add(&hashes, &rows);
-        let partitions = choose(&hashes, self.customers.len());
+        let of_customers = choose_partitions(&hashes, self.customers.len());
         let batch = SequencedBatch { rows, sequence: UInt64Array::from_iter_values(first..next) };
-        distribute(&batch.to_record_batch().doing("spill rows")?, &partitions, &mut self.customers)?;
-        let (ids, partitions) = batch.ids(partitions, self.ids.len()).doing("spill rows")?;
-        distribute(&ids, &partitions, &mut self.ids)?;
+        distribute(&batch.to_record_batch().doing("spill rows")?, &of_customers, &mut self.customers)?;
+        let (ids, of_ids) = batch.event_ids(of_customers, self.ids.len()).doing("spill rows")?;
+        distribute(&ids, &of_ids, &mut self.ids)?;
         Ok(next)
     }
 }
 
-/// Rows with the position of each in the order of arrival.
+/// Rows, and the position of each in the order of arrival.
 pub(super) struct SequencedBatch {
     rows: EventBatch,
     sequence: UInt64Array,
@@ -103,7 +104,7 @@ impl SequencedBatch {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
     }
 
-    /// Returns the rows whose positions are not among the superseded ones.
+    /// Returns the rows without the ones whose positions are in `superseded`.
     pub(super) fn without(self, superseded: &HashSet<u64>) -> Result<EventBatch, ArrowError> {
         if superseded.is_empty() {
             return Ok(self.rows);
@@ -112,9 +113,9 @@ impl SequencedBatch {
         self.rows.filter(kept)
     }
 
-    /// Returns the event ids of the rows, given the partition of each row, and chooses a partition out of `count` for
-    /// each id.
-    fn ids(&self, partitions: Vec<u32>, count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
+    /// Returns a record for each row with an event id, as [`Partitions::ids`] has them, and the partition of each
+    /// record out of `count`. `partitions` are those of the rows.
+    fn event_ids(&self, partitions: Vec<u32>, count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
         let EventBatch { accounts, event_ids, .. } = &self.rows;
         let with_id: UInt32Array =
             (0..).zip(event_ids).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
@@ -125,20 +126,23 @@ impl SequencedBatch {
             (SEQUENCE, Arc::new(self.sequence.clone()) as ArrayRef),
         ])?;
         let ids = take_record_batch(&ids, &with_id)?;
-        let hashes = hashes(&primitive_column(&ids, ACCOUNT)?, &text_column(&ids, EVENT_ID)?, 0);
-        Ok((ids, choose(&hashes, count)))
+        let hashes = hashes(&primitive_column(&ids, ACCOUNT)?, &text_column(&ids, EVENT_ID)?, FIRST_ROUND);
+        Ok((ids, choose_partitions(&hashes, count)))
     }
 }
 
-/// Divides rows of a partition by customer once more. Each `round` divides in another way.
+/// Divides rows of a partition, which is too large, by customer once more. Each `round` divides in another way.
 pub(super) fn divide_again(batch: &RecordBatch, round: u64, files: &mut [SpillFile]) -> Result<(), IngestError> {
     let accounts = primitive_column(batch, ACCOUNT).doing("split spilled events")?;
     let customers = text_column(batch, OPPORTUNITY_ID).doing("split spilled events")?;
     let hashes = hashes(&accounts, &customers, round);
-    distribute(batch, &choose(&hashes, files.len()), files)
+    distribute(batch, &choose_partitions(&hashes, files.len()), files)
 }
 
-/// Hashes the account and the text of each row.
+/// The round that makes the partitions. Later rounds divide partitions that are too large.
+const FIRST_ROUND: u64 = 0;
+
+/// Hashes the account and the text of each row, in another way in each `round`.
 fn hashes(accounts: &UInt32Array, texts: &StringArray, round: u64) -> Vec<u64> {
     let hash = |pair: (&u32, Option<&str>)| {
         let mut hasher = DefaultHasher::new();
@@ -149,12 +153,12 @@ fn hashes(accounts: &UInt32Array, texts: &StringArray, round: u64) -> Vec<u64> {
 }
 
 /// Chooses a partition out of `count` for each hash.
-fn choose(hashes: &[u64], count: usize) -> Vec<u32> {
+fn choose_partitions(hashes: &[u64], count: usize) -> Vec<u32> {
     let count = u64::try_from(count).unwrap_or(1).max(1);
     hashes.iter().map(|hash| u32::try_from(hash % count).unwrap_or(0)).collect()
 }
 
-/// Writes each row to its partition.
+/// Writes each row to the file of its partition.
 fn distribute(batch: &RecordBatch, partitions: &[u32], files: &mut [SpillFile]) -> Result<(), IngestError> {
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); files.len()];
     for (row, partition) in (0..).zip(partitions) {
@@ -165,7 +169,8 @@ fn distribute(batch: &RecordBatch, partitions: &[u32], files: &mut [SpillFile]) 
     })
 }
 
-/// The sizes of histories, added up by bucket. Several customers may share a bucket.
+/// The sizes of histories, added up by bucket, because a slice may have too many customers to count each one. Several
+/// customers may share a bucket; they are counted one by one only if the bucket is over the limit for a customer.
 struct HistorySizes(Vec<Size>);
 
 impl HistorySizes {
@@ -173,13 +178,13 @@ impl HistorySizes {
     fn add(&mut self, hashes: &[u64], rows: &EventBatch) {
         let row_bytes = rows.row_bytes();
         for (row, hash) in hashes.iter().enumerate() {
-            let size = &mut self.0[bucket(*hash)];
+            let size = &mut self.0[bucket_of(*hash)];
             size.rows += 1;
             size.bytes += row_bytes + rows.text_bytes(row..row + 1);
         }
     }
 
-    /// Refuses a customer whose history is too long or too large. `partitions` hold all rows.
+    /// Refuses a customer whose history is too long or too large. `partitions` are those of all rows that were added.
     fn check(
         &self,
         partitions: &[SpillFile],
@@ -187,10 +192,11 @@ impl HistorySizes {
         budget: Budget,
     ) -> Result<(), IngestError> {
         for (bucket, size) in self.0.iter().enumerate() {
+            // Nobody sees the names in this error.
             if budget.check_customer(*size, || ("", "")).is_ok() {
                 continue;
             }
-            for ((account, customer), size) in customers(&partitions[bucket % partitions.len()], bucket)? {
+            for ((account, customer), size) in customers_of_bucket(bucket, &partitions[bucket % partitions.len()])? {
                 budget.check_customer(size, || (dictionaries.account(account), &customer))?;
             }
         }
@@ -198,17 +204,19 @@ impl HistorySizes {
     }
 }
 
-fn bucket(hash: u64) -> usize {
+/// Returns the bucket of a customer, given the customer's hash.
+fn bucket_of(hash: u64) -> usize {
     usize::try_from(hash % BUCKETS as u64).unwrap_or(0)
 }
 
-/// Returns the customers of a bucket with the sizes of their histories.
-fn customers(partition: &SpillFile, wanted: usize) -> Result<HashMap<(u32, String), Size>, IngestError> {
+/// Returns the customers of a bucket, each as an account's code and the customer's id, with the sizes of their
+/// histories. `partition` is the one with the rows of the bucket.
+fn customers_of_bucket(bucket: usize, partition: &SpillFile) -> Result<HashMap<(u32, String), Size>, IngestError> {
     let mut sizes: HashMap<u32, HashMap<String, Size>> = HashMap::new();
     for batch in partition.read() {
         let rows = EventBatch::of_record_batch(&batch?).doing("count the events of customers")?;
-        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, 0);
-        for row in (0..hashes.len()).filter(|row| bucket(hashes[*row]) == wanted) {
+        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, FIRST_ROUND);
+        for row in (0..hashes.len()).filter(|row| bucket_of(hashes[*row]) == bucket) {
             let of_account = sizes.entry(rows.accounts.value(row)).or_default();
             let size = of_account.entry_ref(rows.opportunity_ids.value(row)).or_default();
             size.rows += 1;
