@@ -9,8 +9,8 @@ use textwrap::{Options, WordSplitter};
 /// The fewest columns of a text, however narrow the terminal is.
 const MIN_TEXT: usize = 20;
 
-/// Writes the lines of a report. On a terminal a line that is too long goes on below its text, so that the labels at the
-/// start of lines stand out. A file or a pipe gets every line as it is.
+/// Writes the lines of a report. On a terminal a line that is too long goes on below its text, so that the labels at
+/// the start of lines stand out. A file or a pipe gets every line as it is.
 pub(crate) fn write_lines(text: &str, out: &mut OutputWriter) -> io::Result<()> {
     match Screen::of(out).width() {
         Some(width) => out.write_all(wrap(&printable_lines(text), width).as_bytes()),
@@ -27,8 +27,8 @@ fn wrap(text: &str, width: usize) -> String {
     lines.collect()
 }
 
-/// Returns the place of a line where its text begins: after the blanks that follow its label, or those that it starts
-/// with. At least two blanks follow a label.
+/// Returns the place of a line where its text begins: after its label and the blanks that follow it, at least two; or
+/// after the blanks that the line starts with.
 fn text_start(line: &str) -> usize {
     let after = |blanks: usize| line.len() - line[blanks..].trim_start().len();
     match line.find(|char| char != ' ') {

@@ -106,8 +106,8 @@ impl Dataset {
         Ok(unseen)
     }
 
-    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups, first of those
-    /// that the query reads, until everything is found.
+    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups until
+    /// everything is found. The row groups that the query reads come first.
     fn missing_texts<'q>(
         &self,
         query: &EventsQuery,
