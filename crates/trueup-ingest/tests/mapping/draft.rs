@@ -271,7 +271,7 @@ fn files_are_drafted_as_they_are_to_be_read() {
 #[test]
 fn errors_in_the_cells_of_a_sheet_are_asked_about() {
     let jobs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx");
-    let drafted = draft(&[jobs.clone()], &DraftOptions::default()).unwrap();
+    let drafted = draft(std::slice::from_ref(&jobs), &DraftOptions::default()).unwrap();
     assert!(
         drafted.contains(
             "# QUESTION 1: cells hold the errors \"#N/A\". Do they mean no value? The ingest refuses other errors.\n\

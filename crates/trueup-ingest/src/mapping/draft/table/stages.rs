@@ -7,6 +7,15 @@ use crate::mapping::draft::names::{is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{amount_sources, date_sources, key, quoted};
 
+/// A stage of rows that are a customer each.
+struct StageDraft {
+    stage: &'static str,
+    /// The sources that may be right, each with a comment.
+    answers: Vec<(String, String)>,
+    /// The dates and amounts that do not fit their formats.
+    misfits: Vec<String>,
+}
+
 impl TableDraft<'_, '_> {
     /// Asks about a column that marks rows as canceled.
     pub(super) fn canceled_rows(&mut self) {
@@ -82,7 +91,7 @@ impl TableDraft<'_, '_> {
             })
             .filter_map(|column| Some((column, AmountForm::of(column)?)))
             .collect();
-        let mut lines: Vec<(&str, Vec<(String, String)>, Vec<String>)> = Vec::new();
+        let mut drafts: Vec<StageDraft> = Vec::new();
         for stage in STAGES {
             let is_of = |column: &ColumnSample| stages_of(&column.name) == [stage];
             let totals: Vec<&(&ColumnSample, AmountForm)> =
@@ -106,14 +115,14 @@ impl TableDraft<'_, '_> {
                 self.used.insert(column.name.clone());
             }
             self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
-            lines.push((stage, answers, misfits));
+            drafts.push(StageDraft { stage, answers, misfits });
         }
         let open: Vec<&(&ColumnSample, DateForm)> =
             dated.iter().filter(|(column, _)| !self.used.contains(&column.name)).collect();
         self.rest("In events, a line such as `{}` makes one a dimension.");
         self.text.line("");
         self.text.line("[events.stages]");
-        for (stage, answers, misfits) in &lines {
+        for StageDraft { stage, answers, misfits } in &drafts {
             let line = |source: &str| format!("{stage} = {{ {source} }}");
             let fits = if misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(misfits)) };
             match &answers[..] {
