@@ -6,7 +6,7 @@
 //!   TextInput            CSV, NDJSON: unpacked, and as UTF-8           text_input.rs (compression.rs, encoding.rs)
 //!   TextBlocks           blocks of whole records                       text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
-//!   SheetReader          XLSX: decoded rows                            xlsx.rs
+//!   SheetReader          XLSX: decoded rows                            xlsx.rs (workbook_bounds.rs)
 //!   BatchReader          record batches: decoded rows                  arrow.rs
 //! RawChunk               a block or a row group, not yet decoded       chunk.rs
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
@@ -32,6 +32,7 @@ mod parquet;
 mod row_group;
 mod text_blocks;
 mod text_input;
+mod workbook_bounds;
 mod xlsx;
 
 pub use encoding::{TextEncoding, UnknownEncoding};

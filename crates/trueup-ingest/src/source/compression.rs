@@ -67,10 +67,10 @@ pub(super) struct Unpacker {
 }
 
 /// The most bytes that a byte of the file may become, on average.
-const MAX_RATIO: u64 = 1_000;
+pub(super) const MAX_RATIO: u64 = 1_000;
 
 /// The unpacked bytes up to which a file may become any number of bytes per byte.
-const ANY_RATIO_BYTES: u64 = 32 << 20;
+pub(super) const ANY_RATIO_BYTES: u64 = 32 << 20;
 
 /// Bytes that are read from the file at a time.
 const BUFFER_BYTES: usize = 128 << 10;

@@ -8,6 +8,7 @@
 use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
+use super::workbook_bounds::{self, MAX_ROWS};
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
@@ -95,7 +96,12 @@ fn read_sheet(
     sender: &SyncSender<SheetPart>,
 ) -> Result<SheetPart, Stopped> {
     let damaged = |error: XlsxError| InputFault::DamagedWorkbook(error.to_string());
-    let mut workbook = match Xlsx::new(BufReader::new(file)) {
+    let mut file = BufReader::new(file);
+    match workbook_bounds::check(&mut file, limits).map_err(|error| damaged(XlsxError::Io(error))) {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) | Err(fault) => return Ok(SheetPart::Failed(fault)),
+    }
+    let mut workbook = match Xlsx::new(file) {
         Ok(workbook) => workbook,
         // The file that every workbook has.
         Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(InputFault::NoWorkbook)),
@@ -115,7 +121,8 @@ fn read_sheet(
         Ok(cells) => cells,
         Err(fault) => return Ok(SheetPart::Failed(fault)),
     };
-    let mut sheet = SheetRows { name, options, limits, columns: None, row: 0, cells: Vec::new(), batch: None };
+    let mut sheet =
+        SheetRows { name, options, limits, columns: None, row: 0, cells: Vec::new(), cell_bytes: 0, batch: None };
     let stop = |_| Stopped;
     loop {
         let cell = match cells.next_cell().map_err(damaged) {
@@ -131,9 +138,16 @@ fn read_sheet(
             }
         }
         let (Some(cell), Some((row, column))) = (cell, place) else { break };
+        if row < sheet.row || row >= MAX_ROWS {
+            let reason =
+                format!("the cell {}{} comes after row {}", letters(column), u64::from(row) + 1, sheet.row + 1);
+            return Ok(SheetPart::Failed(InputFault::DamagedWorkbook(reason)));
+        }
         sheet.row = row;
-        if let Some(value) = SheetCell::of(cell.get_value()) {
-            sheet.cells.push((column, value));
+        if let Some(value) = SheetCell::of(cell.get_value())
+            && let Err(fault) = sheet.push(column, value)
+        {
+            return Ok(SheetPart::Failed(fault));
         }
     }
     match sheet.end_batch() {
@@ -213,6 +227,8 @@ struct SheetRows<'a> {
     row: u32,
     /// The cells of the current row, each with its column, counted from 0.
     cells: Vec<(u32, SheetCell)>,
+    /// The bytes of these cells.
+    cell_bytes: usize,
     batch: Option<SheetBatch>,
 }
 
@@ -236,14 +252,32 @@ struct SheetBatch {
 }
 
 impl SheetRows<'_> {
+    /// Adds a cell to the current row. Cells may share one long text, so a row may be far larger than in the file.
+    fn push(&mut self, column: u32, cell: SheetCell) -> Result<(), InputFault> {
+        self.cell_bytes += size_of::<(u32, SheetCell)>() + cell.text().len();
+        self.cells.push((column, cell));
+        let longest = self.limits.record_bytes();
+        if self.cell_bytes <= longest {
+            return Ok(());
+        }
+        let reason = format!("row {} of the sheet `{}` has more than {longest} bytes", self.row + 1, self.name);
+        Err(InputFault::DamagedWorkbook(reason))
+    }
+
     /// Ends the current row. Returns the header or a batch if it is complete.
     fn end_row(&mut self) -> Result<Option<SheetPart>, InputFault> {
         let mut cells = std::mem::take(&mut self.cells);
+        self.cell_bytes = 0;
         cells.sort_by_key(|(column, _)| *column);
         if cells.is_empty() {
             return Ok(None);
         }
         let line = u64::from(self.row) + 1;
+        if let Some((column, _)) =
+            cells.windows(2).find_map(|two| two.first().filter(|one| two.last().is_some_and(|other| other.0 == one.0)))
+        {
+            return Err(InputFault::DamagedWorkbook(format!("the cell {}{line} occurs twice", letters(*column))));
+        }
         let Some(columns) = &self.columns else {
             let columns = SheetColumns::of_header(&cells, line)?;
             let schema = columns.schema.clone();
@@ -275,6 +309,7 @@ impl SheetRows<'_> {
             }
         }
         let is_full = batch.lines.len() >= self.limits.rows
+            || batch.lines.len() * batch.columns.len() >= self.limits.cells()
             || batch.bytes >= self.limits.block_bytes()
             || batch.malformed.is_full();
         let full =

@@ -28,7 +28,7 @@ const CASES: u64 = 25;
 const MEMORY: usize = 64 << 20;
 
 /// The most bytes that the process may take: a fifth more, and a fixed part.
-const MAX_PEAK: usize = MEMORY / 5 * 6 + (200 << 20);
+pub(crate) const MAX_PEAK: usize = MEMORY / 5 * 6 + (200 << 20);
 
 /// The environment variable that gives the process its input.
 const FILE: &str = "TRUEUP_TEST_BOMB";
@@ -212,7 +212,7 @@ fn repeated(text: &str, rows: usize) -> ArrayRef {
 }
 
 /// Ingests a file in a separate process. Returns the output of the process, and its peak memory in bytes.
-fn ingest_in_process(path: &Path) -> (String, usize) {
+pub(crate) fn ingest_in_process(path: &Path) -> (String, usize) {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "hostile::child", "--ignored", "--nocapture"])
         .env(FILE, path)

@@ -4,6 +4,7 @@
 
 mod files;
 mod hostile;
+mod workbooks;
 
 use std::fmt::Write;
 use std::fs;
