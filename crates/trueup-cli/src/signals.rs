@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trueup::Interrupt;
 
-/// The signals that stop the program: Ctrl-C and a request to end. The first one interrupts the command, which then
-/// removes what it has made. The second one ends the program at once, and so does any after this value is dropped.
+/// The signals that stop the program: Ctrl-C, a request to end, and the end of its terminal. The first one interrupts
+/// the command, which then removes what it has made. The second one ends the program at once, and so does any after
+/// this value is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct StopSignals {
     is_stopped: Arc<AtomicBool>,
@@ -23,11 +24,12 @@ impl StopSignals {
     /// Installs the handlers.
     #[cfg(unix)]
     pub(crate) fn hear() -> Result<Self, Failure> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         use signal_hook::flag;
 
         let signals = Self::default();
-        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
+        let hangup = (!trueup_server::is_hangup_ignored()).then_some((SIGHUP, 1));
+        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)].into_iter().chain(hangup) {
             let exit = i32::from(SIGNAL_EXIT + number);
             // This handler is the first, so it sees whether an earlier signal has set the flag.
             flag::register_conditional_shutdown(signal, exit, Arc::clone(&signals.is_stopped))

@@ -43,4 +43,6 @@ mod workers;
 pub use log::log_failure;
 pub use serve::{Server, serve};
 pub use settings::Settings;
+#[cfg(unix)]
+pub use signal::is_hangup_ignored;
 pub use signal::stop_signal;

@@ -57,9 +57,11 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     })
 }
 
-/// Returns whether the process was started with `SIGHUP` ignored; false if the operating system does not report it.
+/// Returns whether the process was started with `SIGHUP` ignored, as `nohup` does, so that it outlives its terminal;
+/// false if the operating system does not report it.
 #[cfg(unix)]
-fn is_hangup_ignored() -> bool {
+#[must_use]
+pub fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignores_hangup(&status)
 }

@@ -67,6 +67,7 @@ fn a_signal_stops_an_ingest_and_leaves_nothing() {
     };
     stop("INT", 130);
     stop("TERM", 143);
+    stop("HUP", 129);
     let first = program().args(["ingest", "first.csv", "--into", "ds"]).current_dir(&folder).output().unwrap();
     assert!(first.status.success());
     let old = answers(&dataset).unwrap();
