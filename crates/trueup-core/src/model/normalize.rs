@@ -101,8 +101,8 @@ impl EventNormalizer {
     /// Returns a normalizer of batches with the columns of `given`. The accounts provide the time zones.
     ///
     /// # Errors
-    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice or differs from a leading column only
-    /// in letter case, or if a column cannot be read from its type.
+    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice or differs
+    /// from a leading column only in letter case, or if a column cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         let has = |name: &&str| given.fields().find(name).is_some();
         if SPEND_MEASURES.iter().any(has) && ![OPPORTUNITY_ID, TYPE].iter().any(has) {
