@@ -83,6 +83,10 @@ impl Outputs {
         let target = match self.resolve(path)? {
             // Appends, because a descriptor may lead to a file that must not be truncated.
             ResolvedOutput::Direct => OpenOptions::new().append(true).open(path).map(OutputTarget::Direct),
+            ResolvedOutput::File(place, _) if !folder_of(&place).exists() => {
+                let folder = folder_of(path).to_owned();
+                return Err(OutputError::NoFolder { path: path.to_owned(), folder });
+            }
             ResolvedOutput::File(place, replaced) => Staged::begin(folder_of(&place), replaced.as_ref())
                 .map(|staged| OutputTarget::Staged { staged, place, replaces: self.replaces }),
         };

@@ -180,7 +180,7 @@ pub(super) struct QuerySpec {
 
     /// Sort the rows by this field of the result, or by start or end; repeat the option for ties. Rows without a value
     /// come last. By default rows are sorted by start, then by each dimension
-    #[arg(long, value_name = "FIELD[:asc|:desc]", value_delimiter = ',')]
+    #[arg(long, value_name = "FIELD[:asc|:desc]", value_delimiter = ',', allow_hyphen_values = true)]
     pub(super) sort: Vec<SortKey>,
 
     /// Write only the first ROWS rows; the totals are of all rows

@@ -11,6 +11,21 @@ use std::process::Stdio;
 const FIELDS: &str = "attributionChannel,leads,spend,bookRate";
 
 #[test]
+fn a_path_that_is_not_of_the_right_kind_is_called_what_it_is() {
+    let workspace = Workspace::with_dataset();
+    let run = |more: &[&str]| workspace.query("leads", more).failed(1);
+    assert_eq!(
+        run(&["-o", "nowhere/out.csv"]),
+        "error: there is no folder `nowhere` for `nowhere/out.csv`; make it first\n"
+    );
+    workspace.write("events.csv", "account");
+    let file = workspace.run(&["inspect", "events.csv"]).failed(1);
+    assert!(file.contains("`events.csv` is a file, not the folder of a dataset"), "{file}");
+    let sorted = run(&["--sort", "-leads"]);
+    assert!(sorted.contains("with `:asc` or `:desc` after it or neither, but found `-leads`"), "{sorted}");
+}
+
+#[test]
 fn text_formats_are_written_exactly() {
     let workspace = Workspace::with_dataset();
     let rows = [

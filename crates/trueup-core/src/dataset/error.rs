@@ -25,6 +25,9 @@ pub enum DatasetError {
         /// The requested version, if any.
         version: Option<u64>,
     },
+    /// The path of the dataset is that of a file.
+    #[error("`{}` is a file, not the folder of a dataset; `trueup ingest FILE --into FOLDER` makes one", .0.display())]
+    NotFolder(PathBuf),
     /// A manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] StoreError),

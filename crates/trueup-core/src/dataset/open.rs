@@ -82,6 +82,9 @@ impl Dataset {
 /// Reads the newest manifest of a folder, or the manifest of a version.
 pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, DatasetError> {
     let missing = || DatasetError::Missing { path: folder.to_owned(), version };
+    if folder.is_file() {
+        return Err(DatasetError::NotFolder(folder.to_owned()));
+    }
     let Some(version) = version else { return store::read_latest(folder)?.ok_or_else(missing) };
     store::read(folder, version).map_err(|error| match error {
         StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(),

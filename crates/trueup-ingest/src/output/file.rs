@@ -195,6 +195,14 @@ pub enum OutputError {
     /// The path is a folder.
     #[error("`{}` is a folder; name a file in it", .0.display())]
     Folder(PathBuf),
+    /// The folder of the output does not exist.
+    #[error("there is no folder `{}` for `{}`; make it first", .folder.display(), .path.display())]
+    NoFolder {
+        /// The output.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// The path is a symbolic link to a file that does not exist.
     #[error("`{}` is a symbolic link to a file that is not there; remove it, or name that file", .0.display())]
     DanglingLink(PathBuf),
