@@ -89,13 +89,19 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
         text.line("#[[accounts]]");
         text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");
     }
-    let names: Vec<&str> = samples.iter().map(|sample| sample.file_name.as_str()).collect();
+    let names: Vec<String> = samples.iter().map(|sample| shell_word(&sample.file_name)).collect();
     let head = format!(
         "# A draft of a mapping. docs/mapping.md explains every key. When it is right:\n\
          #   trueup ingest {} --mapping THIS_FILE --into DATASET\n",
         names.join(" ")
     );
     Ok(text.finish(&head))
+}
+
+/// Returns a text as a word of a shell, in quotes if it needs them.
+fn shell_word(text: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || "-_.,+=@%/:".contains(char);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Gives each file an input, named after the file.

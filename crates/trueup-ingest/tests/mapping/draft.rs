@@ -283,3 +283,54 @@ fn errors_in_the_cells_of_a_sheet_are_asked_about() {
     let mapping = answered(&drafted, &["empty = ", "account = { value"]);
     assert!(Case::new(&mapping).given(jobs).run().is_ok());
 }
+
+#[test]
+fn spend_is_recognized_by_the_words_of_its_names() {
+    for (header, column) in [
+        ("cost_date,source,campaign,cost_amount,currency", "cost_amount"),
+        ("Day,Source,Campaign name,Amount spent (USD),Cost per result", "Amount spent (USD)"),
+    ] {
+        let draft = drafted(&[("costs.csv", &format!("{header}\n2026-06-01,avito,panels,4500.00,1\n"))]);
+        assert!(draft.contains("[[spend]]") && draft.contains(&format!("\nadSpend = \"{column}\"")), "{draft}");
+    }
+    // The stage that was left is not the one that was reached.
+    let draft = drafted(&[(
+        "log.csv",
+        "deal_id,old_stage,new_stage,changed_at\n1,New,Won,2026-06-01\n1,New,Lost,2026-06-02\n",
+    )]);
+    assert!(draft.contains("[events.columns.type]\ncolumn = \"new_stage\""), "{draft}");
+}
+
+/// An export of deals: created and closed on two days, with the last stage alone.
+#[test]
+fn a_row_that_seems_to_be_a_customer_is_a_question() {
+    let stages = ["Won", "Lost", "", "Contacted"];
+    let row = |at: usize| {
+        let (stage, day) = (stages[at % 4], at + 10);
+        format!(
+            "D{at},{day}.03.2025 09:15,{stage},{},\"€ 1.{day}0,00\",{at}00\n",
+            if at % 2 == 0 { "28.03.2025" } else { "" }
+        )
+    };
+    let rows: String = (0..12).map(row).collect();
+    let draft = drafted(&[(
+        "deals.csv",
+        &format!("Deal ID,Created Time,Stage,Closing Date,Offer Total Amount,Paid so far\n{rows}"),
+    )]);
+    for line in [
+        "\"Stage\" is empty on 3 rows, which are refused unless this line leaves them out. Does it?\n#unless = { Stage = \"\" }\n",
+        "no two rows have the same \"Deal ID\", so that each row seems to be a customer with its last stage",
+        "\n#where = { Stage = \"Won\" }  # in a copy for `sold`; 3 rows\n#where = { Stage = \"Lost\" }  # in a copy for `canceled`; 3 rows\n",
+        "QUESTION 5: no column is certainly the amount of the event. Which is it, if any?\n#total = { column = \"Offer Total Amount\", \
+         remove = \" €.\", decimal_mark = \",\" }  # ",
+        "\n#total = \"Paid so far\"  # ",
+    ] {
+        assert!(draft.contains(line), "{line}\n{draft}");
+    }
+    // A log has several rows of a customer.
+    let log = drafted(&[(
+        "log.csv",
+        &format!("Deal ID,Created Time,Stage,Closing Date\n{}", "7,2025-03-01,Won,2025-03-02\n".repeat(12)),
+    )]);
+    assert!(!log.contains("seems to be a customer"), "{log}");
+}

@@ -1,7 +1,7 @@
 //! What the rows of a file are: events, spend, or rows that are joined to those of another file.
 
 use super::formats::{AmountForm, DateForm};
-use super::names::{rank, stages_of};
+use super::names::{is_former, rank, stages_of};
 use super::sample::{ColumnSample, FileSample};
 use hashbrown::HashSet;
 
@@ -77,7 +77,11 @@ fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
         let few = column.data_type.is_string() && (1..=MAX_STAGES).contains(&column.values.len()) && !column.has_more;
         let stages = column.texts().filter(|text| !stages_of(text).is_empty()).count();
         let percent = stages * 100 / column.values.len().max(1);
-        (few && (percent >= 50 || (name.is_some() && stages > 0))).then_some((percent, name.is_some()))
+        (few && (percent >= 50 || (name.is_some() && stages > 0))).then_some((
+            !is_former(&column.name),
+            percent,
+            name.is_some(),
+        ))
     };
     let scored = sample.columns.iter().filter_map(|column| Some((score(column)?, column)));
     scored.max_by_key(|(score, _)| *score).map(|(_, column)| column)

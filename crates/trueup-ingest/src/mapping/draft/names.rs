@@ -131,9 +131,32 @@ const STAGE_WORDS: [&[&str]; 6] = [
 
 /// Returns how well a name fits a canonical column: 0 for the best synonym; `None` if it is none.
 pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
-    let name = plain(name);
     let (_, synonyms) = SYNONYMS.iter().find(|(column, _)| *column == canonical)?;
-    synonyms.iter().position(|synonym| *synonym == name)
+    let known = synonyms.iter().position(|synonym| *synonym == plain(name));
+    // Such as `Amount spent (USD)` and `cost_amount`.
+    known.or_else(|| (canonical == "adSpend" && is_spend_name(name)).then_some(synonyms.len()))
+}
+
+/// Returns whether a name says that its column holds spend, and not what something costs on average.
+fn is_spend_name(name: &str) -> bool {
+    let words = words(name);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    has(&["spend", "spent", "cost", "costs"]) && !has(&["per", "avg", "average", "date", "currency"])
+}
+
+/// Returns whether a name may be that of an amount.
+pub(super) fn is_amount_name(name: &str) -> bool {
+    let says = |word: &String| AMOUNT_WORDS.contains(&word.as_str());
+    words(name).iter().any(says)
+}
+
+/// Words in names of amounts.
+const AMOUNT_WORDS: [&str; 10] =
+    ["amount", "total", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];
+
+/// Returns whether a name says that its column holds what was before, such as `old_stage`.
+pub(super) fn is_former(name: &str) -> bool {
+    words(name).iter().any(|word| ["old", "previous", "prev", "former", "from", "prior"].contains(&word.as_str()))
 }
 
 /// Returns a name in lower case, without anything but letters and digits.

@@ -6,7 +6,7 @@ mod stages;
 
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{ACCOUNT_LIKE, plain, rank};
+use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, amount_sources, date_sources, key, quoted, source};
 use dimensions::Dimension;
@@ -58,11 +58,15 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.used.extend(stage.clone());
                 self.begin("events", "each row is an event");
                 self.canceled_rows();
+                self.rows_of_stages(stage.as_deref());
                 self.begin_columns("events");
                 self.account(drafted);
                 self.customer();
                 self.dates("date");
-                self.amount("total", self.best("total"));
+                match self.best("total") {
+                    Some(column) => self.amount("total", Some(column)),
+                    None => self.amount_by_words(),
+                }
                 self.event_id();
                 let partly_empty = self.dimensions(drafted, false);
                 drafted.copied.extend(partly_empty);
@@ -302,6 +306,25 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let misfits =
             if form.misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(&form.misfits)) };
         self.text.choice(canonical, &sources, &question, &format!("by its name; {}{misfits}", column.examples()));
+    }
+
+    /// Asks which amount is that of an event, if the names of columns leave it open.
+    fn amount_by_words(&mut self) {
+        let free = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
+        let amounts = free.filter(|column| is_amount_name(&column.name) && DateForm::of(column).is_none());
+        let answers =
+            amounts.filter_map(|column| Some((column, AmountForm::of(column)?))).flat_map(|(column, form)| {
+                let sources = amount_sources(&column.name, &form.readings);
+                let is_open = sources.len() > 1;
+                sources.into_iter().map(move |(source, mark)| {
+                    let mark = if is_open { format!("; {mark}") } else { String::new() };
+                    (format!("total = {source}"), format!("{}{mark}", column.examples()))
+                })
+            });
+        let answers: Vec<(String, String)> = answers.collect();
+        if !answers.is_empty() {
+            self.text.question("no column is certainly the amount of the event. Which is it, if any?", &answers);
+        }
     }
 
     /// Names the columns that nothing uses, and says what can be done with them; `{}` stands for a line.

@@ -16,6 +16,9 @@ struct StageDraft {
     misfits: Vec<String>,
 }
 
+/// The fewest rows that say that no customer has two.
+const MIN_CUSTOMERS: usize = 10;
+
 impl TableDraft<'_, '_> {
     /// Asks about a column that marks rows as canceled.
     pub(super) fn canceled_rows(&mut self) {
@@ -41,6 +44,40 @@ impl TableDraft<'_, '_> {
             ];
             self.text.question(&question, &answers);
         }
+    }
+
+    /// Asks which rows are events, if some have no stage, or if each row seems to be a customer with its last stage.
+    pub(super) fn rows_of_stages(&mut self, stage: Option<&str>) {
+        let Some(column) = stage.and_then(|name| self.sample.column(name)) else { return };
+        let condition = |text: &str| format!("{{ {} = {} }}", key(&column.name), quoted(text));
+        if column.empty > 0 {
+            let question = format!(
+                "{} is empty on {}, which are refused unless this line leaves them out. Does it?",
+                quoted(&column.name),
+                counted(column.empty)
+            );
+            self.text.question(&question, &[(format!("unless = {}", condition("")), String::new())]);
+        }
+        let id = self.best("opportunityId").filter(|id| id.filled >= MIN_CUSTOMERS);
+        let Some(id) = id.filter(|id| id.values.iter().all(|(_, rows)| *rows == 1)) else { return };
+        if self.sample.columns.iter().filter(|column| DateForm::of(column).is_some()).count() < 2 {
+            return;
+        }
+        let question = format!(
+            "no two rows have the same {}, so that each row seems to be a customer with its last stage, and its dates are those of \
+             several events. A lost customer would then be a cancellation, and never a lead. If so, make this table that of the leads, \
+             with `type = {{ value = \"lead-originated\" }}` in place of [events.columns.type], and the date of the lead; then copy it for \
+             each stage, with its own type and date, and one of these lines. Under `Deals`, docs/mapping.md shows how.",
+            quoted(&id.name)
+        );
+        let last = column.values.iter().filter_map(|(text, rows)| match stages_of(text)[..] {
+            ["lead-originated"] => None,
+            [stage] => {
+                Some((format!("where = {}", condition(text)), format!("in a copy for `{stage}`; {}", counted(*rows))))
+            }
+            _ => None,
+        });
+        self.text.question(&question, &last.collect::<Vec<_>>());
     }
 
     /// Writes the type of events that have one row each.
