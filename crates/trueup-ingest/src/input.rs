@@ -57,6 +57,22 @@ impl MappedInputs {
         self.tables.find_first_conversions(reader)
     }
 
+    /// Returns warnings about what the mapping names and no row had, once all rows were read.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let Some(mapping) = self.origins.last() else { return Vec::new() };
+        let mut all: Vec<String> = Vec::new();
+        for mapper in self.tables.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
+            let warnings = mapper.warnings().into_iter();
+            for warning in warnings.map(|warning| format!("mapping `{}`, {warning}", mapping.shown.display())) {
+                // The stages of a wide table have the same rows.
+                if !all.contains(&warning) {
+                    all.push(warning);
+                }
+            }
+        }
+        all
+    }
+
     /// Returns the inputs of a table, and the files whose checksums decide whether the inputs are new.
     pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> (Vec<Input>, Vec<Input>) {
         let direct = given.iter().filter(|(of, _)| *of == table && !(self.is_active && table == Table::Events));

@@ -54,6 +54,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::MappingFile;
+use error::KeyFault;
 use held::{Held, HeldMemory};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
@@ -127,8 +128,10 @@ impl Mapping {
     pub fn read(path: &Path) -> Result<Self, MappingError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
-        let file: MappingFile = toml::from_str(&text)
-            .map_err(|source| MappingError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        let file: MappingFile = toml::from_str(&text).map_err(|source| match single_table(&text) {
+            Some(fault) => fault.of(path),
+            None => MappingError::Syntax { path: path.to_owned(), source: Box::new(source) },
+        })?;
         check::mapping(&file).map_err(|fault| fault.of(path))?;
         Ok(Self { path: path.to_owned(), file })
     }
@@ -255,6 +258,14 @@ impl MappedTables {
             Some((inputs.first()?.0, inputs))
         })
     }
+}
+
+/// Finds `[events]` in place of `[[events]]`, of which the parser says only that it expected a sequence.
+fn single_table(text: &str) -> Option<KeyFault> {
+    let file: toml::Table = toml::from_str(text).ok()?;
+    let is_single = |name: &&str| file.get(*name).is_some_and(toml::Value::is_table);
+    let name = ["events", "spend", "accounts"].into_iter().find(is_single)?;
+    Some(KeyFault::new(name, format!("expected `[[{name}]]` in double brackets, because there may be several")))
 }
 
 /// Writes the rows of a canonical table to a Parquet file.

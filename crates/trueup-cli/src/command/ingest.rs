@@ -212,7 +212,8 @@ impl IngestCommand {
             );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
-        let is_mapped = self.mapping.is_some();
+        // A mapping need not have events.
+        let is_mapped = self.mapping.is_some() && (summary.spend, summary.accounts) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),
             ("spend", summary.spend, !self.spend.is_empty()),

@@ -87,6 +87,7 @@ impl Ingest {
         let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
         version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
+        summary.warnings.extend(mapped.warnings());
         summary.refused = reader.refused;
         summary.version = manifest.version;
         summary.changed = true;

@@ -149,7 +149,10 @@ fn check_sources(
 fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
     // What the ingest says about clock times is not known yet. A constant time is checked again when it is planned.
     let reader = ValueReader::new(column_type, source, &ClockRule::Zone(Tz::UTC), key)?;
-    TextRules::new(source, &file.map, key)?;
+    let rules = TextRules::new(source, &file.map, key)?;
+    for (from, to) in rules.map().filter(|(_, to)| !to.is_empty()) {
+        reader.check(to).map_err(|reason| KeyFault::new(format!("{key}.map.{from}"), reason).with_value(to))?;
+    }
     match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {
             let required = matches!(column_type, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();

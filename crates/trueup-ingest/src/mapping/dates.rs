@@ -12,19 +12,47 @@ pub(super) struct DateFormat {
     items: Vec<Item<'static>>,
     /// Whether [`DateFormat::parse_digits`] can read most texts.
     has_digits: bool,
+    /// The other formats that a text may have.
+    others: Vec<Self>,
 }
 
 impl DateFormat {
-    /// Parses a format; `None` if the text is not one.
+    /// Parses a format; `None` if the text is not one, such as `YYYY-MM-DD`, which has no specifier.
     pub(super) fn new(text: &str) -> Option<Self> {
         let items = StrftimeItems::new(text).parse_to_owned().ok()?;
+        if !items.iter().any(|item| matches!(item, Item::Numeric(..) | Item::Fixed(_))) {
+            return None;
+        }
         let is_plain = |item: &Item<'_>| match item {
             Item::OwnedLiteral(_) | Item::OwnedSpace(_) => true,
             Item::Numeric(number, Pad::Zero) => field(number).is_some(),
             _ => false,
         };
         let has_digits = items.iter().all(is_plain);
-        Some(Self { text: text.to_owned(), items, has_digits })
+        Some(Self { text: text.to_owned(), items, has_digits, others: Vec::new() })
+    }
+
+    /// Parses several formats. Each text has one of them. `None` if there is none, or if a text is not a format.
+    pub(super) fn any(texts: &[String]) -> Option<Self> {
+        let mut formats = texts.iter().map(|text| Self::new(text)).collect::<Option<Vec<Self>>>()?.into_iter();
+        let first = formats.next()?;
+        Some(Self { others: formats.collect(), ..first })
+    }
+
+    /// Reads a text in the format that it has. A text that is something else in two formats cannot be read.
+    fn read<T: PartialEq>(&self, read: impl Fn(&Self) -> Result<T, String>) -> Result<T, String> {
+        if self.others.is_empty() {
+            return read(self);
+        }
+        let all = || [self].into_iter().chain(&self.others);
+        let names = || all().map(|format| format!("`{}`", format.text)).collect::<Vec<_>>().join(" or ");
+        let mut found = all().filter_map(|format| read(format).ok());
+        let first = found.next().ok_or_else(|| format!("expected a date as {}", names()))?;
+        if found.all(|other| other == first) {
+            Ok(first)
+        } else {
+            Err(format!("expected a date that is the same day as {}", names()))
+        }
     }
 
     /// Reads a text that has every number in full, as nearly all texts have, several times as fast as
@@ -92,13 +120,13 @@ pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, S
             Reason::TimeOfDay => reason.to_string(),
             _ => "expected a date as YYYY-MM-DD".to_owned(),
         })?,
-        Some(format) => {
+        Some(format) => format.read(|format| {
             let date = match format.parse_digits(text) {
                 Some((date, _)) => date,
                 None => format.parsed(text)?.to_naive_date().map_err(|_| format.expected())?,
             };
-            Day::from_date(date).map_err(|_| out_of_range())?
-        }
+            Day::from_date(date).map_err(|_| out_of_range())
+        })?,
     };
     Ok(i32::from(day.number()))
 }
@@ -120,6 +148,10 @@ pub(super) fn read_time(text: &str, format: Option<&DateFormat>) -> Result<Given
     let Some(format) = format else {
         return GivenTime::parse(text).map_err(|_| "expected a time as YYYY-MM-DDTHH:MM:SS".to_owned());
     };
+    format.read(|format| read_time_in(text, format))
+}
+
+fn read_time_in(text: &str, format: &DateFormat) -> Result<GivenTime, String> {
     let clock = |time: NaiveDateTime| GivenTime::Clock(ClockTime(time.and_utc().timestamp_micros()));
     if let Some((date, Some(time))) = format.parse_digits(text) {
         return Ok(clock(date.and_time(time)));

@@ -252,8 +252,8 @@ pub(super) struct ValueSource {
     pub(super) unmapped: Option<Unmapped>,
     /// The text to read if there is none.
     pub(super) default: Option<Constant>,
-    /// The format of dates, as strftime defines it.
-    pub(super) format: Option<String>,
+    /// The formats of dates, as strftime defines them.
+    pub(super) format: Option<OneOrMore>,
     /// The IANA time zone of clock times, before the one that the ingest states.
     pub(super) time_zone: Option<String>,
 }

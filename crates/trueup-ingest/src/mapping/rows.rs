@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trueup_core::Shown;
 
 /// How the rows of a table come from its inputs.
 #[derive(Default)]
@@ -24,6 +26,8 @@ pub(super) struct RowPlan {
     names_in_file: Vec<Vec<String>>,
     joins: Vec<JoinPlan>,
     conditions: Vec<Condition>,
+    /// Whether rows were picked.
+    is_read: AtomicBool,
     /// The columns that are read as text.
     text_columns: BTreeSet<ColumnRef>,
     /// The texts of joined columns, by batch.
@@ -43,10 +47,23 @@ struct JoinPlan {
 
 /// A condition on the text of a column.
 struct Condition {
+    key: String,
     column: ColumnRef,
     values: Vec<String>,
     /// Whether the column must have one of the values, or must have none.
     wanted: bool,
+    /// Whether a row has had one of the values.
+    is_found: AtomicBool,
+}
+
+impl Condition {
+    fn is_met(&self, text: &str) -> bool {
+        let has = self.values.iter().any(|value| value == text);
+        if has && !self.is_found.load(Ordering::Relaxed) {
+            self.is_found.store(true, Ordering::Relaxed);
+        }
+        has == self.wanted
+    }
 }
 
 impl RowPlan {
@@ -67,7 +84,8 @@ impl RowPlan {
             for (column, values) in conditions {
                 let key = format!("{key}.{name}.{column}");
                 let column = plan.add_text(known.find(column, &key)?.text(&key)?);
-                plan.conditions.push(Condition { column, values: values.texts().to_vec(), wanted });
+                let (values, is_found) = (values.texts().to_vec(), AtomicBool::new(false));
+                plan.conditions.push(Condition { key, column, values, wanted, is_found });
             }
         }
         Ok((plan, known))
@@ -164,6 +182,17 @@ impl RowPlan {
         &self.names_in_file[at.input][at.column]
     }
 
+    /// Returns a warning for each `where` whose values no row has had, so that it left out every row.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let is_read = self.is_read.load(Ordering::Relaxed);
+        let lost = |one: &&Condition| is_read && one.wanted && !one.is_found.load(Ordering::Relaxed);
+        let warning = |Condition { key, values, .. }: &Condition| {
+            let values: Vec<String> = values.iter().map(|value| format!("`{}`", Shown(value))).collect();
+            format!("key `{key}`: no row has the value {}, so that the table has no rows", values.join(" or "))
+        };
+        self.conditions.iter().filter(lost).map(warning).collect()
+    }
+
     /// Returns the texts of a batch of the first input, by column.
     pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
         let mut texts = vec![Texts::Absent; self.names_in_file.first().map_or(0, Vec::len)];
@@ -182,6 +211,7 @@ impl RowPlan {
         rows: usize,
         limit: usize,
     ) -> (PickedRows, usize, Vec<RawFault>) {
+        self.is_read.store(true, Ordering::Relaxed);
         let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
         let mut picker = RowPicker { plan: self, texts, chosen: Vec::new(), picked, faults: Vec::new() };
         let mut row = first;
@@ -215,11 +245,10 @@ impl RowPicker<'_> {
     /// Joins the next input to a row of the first input, and then the inputs after it.
     fn pick(&mut self, row: usize) {
         let Some(join) = self.plan.joins.get(self.chosen.len()) else {
-            let meets = |condition: &Condition| {
-                let text = self.text(condition.column, row).unwrap_or("");
-                condition.values.iter().any(|value| value == text) == condition.wanted
-            };
-            if self.plan.conditions.iter().all(meets) {
+            let is_met = |condition: &Condition| condition.is_met(self.text(condition.column, row).unwrap_or(""));
+            // Each condition sees every row, because a value that no row has is worth a warning.
+            let unmet = self.plan.conditions.iter().filter(|condition| !is_met(condition)).count();
+            if unmet == 0 {
                 // The source layer makes smaller batches.
                 self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
                 self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));

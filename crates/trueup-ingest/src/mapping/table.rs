@@ -178,6 +178,10 @@ impl RowMapper for TableMapper {
         &self.shown
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.rows.warnings()
+    }
+
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError> {
         let batch = &raw.decoded.batch;
         let texts = self.rows.texts_of(batch)?;

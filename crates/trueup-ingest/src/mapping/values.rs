@@ -48,6 +48,11 @@ impl TextRules {
         })
     }
 
+    /// Returns the values that become others by name, each with the other.
+    pub(super) fn map(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.map.iter().flatten().map(|(from, to)| (from.as_str(), to.0.as_str()))
+    }
+
     /// Returns whether values become others by name.
     pub(super) fn has_map(&self) -> bool {
         self.map.is_some()
@@ -131,9 +136,9 @@ impl ValueReader {
         }
         let format = match &source.format {
             None => None,
-            Some(text) => Some(DateFormat::new(text).ok_or_else(|| {
+            Some(formats) => Some(DateFormat::any(formats.texts()).ok_or_else(|| {
                 KeyFault::new(format!("{key}.format"), "expected strftime specifiers such as `%Y-%m-%d`")
-                    .with_value(text)
+                    .with_value(formats.texts().join(", "))
             })?),
         };
         let clock = match &source.time_zone {

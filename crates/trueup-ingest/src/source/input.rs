@@ -132,6 +132,9 @@ pub(crate) trait RowMapper: Send + Sync {
     /// Returns the name of the canonical table, for messages about its columns.
     fn shown(&self) -> &Path;
 
+    /// Returns what the rows so far did not have, although the mapping names it.
+    fn warnings(&self) -> Vec<String>;
+
     /// Maps the next rows, at least one. Returns at most the rows of a batch, unless a row becomes more.
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError>;
 }

@@ -43,7 +43,7 @@ fn examples() -> Vec<(String, Example)> {
 #[test]
 fn documented_examples_make_the_documented_rows() {
     let examples = examples();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for (mapping, (files, expected)) in examples {
         let case = files.iter().fold(Case::new(&mapping), |case, (name, content)| case.file(name, content));
         let tables: Vec<String> = case.run().unwrap().events.iter().map(|path| lines(path).join("\n")).collect();

@@ -42,6 +42,29 @@ fn rejects(path: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// A misspelled value would otherwise leave out every row without a word.
+#[test]
+fn a_condition_that_no_row_meets_is_a_warning() {
+    let table = |condition: &str| {
+        format!(
+            "[[events]]\nfrom = \"log\"\nwhere = {{ {condition} }}\n[events.columns]\n\
+         account = \"branch\"\nopportunityId = \"ref\"\ntype = {{ value = \"sold\" }}\ndate = \"when\"\n"
+        )
+    };
+    let mapping = [
+        "[input.log]\nfile = \"log.csv\"\n".to_owned(),
+        table("status = \"won\", branch = \"oak\""),
+        table("status = [\"lost\", \"won\"]"),
+        table("status = \"Won\", branch = \"oak\""),
+    ];
+    let log = "ref,when,status,branch\nA,2025-01-02,won,elm\nB,2025-01-02,,oak\n";
+    let summary = Case::new(&mapping.concat()).file("log.csv", log).ingest().run().unwrap();
+    assert_eq!(summary.events.taken, 1);
+    let warnings: Vec<&str> =
+        summary.warnings.iter().filter_map(|text| text.split_once("mapping.toml`, ")).map(|(_, text)| text).collect();
+    assert_eq!(warnings, ["key `events[2].where.status`: no row has the value `Won`, so that the table has no rows"]);
+}
+
 #[test]
 fn rows_that_a_mapping_cannot_read_are_rejected() {
     let log = "n,ref,when,status,amount,branch,channel,note\n\

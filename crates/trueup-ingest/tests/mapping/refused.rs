@@ -39,6 +39,10 @@ fn a_key_that_cannot_be_carried_out_is_named() {
         ),
         ("zip = \"k\"", "key `events[0]`: expected the column `date` or `dateTime`"),
         (
+            "date = { column = \"k\", format = \"YYYY-MM-DD\" }",
+            "key `events[0].columns.date.format`, value `YYYY-MM-DD`: expected strftime specifiers such as `%Y-%m-%d`",
+        ),
+        (
             "date = \"k\"\nzip = { column = \"k\", format = \"%Y\" }",
             "key `events[0].columns.zip.format`: only `date` and `dateTime` can have this key",
         ),
@@ -121,6 +125,15 @@ fn inputs_tables_and_syntax_are_checked() {
             "key `input.a.rename`, value `z`: two columns get this name",
         ),
         ("[input.a", "TOML parse error at line 1, column 9"),
+        (
+            "[input.a]\nfile = \"a.csv\"\n[events]\nfrom = \"a\"",
+            "key `events`: expected `[[events]]` in double brackets, because there may be several",
+        ),
+        (
+            "[input.a]\nfile = \"a.csv\"\n[[events]]\nfrom = \"a\"\n[events.columns]\n\
+             type = { column = \"status\", map = { Won = \"sold\", Lost = \"lost\" } }",
+            "key `events[0].columns.type.map.Lost`, value `lost`: expected one of lead-originated, booked",
+        ),
         ("[[events]]\nfrom = \"a\"", "key `events[0].from`, value `a`: no [input] has this name"),
     ] {
         let refusal = Case::new(mapping).refusal();

@@ -152,3 +152,30 @@ columns = { account = { value = "other" }, timeZone = { value = "America/Chicago
     assert_eq!(column(&accounts[1], "timeZone"), ["America/Chicago"]);
     assert_eq!(column(&accounts[1], "leadGrading"), ["false"]);
 }
+
+#[test]
+fn a_column_of_dates_may_have_several_formats() {
+    let source = "date = { column = \"d\", format = [\"%m/%d/%Y\", \"%d-%m-%Y\"] }\n\
+                  dateTime = { column = \"t\", format = [\"%d.%m.%Y %H:%M\", \"%Y-%m-%d %H:%M\"], time_zone = \"UTC\" }";
+    let case = Case::new(&events_with(source))
+        .file("a.csv", "id,d,t\n1,11/16/2024,16.11.2024 09:30\n2,17-11-2024,2024-11-17 10:00\n3,4/11/2024,\n");
+    let rows = case.events();
+    assert_eq!(column(&rows, "date"), ["2024-11-16", "2024-11-17", "2024-04-11"]);
+    assert_eq!(column(&rows, "dateTime"), ["2024-11-16T09:30:00Z", "2024-11-17T10:00:00Z", ""]);
+    let refusal = |formats: &str, day: &str| {
+        let source = format!("date = {{ column = \"d\", format = {formats} }}");
+        Case::new(&events_with(&source)).file("a.csv", format!("id,d\n1,{day}\n")).refusal()
+    };
+    let either = "[\"%m/%d/%Y\", \"%d/%m/%Y\"]";
+    for (day, expected) in [
+        ("04/11/2024", "expected a date that is the same day as `%m/%d/%Y` or `%d/%m/%Y`, but found `04/11/2024`"),
+        ("2024-11-04", "expected a date as `%m/%d/%Y` or `%d/%m/%Y`, but found `2024-11-04`"),
+    ] {
+        assert!(refusal(either, day).contains(expected), "{}", refusal(either, day));
+    }
+    for day in ["04/04/2024", "16/11/2024"] {
+        let source = format!("date = {{ column = \"d\", format = {either} }}");
+        assert_eq!(Case::new(&events_with(&source)).file("a.csv", format!("id,d\n1,{day}\n")).events().len(), 1);
+    }
+    assert!(refusal("[]", "").contains("expected strftime specifiers"), "{}", refusal("[]", ""));
+}
