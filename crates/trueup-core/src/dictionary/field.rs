@@ -53,6 +53,25 @@ pub struct Metric {
     pub additivity: Additivity,
 }
 
+impl Metric {
+    /// Returns the splits along which the values add up to the value of the whole, in words.
+    ///
+    /// ```
+    /// let (_, metric) = trueup_core::dictionary::metric("bookRate").expect("a metric");
+    /// assert_eq!(metric.adds_up(), "never: a ratio");
+    /// ```
+    #[must_use]
+    pub fn adds_up(&self) -> &'static str {
+        match self.additivity {
+            Additivity::EVERYWHERE => "across dimensions and intervals",
+            Additivity::DIMENSIONS => "across dimensions",
+            Additivity::SPEND => "across dimensions of spend, and intervals",
+            _ if matches!(self.formula, Formula::Ratio { .. }) => "never: a ratio",
+            _ => "never: distinct values",
+        }
+    }
+}
+
 /// The formula of a metric. A list of measures is their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formula {
@@ -105,6 +124,19 @@ pub enum Unit {
     CurrencyPerCount,
 }
 
+impl Unit {
+    /// Returns the name of the unit in lists of fields.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Currency => "currency",
+            Self::Ratio => "ratio",
+            Self::CurrencyPerCount => "currency per count",
+        }
+    }
+}
+
 /// The format in which a value is shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueFormat {
@@ -152,6 +184,18 @@ pub enum Direction {
     Lower,
     /// Neither is better.
     Neutral,
+}
+
+impl Direction {
+    /// Returns which values are better: `higher`, `lower` or `neither`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Neutral => "neither",
+        }
+    }
 }
 
 /// The splits along which the values of a metric add up to the value of the whole.

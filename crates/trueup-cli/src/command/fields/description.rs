@@ -3,7 +3,7 @@
 use crate::output::{Format, ResultTableBuilder};
 use std::fmt;
 use trueup::Dataset;
-use trueup::dictionary::{self, Additivity, DimensionSource, Direction, Field, FieldKind, Formula, Metric, Unit};
+use trueup::dictionary::{self, DimensionSource, Field, FieldKind, Metric};
 
 /// A field of the dictionary, or a column that only the dataset has.
 pub(super) struct FieldDescription<'a> {
@@ -68,15 +68,15 @@ impl<'a> FieldDescription<'a> {
         writeln!(out, "{}: {}\n\n{}\n", self.name, self.display_name(), self.definition())?;
         writeln!(out, "type       {}, shown as {}", self.kind(), self.format())?;
         if let Some(metric) = self.metric() {
-            writeln!(out, "unit       {}", unit_name(metric.unit))?;
+            writeln!(out, "unit       {}", metric.unit.name())?;
             writeln!(out, "formula    {}", metric.formula)?;
             let mut measures: Vec<_> = metric.formula.measures().collect();
             measures.dedup();
             for measure in measures {
                 writeln!(out, "             {}: {}", measure.name(), measure.definition())?;
             }
-            writeln!(out, "adds up    {}", adds_up(metric))?;
-            writeln!(out, "better     {}", direction_name(metric.direction))?;
+            writeln!(out, "adds up    {}", metric.adds_up())?;
+            writeln!(out, "better     {}", metric.direction.name())?;
         }
         if let Some(FieldKind::Dimension(dimension)) = self.field.map(|field| &field.kind) {
             let splits =
@@ -105,55 +105,27 @@ pub(super) fn table<'a>(fields: &[FieldDescription<'a>], format: Format) -> Resu
     let table = column(ResultTableBuilder::default(), "name", &|field| field.name);
     let table = column(table, "type", &|field| field.kind());
     if format == Format::Table {
-        let table =
-            column(table, "unit", &|field| field.metric().map_or(field.format(), |metric| unit_name(metric.unit)));
+        let table = column(table, "unit", &|field| field.metric().map_or(field.format(), |metric| metric.unit.name()));
         return column(table, "definition", &|field| field.definition());
     }
     let table = column(table, "displayName", &|field| field.display_name());
     let table = column(table, "format", &|field| field.format());
-    let table = column(table, "unit", &|field| field.metric().map_or("", |metric| unit_name(metric.unit)));
+    let table = column(table, "unit", &|field| field.metric().map_or("", |metric| metric.unit.name()));
     let formula = |field: &FieldDescription<'_>| field.metric().map(|metric| metric.formula.to_string());
     let table = table.texts("formula", fields.iter().map(|field| formula(field).unwrap_or_default()));
-    let table = column(table, "addsUp", &|field| field.metric().map_or("", adds_up));
+    let table = column(table, "addsUp", &|field| field.metric().map_or("", Metric::adds_up));
     column(table, "definition", &|field| field.definition())
-}
-
-const fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "count",
-        Unit::Currency => "currency",
-        Unit::Ratio => "ratio",
-        Unit::CurrencyPerCount => "currency per count",
-    }
-}
-
-const fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Higher => "higher",
-        Direction::Lower => "lower",
-        Direction::Neutral => "neither",
-    }
-}
-
-/// Returns the splits along which the values of a metric add up to the value of the whole.
-fn adds_up(metric: &Metric) -> &'static str {
-    match metric.additivity {
-        Additivity::EVERYWHERE => "across dimensions and intervals",
-        Additivity::DIMENSIONS => "across dimensions",
-        Additivity::SPEND => "across dimensions of spend, and intervals",
-        _ if matches!(metric.formula, Formula::Ratio { .. }) => "never: a ratio",
-        _ => "never: distinct values",
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueup::dictionary::Additivity;
 
     #[test]
     fn every_additivity_has_a_text() {
         for metric in FieldDescription::all(None).iter().filter_map(FieldDescription::metric) {
-            assert_eq!(metric.additivity == Additivity::NOWHERE, adds_up(metric).starts_with("never"), "{metric:?}");
+            assert_eq!(metric.additivity == Additivity::NOWHERE, metric.adds_up().starts_with("never"), "{metric:?}");
         }
     }
 }

@@ -1,0 +1,75 @@
+"""Exact, fast analytics of revenue-reconciled lead-funnel and ad-spend data.
+
+    import trueup
+
+    dataset = trueup.open("my-data")
+    table = dataset.query(["attributionChannel", "leads", "spend"], month="2026-05")
+    table.to_pandas()
+
+`open` opens a dataset, `ingest` makes one, `col` begins a condition, and `fields` lists what can be asked for.
+"""
+
+from __future__ import annotations
+
+from ._errors import (
+    Cancelled,
+    DatasetError,
+    Error,
+    FilterError,
+    IngestError,
+    QueryError,
+    Timeout,
+    TrueupWarning,
+    UnknownFieldError,
+)
+from ._trueup import (
+    VERSION as __version__,
+)
+from ._trueup import (
+    Col,
+    Dataset,
+    Field,
+    Filter,
+    IngestReport,
+    Interrupt,
+    Query,
+    RefusedRows,
+    RowCounts,
+    Table,
+    col,
+    fields,
+    ingest,
+    open,
+)
+
+__all__ = [
+    "Cancelled",
+    "Col",
+    "Dataset",
+    "DatasetError",
+    "Error",
+    "Field",
+    "Filter",
+    "FilterError",
+    "IngestError",
+    "IngestReport",
+    "Interrupt",
+    "Query",
+    "QueryError",
+    "RefusedRows",
+    "RowCounts",
+    "Table",
+    "Timeout",
+    "TrueupWarning",
+    "UnknownFieldError",
+    "__version__",
+    "col",
+    "fields",
+    "ingest",
+    "open",
+]
+
+
+def _open_version(path: str, version: int) -> Dataset:
+    """Opens a dataset that was pickled."""
+    return open(path, as_of=version)

@@ -1,0 +1,102 @@
+"""The exceptions and the warning of trueup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Error(Exception):
+    """The base of all exceptions of trueup."""
+
+    def __init__(self, message: str = "", **attributes: Any) -> None:
+        super().__init__(message)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class QueryError(Error, ValueError):
+    """The query is at fault: another query could succeed."""
+
+
+class UnknownFieldError(QueryError):
+    """Neither the dictionary nor the dataset has a field of that name."""
+
+    fields: dict[str, list[str]]
+    """Each unknown name, with the most similar names that are known, the likeliest first."""
+
+    def __init__(self, message: str = "", *, fields: dict[str, list[str]] | None = None) -> None:
+        super().__init__(message, fields=fields or {})
+
+
+class FilterError(QueryError):
+    """A condition cannot be read, or does not suit its field."""
+
+    at: str | None
+    """The place in the condition, such as ``filter[1].total[2]``, or the name of its field; if it is known."""
+    column: int | None
+    """Of a condition as people type it: the number of the character at fault, from 1."""
+
+    def __init__(self, message: str = "", *, at: str | None = None, column: int | None = None) -> None:
+        super().__init__(message, at=at, column=column)
+
+
+class DatasetError(Error):
+    """The dataset does not exist, cannot be read, or is damaged."""
+
+
+class IngestError(Error):
+    """An ingest failed. The dataset is as before, unless `may_be_published`."""
+
+    file: str | None
+    """The input that has the first row at fault; None if no row is."""
+    line: int | None
+    """The line of that row, from 1; None if the input has no lines."""
+    location: str | None
+    """Where that row is, in words."""
+    column: str | None
+    """The column at fault; None if the row as a whole is."""
+    value: str | None
+    """The value at fault as text, shortened if it is long."""
+    rule: str | None
+    """The rule that the row breaks: what was expected."""
+    refused_rows: int
+    """The number of rows that break a rule."""
+    may_be_published: bool
+    """Whether readers may see the new version although the ingest failed."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        location: str | None = None,
+        column: str | None = None,
+        value: str | None = None,
+        rule: str | None = None,
+        refused_rows: int = 0,
+        may_be_published: bool = False,
+    ) -> None:
+        super().__init__(
+            message,
+            file=file,
+            line=line,
+            location=location,
+            column=column,
+            value=value,
+            rule=rule,
+            refused_rows=refused_rows,
+            may_be_published=may_be_published,
+        )
+
+
+class Cancelled(Error):
+    """An `Interrupt` canceled the query or the ingest, which has left nothing behind."""
+
+
+class Timeout(Error, TimeoutError):
+    """The query or the ingest took longer than its `timeout`, and has left nothing behind."""
+
+
+class TrueupWarning(UserWarning):
+    """What did not stop a query or an ingest, but is probably not meant: a value that no event has, a column left out."""

@@ -1,0 +1,214 @@
+//! `Dataset`: what is asked of a dataset.
+
+use crate::arguments::Keywords;
+use crate::error::Failure;
+use crate::field::Field;
+use crate::query::{self, Query};
+use crate::run::{CallInterrupt, Interrupt, run};
+use crate::table::Table;
+use chrono::NaiveDate;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::path::{Path, PathBuf};
+use trueup::query::EventsQuery;
+use trueup::{Execution, UnseenValue};
+
+/// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
+#[pyclass(frozen, module = "trueup")]
+pub(crate) struct Dataset {
+    dataset: trueup::Dataset,
+    path: PathBuf,
+    version: u64,
+}
+
+/// Opens the newest version of the dataset in a folder, or the version `as_of`.
+#[pyfunction]
+#[pyo3(signature = (path, *, as_of = None))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<Dataset, Failure> {
+    let open = || match as_of {
+        Some(version) => trueup::Dataset::open_version(&path, version),
+        None => trueup::Dataset::open(&path),
+    };
+    let opened = run(py, &CallInterrupt::new(None, None), open)?;
+    let dataset = opened.unless_signaled()??;
+    let version = dataset.manifest().map_or(0, |manifest| manifest.version);
+    Ok(Dataset { dataset, path, version })
+}
+
+#[pymethods]
+impl Dataset {
+    /// The folder of the dataset.
+    #[getter]
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the version that is open.
+    #[getter]
+    const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Every account that has an event, spend, or an entry in the account table, sorted.
+    #[getter]
+    fn accounts(&self, py: Python<'_>) -> Result<Vec<String>, Failure> {
+        let keys = run(py, &CallInterrupt::new(None, None), || self.dataset.account_keys())?;
+        Ok(keys.unless_signaled()??.into_iter().collect())
+    }
+
+    /// The first and the last day with an event or spend; None without any.
+    #[getter]
+    fn date_range(&self) -> Option<(NaiveDate, NaiveDate)> {
+        self.dataset.date_range().map(|range| (range.start.date(), range.end.date()))
+    }
+
+    /// The number of events.
+    #[getter]
+    fn event_rows(&self) -> u64 {
+        self.dataset.event_rows()
+    }
+
+    /// The number of rows of spend.
+    #[getter]
+    fn spend_rows(&self) -> u64 {
+        self.dataset.spend_rows()
+    }
+
+    /// Answers a query: metrics, grouped by dimensions, for these days.
+    ///
+    /// The result has one row for each combination of the dimensions' values, in each sub-range of the interval.
+    ///
+    /// fields: metrics and dimensions, as a list or as a text with commas; or a `Query` that was prepared.
+    /// start, end: the first and the last day, both included, as `datetime.date` or YYYY-MM-DD. In their place one of
+    ///     month ("2026-05"), quarter ("2026-Q2"), year ("2026"), last ("90d", "12w"; today is the last day) and range
+    ///     ("last-month", "month-to-date", ...). `today` is the day that they count from, by default that of the clock.
+    /// interval: "total" (one sub-range), "month", "week" or "day".
+    /// accounts: only these accounts; by default all.
+    /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
+    ///     Texts for equality on the same field are alternatives.
+    /// filter: an expression across fields, as the API takes it: JSON as a text, or a list or dict.
+    /// sort: columns to sort by, such as "leads:desc". limit: only the first rows.
+    /// totals: also compute every metric for the whole range: `Table.totals`.
+    /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
+    /// allow_unknown: take a field that is unknown as empty on every row.
+    /// strict: refuse a value in a condition that no event has, in place of a warning.
+    /// threads: by default one per core. timeout: in seconds. interrupt: a `trueup.Interrupt`.
+    #[pyo3(
+        signature = (fields, **options),
+        text_signature = "($self, fields, *, start=None, end=None, month=None, quarter=None, year=None, last=None, \
+                          range=None, today=None, interval='total', accounts=None, where=None, filter=None, sort=None, \
+                          limit=None, totals=False, allow_long_total=False, allow_unknown=False, strict=False, \
+                          threads=None, timeout=None, interrupt=None)"
+    )]
+    fn query(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Table, Failure> {
+        let keywords = Keywords::new("query", options)?;
+        let query = query::prepare(py, &self.dataset, fields, &keywords)?;
+        let strict = keywords.flag("strict")?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let answered = run(py, &call, || {
+            let unseen = self.dataset.unseen_values(&query, &execution)?;
+            if strict && !unseen.is_empty() {
+                let message = unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ");
+                return Err(Failure::Query(message));
+            }
+            Ok((self.dataset.run(&query, execution)?, unseen))
+        })?;
+        let (table, unseen) = answered.unless_signaled()??;
+        unseen.iter().try_for_each(|value| warn(py, &value.to_string()))?;
+        self.warn_about_range(py, &query)?;
+        Ok(Table::new(table))
+    }
+
+    /// Returns a query for this dataset without running it. Takes what `query` takes.
+    #[pyo3(signature = (fields, **options))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Query, Failure> {
+        let keywords = Keywords::new("prepare", options)?;
+        let query = query::prepare(py, &self.dataset, fields, &keywords)?;
+        keywords.finish()?;
+        Ok(Query(query))
+    }
+
+    /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query` takes;
+    /// with `analyze=True` it also runs the query, and adds times and counts.
+    #[pyo3(signature = (fields, *, analyze = false, **options))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyAny>,
+        analyze: bool,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<String, Failure> {
+        let keywords = Keywords::new("explain", options)?;
+        let query = query::prepare(py, &self.dataset, fields, &keywords)?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let explained = run(py, &call, || match analyze {
+            true => self.dataset.analyze(&query, execution),
+            false => self.dataset.explain(&query),
+        })?;
+        Ok(explained.unless_signaled()??.to_string())
+    }
+
+    /// Returns the fields of the dataset: the metrics, and the dimensions that its events have. With a name, that field.
+    #[pyo3(signature = (name = None))]
+    fn fields(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Py<PyAny>> {
+        Ok(match name {
+            Some(name) => Py::new(py, Field::named(name, Some(&self.dataset))?)?.into_any(),
+            None => Field::all(Some(&self.dataset)).into_pyobject(py)?.unbind(),
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let days = self.dataset.date_range().map_or_else(String::new, |days| format!(", {days}"));
+        let (path, version) = (self.path.display(), self.version);
+        format!("<Dataset {path}, version {version}, {} events{days}>", self.dataset.event_rows())
+    }
+
+    /// A dataset is pickled as its folder and its version, and opened again there.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let this = slf.get();
+        let reopen = py.import("trueup")?.getattr("_open_version")?;
+        Ok((reopen, (&this.path, this.version).into_pyobject(py)?))
+    }
+}
+
+impl Dataset {
+    /// Warns if the range of a query is outside of the data, and says which days there are.
+    fn warn_about_range(&self, py: Python<'_>, query: &EventsQuery) -> PyResult<()> {
+        let range = query.range();
+        match self.dataset.date_range() {
+            None => warn(py, "the dataset has neither events nor spend"),
+            Some(data) if range.end < data.start || data.end < range.start => {
+                warn(py, &format!("the dataset has neither events nor spend in the range {range}; its days are {data}"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// Returns how a query is run.
+fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
+    let given: Option<Interrupt> = keywords.value("interrupt", "a trueup.Interrupt")?;
+    let call = CallInterrupt::new(given, keywords.timeout()?);
+    let execution = Execution { threads: keywords.threads()?, interrupt: call.interrupt(), ..Execution::default() };
+    Ok((call, execution))
+}
+
+/// Issues a `TrueupWarning`, which Python attributes to the line that called trueup.
+pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let category = py.import("trueup._errors")?.getattr("TrueupWarning")?;
+    py.import("warnings")?.call_method1("warn", (message, category))?;
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The errors of trueup as the exceptions of `python/trueup/_errors.py`.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
+use std::error::Error;
+use trueup::filter::{InvalidFilter, InvalidRequest, NotACondition};
+use trueup::ingest::IngestError;
+use trueup::{Interruption, QueryError, UnknownField};
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Python has raised an exception already.
+    Raised(PyErr),
+    /// A query, or a dataset, is at fault.
+    Engine(trueup::Error),
+    /// A condition as people type it is at fault.
+    Condition(NotACondition),
+    /// A filter is at fault.
+    Filter(InvalidFilter),
+    /// Another part of a query is at fault.
+    Query(String),
+    /// An ingest failed.
+    Ingest(IngestError),
+    /// An argument has a value of another type than it takes.
+    Type(String),
+    /// An argument has a value that it does not take.
+    Value(String),
+    /// trueup itself, or the machine, is at fault.
+    Internal(String),
+}
+
+/// Makes `Failure` from errors by their type.
+macro_rules! from {
+    ($($error:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        })*
+    };
+}
+from!(PyErr => Raised, trueup::Error => Engine, NotACondition => Condition, InvalidFilter => Filter, IngestError => Ingest);
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<trueup::DatasetError> for Failure {
+    fn from(error: trueup::DatasetError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<InvalidRequest> for Failure {
+    fn from(error: InvalidRequest) -> Self {
+        match error {
+            InvalidRequest::Query(error) => error.into(),
+            InvalidRequest::Filter(error) => error.into(),
+            other => Self::Query(other.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| failure.raise(py).unwrap_or_else(|error| error))
+    }
+}
+
+impl Failure {
+    /// Returns the exception.
+    fn raise(self, py: Python<'_>) -> PyResult<PyErr> {
+        match self {
+            Self::Raised(error) => Ok(error),
+            Self::Engine(error) => engine(py, &error),
+            Self::Condition(fault) => {
+                let attributes = [("column", fault.column())].into_py_dict(py)?;
+                exception(py, "FilterError", &fault.to_string(), Some(&attributes))
+            }
+            Self::Filter(fault) => match fault.interruption() {
+                Some(interruption) => interrupted(py, interruption, &fault),
+                None => {
+                    let attributes = [("at", fault.at())].into_py_dict(py)?;
+                    exception(py, "FilterError", &fault.to_string(), Some(&attributes))
+                }
+            },
+            Self::Query(message) => exception(py, "QueryError", &message, None),
+            Self::Ingest(error) => ingest(py, &error),
+            Self::Type(message) => Ok(PyTypeError::new_err(message)),
+            Self::Value(message) => Ok(PyValueError::new_err(message)),
+            Self::Internal(message) => exception(py, "Error", &message, None),
+        }
+    }
+}
+
+/// Returns an exception of the package by the name of its class.
+fn exception(py: Python<'_>, class: &str, message: &str, attributes: Option<&Bound<'_, PyDict>>) -> PyResult<PyErr> {
+    let class = py.import("trueup._errors")?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((message,), attributes)?))
+}
+
+/// Returns the exception for an error of a query or of a dataset.
+fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
+    use trueup::Error::{Dataset, Interrupted, Query};
+    let message = message(error);
+    match error {
+        Query(QueryError::UnknownFields { fields }) => {
+            let similar = |field: &UnknownField| (field.name.clone(), field.similar.clone());
+            let fields = fields.iter().map(similar).into_py_dict(py)?;
+            let message =
+                format!("{message}; `allow_unknown=True` takes a field that is unknown as empty on every row");
+            exception(py, "UnknownFieldError", &message, Some(&[("fields", fields)].into_py_dict(py)?))
+        }
+        Query(QueryError::Filter { field, .. }) => {
+            exception(py, "FilterError", &message, Some(&[("at", field)].into_py_dict(py)?))
+        }
+        Query(QueryError::SpanTooLong { .. } | QueryError::TotalsTooLong { .. }) => {
+            exception(py, "QueryError", &format!("{message}, or lift the limit with `allow_long_total=True`"), None)
+        }
+        Query(_) => exception(py, "QueryError", &message, None),
+        Dataset(_) => exception(py, "DatasetError", &message, None),
+        Interrupted(interruption) => interrupted(py, *interruption, error),
+        _ => exception(py, "Error", &message, None),
+    }
+}
+
+/// Returns the exception of a query or an ingest that was interrupted.
+fn interrupted(py: Python<'_>, interruption: Interruption, error: &dyn Error) -> PyResult<PyErr> {
+    let class = match interruption {
+        Interruption::Deadline => "Timeout",
+        Interruption::Canceled => "Cancelled",
+    };
+    exception(py, class, &message(error), None)
+}
+
+/// Returns the exception of an ingest, with the first row that breaks a rule.
+fn ingest(py: Python<'_>, error: &IngestError) -> PyResult<PyErr> {
+    if let Some(interruption) = error.interruption() {
+        return interrupted(py, interruption, error);
+    }
+    let attributes = PyDict::new(py);
+    attributes.set_item("may_be_published", error.may_be_published())?;
+    attributes.set_item("refused_rows", error.refused_rows().map_or(0, |rows| rows.rows()))?;
+    if let Some(row) = error.row() {
+        attributes.set_item("file", row.file.to_string_lossy())?;
+        attributes.set_item("line", row.location.line())?;
+        attributes.set_item("location", row.location.to_string())?;
+        attributes.set_item("column", row.column)?;
+        attributes.set_item("value", row.value)?;
+        attributes.set_item("rule", row.rule.to_string())?;
+    }
+    exception(py, "IngestError", &message(error), Some(&attributes))
+}
+
+/// Returns the message of an error and of its causes, without each cause that the message already contains.
+fn message(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = error.source();
+    }
+    message
+}

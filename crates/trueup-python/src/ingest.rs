@@ -1,0 +1,253 @@
+//! `ingest`: files, Arrow tables and data frames into a dataset, and the report of it.
+
+use crate::arguments::{Keywords, texts};
+use crate::dataset::warn;
+use crate::error::Failure;
+use crate::run::{CallInterrupt, run};
+use crate::source::sources;
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use trueup::ingest::{Ingest, IngestError, IngestSummary, Source};
+
+/// Rows of one table in an ingest.
+#[pyclass(frozen, module = "trueup", get_all, eq, skip_from_py_object)]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct RowCounts {
+    /// Rows of the inputs that keep the rules.
+    taken: u64,
+    /// Rows that were replaced.
+    replaced: u64,
+    /// Rows that broke a rule, and are in the rejects file.
+    rejected: u64,
+}
+
+/// Rows of an ingest that break the same rule in the same column.
+#[pyclass(frozen, module = "trueup", get_all, skip_from_py_object)]
+#[derive(Clone)]
+pub(crate) struct RefusedRows {
+    /// The rule: what was expected.
+    rule: String,
+    /// The column; None if the row as a whole is at fault.
+    column: Option<String>,
+    /// The number of rows.
+    rows: u64,
+    /// The first rows: file, location and value of each.
+    first: Vec<(PathBuf, String, String)>,
+}
+
+/// What an ingest has done.
+#[pyclass(frozen, module = "trueup", get_all)]
+pub(crate) struct IngestReport {
+    /// The version of the dataset that holds the result.
+    version: u64,
+    /// Whether the ingest made that version. False if all of it was ingested before.
+    changed: bool,
+    /// Rows of events.
+    events: RowCounts,
+    /// Rows of spend.
+    spend: RowCounts,
+    /// Accounts.
+    accounts: RowCounts,
+    /// Insight documents.
+    insights: RowCounts,
+    /// The rows that broke a rule, by rule; they are in the rejects file.
+    refused: Vec<RefusedRows>,
+    /// Messages about what did not stop the ingest, such as columns that were left out.
+    warnings: Vec<String>,
+}
+
+/// Reads events, spend, accounts and insights into the dataset in a folder, all or nothing.
+///
+/// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), an Arrow table, a data frame of
+/// pandas or polars, a reader of record batches, or a list of such. With a mapping, a dict names the inputs that are no
+/// files. Events require the columns `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total`
+/// are optional; every other column is a dimension.
+///
+/// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
+/// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York".
+/// rejects: write rows that break a rule to this file, and ingest the others. replace_rejects: if it exists.
+/// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%".
+/// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
+/// memory: bytes for rows, 1 GiB by default. threads: by default one per core.
+/// timeout: in seconds. interrupt: a `trueup.Interrupt`.
+#[pyfunction]
+#[pyo3(
+    signature = (into, events = None, **options),
+    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, time_zone=None, \
+                      rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
+                      encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
+                      max_customer_events=None, threads=None, timeout=None, interrupt=None)"
+)]
+pub(crate) fn ingest(
+    py: Python<'_>,
+    into: PathBuf,
+    events: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> Result<IngestReport, Failure> {
+    let keywords = Keywords::new("ingest", options)?;
+    let mut ingest = Ingest::into(&into);
+    if let Some(value) = events {
+        ingest = sources("events", value)?.into_iter().fold(ingest, Ingest::events);
+    }
+    type Add = fn(Ingest, Source) -> Ingest;
+    let others: [(&str, Add); 3] =
+        [("spend", Ingest::spend), ("accounts", Ingest::accounts), ("insights", Ingest::insights)];
+    for (table, add) in others {
+        if let Some(value) = keywords.any(table)? {
+            ingest = sources(table, &value)?.into_iter().fold(ingest, add);
+        }
+    }
+    ingest = with_options(ingest, &keywords)?;
+    let given = keywords.value("interrupt", "a trueup.Interrupt")?;
+    let call = CallInterrupt::new(given, keywords.timeout()?);
+    keywords.finish()?;
+    ingest = ingest.interrupt(call.interrupt());
+    let outcome = run(py, &call, || ingest.run())?;
+    if let Some(signal) = outcome.signal {
+        note_publication(py, &signal, &outcome.result)?;
+        return Err(signal.into());
+    }
+    let summary = outcome.result?;
+    summary.warnings.iter().try_for_each(|warning| warn(py, warning))?;
+    Ok(IngestReport::new(summary))
+}
+
+/// Sets how inputs are read, and what limits the ingest.
+fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
+    if let Some(path) = keywords.value::<PathBuf>("mapping", "the path of a mapping file")? {
+        ingest = ingest.mapping(path);
+    }
+    if let Some(zone) = keywords.parsed("time_zone")? {
+        ingest = ingest.time_zone(zone);
+    }
+    if let Some(path) = keywords.value::<PathBuf>("rejects", "the path of a file")? {
+        ingest = ingest.rejects(path);
+    }
+    ingest = ingest.replace_rejects(keywords.flag("replace_rejects")?);
+    if let Some(limit) = keywords.any("max_rejects")? {
+        let limit = limit.str()?.to_string().parse();
+        ingest = ingest.max_rejects(limit.map_err(|error| Failure::Value(format!("`max_rejects`: {error}")))?);
+    }
+    if let Some(format) = keywords.parsed("format")? {
+        ingest = ingest.format(format);
+    }
+    if let Some(sheet) = keywords.value::<String>("sheet", "the name of a sheet")? {
+        ingest = ingest.sheet(sheet);
+    }
+    if let Some(delimiter) = keywords.value("delimiter", "one character")? {
+        ingest = ingest.delimiter(delimiter);
+    }
+    if let Some(encoding) = keywords.parsed("encoding")? {
+        ingest = ingest.encoding(encoding);
+    }
+    if let Some(patterns) = keywords.any("ignore")? {
+        ingest = texts("ignore", &patterns)?.into_iter().fold(ingest, Ingest::ignore);
+    }
+    type Limit = fn(Ingest, usize) -> Ingest;
+    let limits: [(&str, Limit); 4] = [
+        ("memory", Ingest::memory),
+        ("max_columns", Ingest::max_columns),
+        ("max_text_bytes", Ingest::max_text_bytes),
+        ("max_customer_events", Ingest::max_customer_events),
+    ];
+    for (name, limit) in limits {
+        if let Some(value) = keywords.value(name, "a whole number")? {
+            ingest = limit(ingest, value);
+        }
+    }
+    if let Some(threads) = keywords.threads()? {
+        ingest = ingest.threads(threads.get());
+    }
+    Ok(ingest)
+}
+
+/// Adds to the exception of a signal that the ingest was published all the same, if it was.
+fn note_publication(py: Python<'_>, signal: &PyErr, result: &Result<IngestSummary, IngestError>) -> PyResult<()> {
+    let note = match result {
+        Ok(summary) => format!("the ingest was published before it could be canceled, as version {}", summary.version),
+        Err(error) if error.may_be_published() => format!("the ingest may be published: {error}"),
+        Err(_) => return Ok(()),
+    };
+    match signal.value(py).call_method1("add_note", (note,)) {
+        // Notes came with Python 3.11.
+        Err(error) if error.is_instance_of::<PyAttributeError>(py) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+impl IngestReport {
+    fn new(summary: IngestSummary) -> Self {
+        let counts = |counts: trueup::ingest::RowCounts| RowCounts {
+            taken: counts.taken,
+            replaced: counts.replaced,
+            rejected: counts.rejected,
+        };
+        let refused = summary.refused.rules().into_iter().map(|rule| RefusedRows {
+            rule: rule.rule.to_string(),
+            column: rule.column.clone(),
+            rows: rule.rows,
+            first: rule
+                .first
+                .iter()
+                .map(|row| (row.file.clone(), row.location.to_string(), row.value.clone()))
+                .collect(),
+        });
+        Self {
+            version: summary.version,
+            changed: summary.changed,
+            events: counts(summary.events),
+            spend: counts(summary.spend),
+            accounts: counts(summary.accounts),
+            insights: counts(summary.insights),
+            refused: refused.collect(),
+            warnings: summary.warnings,
+        }
+    }
+}
+
+#[pymethods]
+impl IngestReport {
+    fn __repr__(&self) -> String {
+        if !self.changed {
+            return format!("<IngestReport: nothing changed, version {}>", self.version);
+        }
+        let tables =
+            [("events", self.events), ("spend", self.spend), ("accounts", self.accounts), ("insights", self.insights)];
+        let counts: Vec<String> =
+            tables.into_iter().filter(|(_, counts)| counts.any()).map(|(name, counts)| counts.of(name)).collect();
+        format!("<IngestReport: version {}; {}>", self.version, counts.join("; "))
+    }
+}
+
+#[pymethods]
+impl RowCounts {
+    fn __repr__(&self) -> String {
+        format!("<RowCounts: {}>", self.of("rows"))
+    }
+}
+
+impl RowCounts {
+    const fn any(self) -> bool {
+        self.taken + self.replaced + self.rejected > 0
+    }
+
+    fn of(self, what: &str) -> String {
+        let mut text = format!("{} {what} taken", self.taken);
+        for (count, verb) in [(self.replaced, "replaced"), (self.rejected, "rejected")] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {verb}"));
+            }
+        }
+        text
+    }
+}
+
+#[pymethods]
+impl RefusedRows {
+    fn __repr__(&self) -> String {
+        let column = self.column.as_ref().map_or_else(String::new, |column| format!(", column {column}"));
+        format!("<RefusedRows: {}{column}: {}>", self.rows, self.rule)
+    }
+}

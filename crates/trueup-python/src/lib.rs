@@ -1,0 +1,51 @@
+//! The extension module `trueup._trueup`: what the Python package `trueup` is made of. Users import `trueup`, whose sources
+//! are in `python/trueup`; `python/trueup/_trueup.pyi` declares what is defined here.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `dataset` | `Dataset` and `open`: what is asked of a dataset |
+//! | `query` | `Query`, and how it is read from keyword arguments |
+//! | `arguments` | values of arguments: days, texts, names, numbers of threads and seconds |
+//! | `filter` | `col` and `Filter`: conditions from Python values |
+//! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
+//! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
+//! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
+//! | `run` | runs work without the GIL until Python has a signal: `Interrupt` |
+//! | `error` | the exceptions of `python/trueup/_errors.py`, from the errors of trueup |
+//!
+//! The crate has no unsafe code: that of Python's and of Arrow's C interfaces is in `pyo3` and `arrow-pyarrow`.
+
+mod arguments;
+mod dataset;
+mod display;
+mod error;
+mod field;
+mod filter;
+mod ingest;
+mod query;
+mod run;
+mod source;
+mod table;
+
+/// The extension module.
+#[pyo3::pymodule]
+mod _trueup {
+    #[pymodule_export]
+    use super::dataset::{Dataset, open};
+    #[pymodule_export]
+    use super::field::{Field, fields};
+    #[pymodule_export]
+    use super::filter::{Col, Filter, col};
+    #[pymodule_export]
+    use super::ingest::{IngestReport, RefusedRows, RowCounts, ingest};
+    #[pymodule_export]
+    use super::query::Query;
+    #[pymodule_export]
+    use super::run::Interrupt;
+    #[pymodule_export]
+    use super::table::Table;
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,208 @@
+//! `Query`: what is asked of a dataset, read from keyword arguments.
+
+use crate::arguments::{Keywords, names, texts, unexpected};
+use crate::error::Failure;
+use crate::filter::Filter;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::time::SystemTime;
+use trueup::filter::{InvalidRequest, TypedCondition, apply_typed};
+use trueup::query::{self, AccountFilter, DateRange, EventsQuery, Interval, NamedRange, SortKey};
+use trueup::{Dataset, Day, QueryError};
+
+/// A query that was prepared for a dataset: its names are checked, and its days are fixed.
+///
+/// `Dataset.prepare` makes it. `Dataset.query` and `Dataset.explain` take it in place of fields.
+#[pyclass(frozen, module = "trueup", eq)]
+#[derive(PartialEq)]
+pub(crate) struct Query(pub(crate) EventsQuery);
+
+#[pymethods]
+impl Query {
+    /// The first day.
+    #[getter]
+    fn start(&self) -> chrono::NaiveDate {
+        self.0.range().start.date()
+    }
+
+    /// The last day.
+    #[getter]
+    fn end(&self) -> chrono::NaiveDate {
+        self.0.range().end.date()
+    }
+
+    /// The names of the fields, then of the fields in conditions.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.names()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Query of {}, {}>", self.0.names().join(", "), self.0.range())
+    }
+}
+
+/// Reads a query for a dataset: a `Query` that was prepared, or fields and the keyword arguments that say the rest.
+pub(crate) fn prepare(
+    py: Python<'_>,
+    dataset: &Dataset,
+    fields: &Bound<'_, PyAny>,
+    keywords: &Keywords<'_>,
+) -> Result<EventsQuery, Failure> {
+    if let Ok(query) = fields.cast::<Query>() {
+        return Ok(query.get().0.clone());
+    }
+    read(py, dataset, fields, keywords).map_err(|failure| match failure {
+        Failure::Value(message) => Failure::Query(message),
+        other => other,
+    })
+}
+
+fn read(
+    py: Python<'_>,
+    dataset: &Dataset,
+    fields: &Bound<'_, PyAny>,
+    keywords: &Keywords<'_>,
+) -> Result<EventsQuery, Failure> {
+    let accounts = keywords.any("accounts")?.map(|value| texts("accounts", &value)).transpose()?;
+    let read = accounts.as_ref().map_or(AccountFilter::All, |keys| AccountFilter::Only(keys.iter().cloned().collect()));
+    let range = days(dataset, &read, keywords)?;
+    let allow_unknown = keywords.flag("allow_unknown")?;
+    let mut query = EventsQuery::new(names("fields", fields)?, range.start, range.end)
+        .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
+        .allow_unknown(allow_unknown);
+    if let Some(keys) = accounts {
+        py.detach(|| check_accounts(dataset, &keys))?;
+        query = query.accounts(keys);
+    }
+    if let Some(value) = keywords.any("sort")? {
+        query = names("sort", &value)?.iter().map(|key| SortKey::from(key.as_str())).fold(query, EventsQuery::sort);
+    }
+    if let Some(rows) = keywords.value("limit", "a number of rows")? {
+        query = query.limit(rows);
+    }
+    if keywords.flag("totals")? {
+        query = query.totals();
+    }
+    if keywords.flag("allow_long_total")? {
+        query = query.allow_long_total();
+    }
+    let conditions = Conditions::read(keywords)?;
+    if let Err(fault @ QueryError::MissingMetric) = query.check() {
+        // An unknown name is probably meant as a metric.
+        dataset.check_names(&query.clone().allow_unknown(false))?;
+        return Err(Failure::Query(format!("{fault}, such as `leads`; `trueup.fields()` lists all")));
+    }
+    let filtered = conditions.apply(query.clone());
+    if let Err(InvalidRequest::Filter(_)) = filtered {
+        // Unknown fields come before the faults of filters.
+        dataset.check_names(&query)?;
+    }
+    let query = filtered?;
+    dataset.check_names(&query)?;
+    Ok(query)
+}
+
+/// The conditions of `where=` and `filter=`.
+#[derive(Default)]
+struct Conditions {
+    typed: Vec<TypedCondition>,
+    built: Vec<query::Filter>,
+    /// An expression across fields, as JSON.
+    across: Option<String>,
+}
+
+impl Conditions {
+    fn read(keywords: &Keywords<'_>) -> Result<Self, Failure> {
+        let mut conditions = Self::default();
+        if let Some(value) = keywords.any("where")? {
+            if value.is_instance_of::<PyString>() || value.is_instance_of::<Filter>() {
+                conditions.add(&value)?;
+            } else {
+                let mut items = value.try_iter().map_err(|_| unexpected("where", EXPECTED_CONDITION, &value))?;
+                items.try_for_each(|item| conditions.add(&item?))?;
+            }
+        }
+        if let Some(value) = keywords.any("filter")? {
+            conditions.across = Some(match value.cast::<PyString>() {
+                Ok(text) => text.extract()?,
+                Err(_) if value.is_instance_of::<Filter>() => {
+                    return Err(unexpected("filter", "JSON (`where` takes conditions)", &value));
+                }
+                Err(_) => value.py().import("json")?.call_method1("dumps", (value,))?.extract()?,
+            });
+        }
+        Ok(conditions)
+    }
+
+    fn add(&mut self, value: &Bound<'_, PyAny>) -> Result<(), Failure> {
+        if let Ok(filter) = value.cast::<Filter>() {
+            self.built.push(filter.get().filter.clone());
+        } else if let Ok(text) = value.cast::<PyString>() {
+            self.typed.push(text.extract::<String>()?.parse()?);
+        } else {
+            return Err(unexpected("where", EXPECTED_CONDITION, value));
+        }
+        Ok(())
+    }
+
+    fn apply(self, query: EventsQuery) -> Result<EventsQuery, InvalidRequest> {
+        let query = apply_typed(query, &self.typed, self.across.as_deref())?;
+        Ok(self.built.into_iter().fold(query, EventsQuery::filter))
+    }
+}
+
+/// What `where` takes.
+const EXPECTED_CONDITION: &str =
+    "a condition such as \"total >= 500\" or trueup.col(\"total\") >= 500, or a list of such";
+
+/// Returns the days that the keyword arguments name.
+fn days(dataset: &Dataset, accounts: &AccountFilter, keywords: &Keywords<'_>) -> Result<DateRange, Failure> {
+    const EXPECTED: &str =
+        "expected either `start` and `end`, or one of `month`, `quarter`, `year`, `last` and `range`";
+    let (start, end, today) = (keywords.day("start")?, keywords.day("end")?, keywords.day("today")?);
+    let mut named = Vec::new();
+    type Parse = fn(&str) -> Result<NamedRange, query::NotARange>;
+    let forms: [(&str, Parse); 5] = [
+        ("month", NamedRange::month),
+        ("quarter", NamedRange::quarter),
+        ("year", NamedRange::year),
+        ("last", NamedRange::last),
+        ("range", str::parse),
+    ];
+    for (name, parse) in forms {
+        if let Some(value) = keywords.any(name)? {
+            // The year may be a number.
+            let range =
+                parse(&value.str()?.to_string()).map_err(|error| Failure::Query(format!("`{name}`: {error}")))?;
+            named.push(range);
+        }
+    }
+    match (start, end, named.as_slice()) {
+        (Some(start), Some(end), []) => Ok(DateRange { start, end }),
+        (None, None, [named]) => {
+            let today = || today.unwrap_or_else(|| query::current_day(dataset.accounts(), accounts, SystemTime::now()));
+            let today = if named.is_relative() { today() } else { Day::MIN };
+            named.days(today).map_err(|error| Failure::Query(error.to_string()))
+        }
+        _ => Err(Failure::Query(EXPECTED.to_owned())),
+    }
+}
+
+/// Checks that the dataset has every account.
+fn check_accounts(dataset: &Dataset, keys: &[String]) -> Result<(), Failure> {
+    const MAX_LISTED: usize = 8;
+    // Accounts outside the account table are found by reading all events and spend, which most queries need not do.
+    if keys.iter().all(|key| dataset.accounts().get(key).is_some()) {
+        return Ok(());
+    }
+    let known = dataset.account_keys()?;
+    let Some(missing) = keys.iter().find(|key| !known.contains(*key)) else { return Ok(()) };
+    let listed: Vec<String> = known.iter().take(MAX_LISTED).map(|key| format!("`{key}`")).collect();
+    let has = match (listed.is_empty(), known.len().saturating_sub(MAX_LISTED)) {
+        (true, _) => "no account at all".to_owned(),
+        (false, 0) => listed.join(", "),
+        (false, more) => format!("{} and {more} more", listed.join(", ")),
+    };
+    Err(Failure::Query(format!("the dataset has no account `{missing}`; it has {has}")))
+}

@@ -1,0 +1,139 @@
+//! Runs work of trueup from Python: without the GIL, on threads of the package, until it is done or Python has a signal.
+
+use crate::error::Failure;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Cancels queries and ingests from another thread.
+///
+/// Pass it as `interrupt=` to a query or an ingest, and call `cancel()`: the call then raises `trueup.Cancelled`. An
+/// interrupt that was canceled stays so. `KeyboardInterrupt` cancels without it.
+#[pyclass(frozen, module = "trueup", from_py_object)]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupt(trueup::Interrupt);
+
+#[pymethods]
+impl Interrupt {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels every query and ingest that has this interrupt, now and later.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Whether `cancel()` was called.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.0.check().is_err()
+    }
+
+    fn __repr__(&self) -> &'static str {
+        if self.cancelled() { "<Interrupt, cancelled>" } else { "<Interrupt>" }
+    }
+}
+
+/// The interrupt of one call: a signal of Python cancels that call alone.
+pub(crate) struct CallInterrupt {
+    /// What the work checks.
+    own: trueup::Interrupt,
+    /// The interrupt of the caller, which several calls may share.
+    given: Option<Interrupt>,
+}
+
+impl CallInterrupt {
+    /// Returns the interrupt of a call that takes at most `timeout`.
+    pub(crate) fn new(given: Option<Interrupt>, timeout: Option<Duration>) -> Self {
+        Self { own: timeout.map_or_else(trueup::Interrupt::default, trueup::Interrupt::after), given }
+    }
+
+    /// Returns the interrupt that the work checks.
+    pub(crate) fn interrupt(&self) -> trueup::Interrupt {
+        self.own.clone()
+    }
+
+    /// Cancels this call if the caller's interrupt is canceled.
+    fn follow_given(&self) {
+        if self.given.as_ref().is_some_and(Interrupt::cancelled) {
+            self.own.cancel();
+        }
+    }
+}
+
+/// The time between two checks for a signal. A person does not notice it, and it costs nothing.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What a call has come to: its result, and the exception of the signal that canceled it, if there was one. The result
+/// may be a success even so, if the signal came too late.
+pub(crate) struct Outcome<T> {
+    pub(crate) result: T,
+    pub(crate) signal: Option<PyErr>,
+}
+
+impl<T> Outcome<T> {
+    /// Returns the result; the exception if a signal canceled the call.
+    pub(crate) fn unless_signaled(self) -> PyResult<T> {
+        self.signal.map_or(Ok(self.result), Err)
+    }
+}
+
+/// Runs `work` on threads of the package, without the GIL. If Python has a signal, such as that of Ctrl-C, cancels the
+/// work and waits for its end, which is near.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    call: &CallInterrupt,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<Outcome<T>> {
+    call.follow_given();
+    let pool = pool()?;
+    let (sender, mut receiver) = sync_channel(1);
+    let mut signal = None;
+    let result = pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            // The receiver is there until the work is done.
+            let _ = sender.send(work());
+        });
+        loop {
+            let receiver = &mut receiver;
+            match py.detach(move || receiver.recv_timeout(CHECK_INTERVAL)) {
+                Ok(result) => return Some(result),
+                // The work has panicked, and the scope continues the panic.
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            call.follow_given();
+            if let Err(error) = py.check_signals() {
+                call.own.cancel();
+                // A second Ctrl-C has nothing left to cancel.
+                signal.get_or_insert(error);
+            }
+        }
+    });
+    let result = result.ok_or_else(|| Failure::Internal("the work ended without a result".to_owned()))?;
+    Ok(Outcome { result, signal })
+}
+
+/// The threads of the package, and the process that has started them.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// Returns the threads of the package, one per core. They are not those that rayon shares in a process: a process that
+/// is forked, as `multiprocessing` does, has the memory of its parent but none of its threads, and would wait for them
+/// forever. So it gets threads of its own.
+fn pool() -> Result<Arc<ThreadPool>, Failure> {
+    let process = std::process::id();
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, threads)) = pool.as_ref().filter(|(owner, _)| *owner == process) {
+        return Ok(Arc::clone(threads));
+    }
+    let threads = ThreadPoolBuilder::new().thread_name(|number| format!("trueup-{number}")).build();
+    let threads =
+        Arc::new(threads.map_err(|error| Failure::Internal(format!("threads could not be started: {error}")))?);
+    // The threads of the parent cannot be ended here.
+    std::mem::forget(pool.replace((process, Arc::clone(&threads))));
+    Ok(threads)
+}
