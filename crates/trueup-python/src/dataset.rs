@@ -1,4 +1,4 @@
-//! `Dataset`: what is asked of a dataset.
+//! `Dataset`: one version of a dataset, and its queries.
 
 use crate::arguments::Keywords;
 use crate::error::Failure;
@@ -139,8 +139,8 @@ impl Dataset {
         Ok(Query(query))
     }
 
-    /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query` takes;
-    /// with `analyze=True` it also runs the query, and adds times and counts.
+    /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
+    /// takes; with `analyze=True` it also runs the query, and adds times and counts.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,
@@ -160,7 +160,8 @@ impl Dataset {
         Ok(explained.unless_signaled()??.to_string())
     }
 
-    /// Returns the fields of the dataset: the metrics, and the dimensions that its events have. With a name, that field.
+    /// Returns the fields of the dataset: the metrics, and the dimensions that its events have. With a name, that
+    /// field.
     #[pyo3(signature = (name = None))]
     fn fields(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Py<PyAny>> {
         Ok(match name {

@@ -146,7 +146,8 @@ impl Filter {
 }
 
 impl Filter {
-    /// Joins two conditions. One that `is_joined` in the same way already gives its parts, so that a long chain is flat.
+    /// Joins two conditions. One that `is_joined` in the same way already gives its parts, so that a long chain is
+    /// flat.
     fn join(
         &self,
         other: &Self,

@@ -62,8 +62,8 @@ pub(crate) struct IngestReport {
 ///
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), an Arrow table, a data frame of
 /// pandas or polars, a reader of record batches, or a list of such. With a mapping, a dict names the inputs that are no
-/// files. Events require the columns `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total`
-/// are optional; every other column is a dimension.
+/// files. Events require the columns `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and
+/// `total` are optional; every other column is a dimension.
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
 /// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York".

@@ -1,9 +1,9 @@
-//! The extension module `trueup._trueup`: what the Python package `trueup` is made of. Users import `trueup`, whose sources
-//! are in `python/trueup`; `python/trueup/_trueup.pyi` declares what is defined here.
+//! The extension module `trueup._trueup` of the Python package `trueup`. Users import `trueup`, whose sources are in
+//! `python/trueup`; `python/trueup/_trueup.pyi` declares what is defined here.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `dataset` | `Dataset` and `open`: what is asked of a dataset |
+//! | `dataset` | `Dataset` and `open`: queries, plans and fields of a dataset |
 //! | `query` | `Query`, and how it is read from keyword arguments |
 //! | `arguments` | values of arguments: days, texts, names, numbers of threads and seconds |
 //! | `filter` | `col` and `Filter`: conditions from Python values |

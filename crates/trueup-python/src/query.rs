@@ -1,4 +1,4 @@
-//! `Query`: what is asked of a dataset, read from keyword arguments.
+//! `Query`: a query of a dataset, read from keyword arguments.
 
 use crate::arguments::{Keywords, names, texts, unexpected};
 use crate::error::Failure;

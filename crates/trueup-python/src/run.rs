@@ -1,4 +1,5 @@
-//! Runs work of trueup from Python: without the GIL, on threads of the package, until it is done or Python has a signal.
+//! Runs work of trueup from Python: without the GIL, on threads of the package, until it is done or Python has a
+//! signal.
 
 use crate::error::Failure;
 use pyo3::prelude::*;
@@ -121,9 +122,9 @@ pub(crate) fn run<T: Send>(
 /// The threads of the package, and the process that has started them.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Returns the threads of the package, one per core. They are not those that rayon shares in a process: a process that
-/// is forked, as `multiprocessing` does, has the memory of its parent but none of its threads, and would wait for them
-/// forever. So it gets threads of its own.
+/// Returns the threads of the package, one per core. They are not the threads that rayon shares in a process: a process
+/// that is forked, as by `multiprocessing`, has the memory of its parent but none of its threads, and would wait for
+/// them forever. So it gets threads of its own.
 fn pool() -> Result<Arc<ThreadPool>, Failure> {
     let process = std::process::id();
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);

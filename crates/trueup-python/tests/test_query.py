@@ -176,7 +176,7 @@ def test_days_without_a_zone_are_asked_for(demo: Dataset) -> None:
         ({**JANUARY, "totals": 1}, TypeError, "`totals`: expected True or False, but found `1`"),
         ({**JANUARY, "threads": 0}, ValueError, "`threads`: expected a number from 1 to 1024"),
         ({**JANUARY, "timeout": 0}, ValueError, "`timeout`: expected seconds above 0"),
-        ({**JANUARY, "intervall": "day"}, TypeError, "unexpected keyword argument 'intervall'"),
+        ({**JANUARY, "intervals": "day"}, TypeError, "unexpected keyword argument 'intervals'"),
     ],
 )
 def test_faults_are_typed(demo: Dataset, options: dict[str, Any], error: type[Exception], message: str) -> None:
