@@ -309,7 +309,7 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
         let (stage, day) = (stages[at % 4], at + 10);
         format!(
             "D{at},{day}.03.2025 09:15,{stage},{},\"€ 1.{day}0,00\",{at}00\n",
-            if at % 2 == 0 { "28.03.2025" } else { "" }
+            if at.is_multiple_of(2) { "28.03.2025" } else { "" }
         )
     };
     let rows: String = (0..12).map(row).collect();
