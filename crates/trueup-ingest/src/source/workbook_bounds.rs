@@ -169,8 +169,10 @@ impl PartScan {
         }
         let text: &str = tag;
         let most = (self.size / SHORTEST_TEXT).max(SMALL_NUMBER);
-        let is_large = |digits: &str| !digits.is_empty() && digits.parse().map_or(true, |number: u64| number > most);
-        match text.split(|one: char| !one.is_ascii_digit()).find(|digits| is_large(digits)) {
+        let is_large = |digits: &&str| !digits.is_empty() && digits.parse().map_or(true, |number: u64| number > most);
+        // The attribute `count` counts the cells that refer to texts, of which there may be far more.
+        let values = text.split("uniqueCount").skip(1).flat_map(|rest| rest.split(['"', '\'']).take(2));
+        match values.flat_map(|value| value.split(|one: char| !one.is_ascii_digit())).find(is_large) {
             Some(number) => Err(format!("declares {number} texts, but has {} bytes", self.size)),
             None => Ok(()),
         }
