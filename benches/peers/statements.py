@@ -204,7 +204,7 @@ class Statement:
             f"t AS (SELECT {', '.join([*kept, 'm5', state, state_ord])} FROM s)",
         ]
         if self.needs_live_sums:
-            # Live sales and estimates of customers in that state.
+            # The live sales of customers in the state sold, and the live estimates of customers in the state estimated.
             on = " AND ".join(f"e.{key} = t.{key}" for key in keys)
             by = ", ".join(f"e.{key}" for key in keys)
             parts.append(

@@ -66,7 +66,7 @@ pub enum QueryError {
     /// No field is a metric.
     #[error("expected at least one metric among the fields")]
     MissingMetric,
-    /// Neither the dictionary nor the dataset has a name of the fields or of the filter.
+    /// A name among the fields or in the filter is neither in the dictionary nor in the dataset.
     #[error("neither the dictionary nor the dataset knows {}", listed(.fields))]
     UnknownFields {
         /// The unknown names, in the order of the query and each once.

@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) output: Vec<Output>,
     /// The columns to sort the answer by, the first of which decides first.
     pub(crate) sort: Vec<SortColumn>,
-    /// The most rows of the answer.
+    /// The most rows of the answer; `None` returns all.
     pub(crate) limit: Option<usize>,
     /// The plan of the totals, if the query asks for them.
     pub(crate) totals: Option<Box<Self>>,
@@ -110,7 +110,7 @@ impl Plan {
     /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
     ///
     /// # Errors
-    /// Returns the first fault in the order of the contract: fields, range, unknown names, filter, span.
+    /// Returns the first fault in this order, on which clients rely: fields, range, unknown names, filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
         query.check_names(columns)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The most similar texts that are returned.
+/// The largest number of similar texts that are returned.
 pub(crate) const MAX_SIMILAR: usize = 3;
 /// The cost of one edit. A difference in case costs 1.
 const EDIT: usize = 4;
@@ -18,9 +18,10 @@ const FILLERS: [&str; 10] = ["a", "by", "count", "in", "nr", "num", "number", "o
 pub(crate) enum Difference {
     /// The letters and digits are equal, so that only case, blanks and punctuation differ.
     Punctuation,
-    /// A few edits make one the other: their cost.
+    /// A few edits turn one text into the other: the cost of the edits.
     Edits(usize),
-    /// Every word of the text is one of the known text, in any order: what the known text has besides.
+    /// Every word of the text is, perhaps in another form, a word of the known text, in any order: the cost of the
+    /// other forms, and of the words that only the known text has.
     Words(usize),
 }
 
@@ -62,8 +63,8 @@ impl Wanted {
         (cost <= (EDIT * (length / 3).min(3)).max(1)).then_some(cost)
     }
 
-    /// Returns twice the number of words that only `known` has, plus the words that it has in another form; `None` if
-    /// it does not have all words of the text.
+    /// Returns twice the number of words that only `known` has, plus the number of words that it has in another form;
+    /// `None` if `known` does not have all words of the text.
     fn other_words(&self, known: &str) -> Option<usize> {
         let known = words(known);
         let mut inexact = 0;

@@ -2,8 +2,8 @@
 //!
 //! The semantics are the text that the metrics were specified with ("What every number means"). That text is not part
 //! of this repository: `docs/data-model.md` and `docs/metrics.md` say the same, and `docs/compat.md` lists where it is
-//! silent. Each function names the section that it follows and quotes the rule, so that a reader can compare the two.
-//! The oracle shares no code with the engine.
+//! silent. The contract of the service is another such text. Each function names the section that it follows and quotes
+//! the rule, so that a reader can compare the two. The oracle shares no code with the engine.
 //!
 //! | file | sections |
 //! |---|---|

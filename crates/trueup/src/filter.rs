@@ -133,7 +133,7 @@ fn parse_all<'a>(
 /// ```
 ///
 /// # Errors
-/// The first fault in the order of the contract: fields, range, then filters.
+/// The first fault in this order: fields, range, filters.
 pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
     query.check()?;
     Ok(apply_within(&Interrupt::default(), query, parameters)?)
@@ -158,7 +158,7 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// ```
 ///
 /// # Errors
-/// The first fault in the order of the contract: fields, range, then filters.
+/// The first fault in this order: fields, range, filters.
 pub fn apply_typed(
     query: EventsQuery,
     conditions: &[TypedCondition],

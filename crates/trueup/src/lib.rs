@@ -3,6 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | open a dataset and query it | [`Dataset`], [`query::EventsQuery`] |
+//! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
 //! | write an answer as JSON | [`json`] |
 //! | answer requests of the HTTP API, without a network | [`service::Service`] |

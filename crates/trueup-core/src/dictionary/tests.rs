@@ -1,5 +1,5 @@
-//! The tables say what the specification says. Names are listed here once more, by hand, so that an edit of a table is
-//! noticed.
+//! The tables say what the specification says. This file is the specification: it lists every field once more, by hand,
+//! so that an edit of a table is noticed.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@
 //! | `split` | divides the row groups of a query |
 //! | `control` | counts what a partial result covers, and refuses a merge that does not add up |
 //! | `wire` | writes a partial result as bytes, and reads it: a header, and groups as Arrow |
-//! | `error` | why one is refused |
+//! | `error` | why a split, a partial result or a merge is refused |
 
 mod control;
 mod error;
@@ -72,7 +72,7 @@ const SEMANTICS_VERSION: u32 = 1;
 pub struct Partial {
     key: PartialKey,
     rows: PlanPartial,
-    /// Of the plan of the totals, if the query asks for them.
+    /// The partial result of the plan of the totals, if the query asks for totals.
     totals: Option<PlanPartial>,
 }
 
@@ -87,7 +87,7 @@ struct PartialKey {
     semantics: u32,
 }
 
-/// The partial result of one plan.
+/// The partial result of one plan: that of the rows of the answer, or that of its totals.
 #[derive(Debug)]
 struct PlanPartial {
     shape: ResultShape,
@@ -204,7 +204,7 @@ impl Partial {
         Ok(table)
     }
 
-    /// Returns the version of the dataset; 0 in memory.
+    /// Returns the version of the dataset; 0 for a dataset in memory.
     #[must_use]
     pub const fn dataset_version(&self) -> u64 {
         self.key.dataset.version

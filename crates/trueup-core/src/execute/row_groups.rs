@@ -106,7 +106,7 @@ pub(super) enum AnyRowGroup<'a> {
 }
 
 impl<'a> SelectedRowGroups<'a> {
-    /// Selects the row groups that a plan reads; all of its tables if `pruning` is false.
+    /// Selects the row groups that a plan reads: if `pruning` is false, all row groups of the tables that it needs.
     pub(super) fn new(dataset: &'a Dataset, plan: &Plan, pruning: bool) -> Self {
         let spend = if plan.needs_spend() { dataset.spend() } else { &[] };
         let keeps = dataset.events().iter().map(|row_group| is_kept(row_group, plan, pruning));

@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MAX_CANDIDATES: usize = 100_000;
 /// The most frequent values that are shown if none is similar.
 const MAX_FREQUENT: usize = 5;
-/// The most values of a field whose frequent ones say something; a field with more of them identifies things.
+/// The most values of a field whose frequent values are shown. The values of a field with more of them, such as
+/// `opportunityId`, identify things, and none is frequent.
 const MAX_VALUES_WITH_FREQUENT: usize = 1_000;
 
 /// A value that a filter compares a dimension with, although no row of the dataset has it. Its
@@ -59,12 +60,13 @@ impl fmt::Display for UnseenValue {
 }
 
 impl Dataset {
-    /// Returns the values that a query's filters compare a dimension with for being equal or not, but that no event or
-    /// spend of the dataset has, on any day and in any account.
+    /// Returns the values that a query's filters test a dimension for, with `=` or `!=`, but that no event or spend of
+    /// the dataset has, on any day and in any account.
     ///
-    /// Left out are the empty text, the fields that are unknown, and the possible values of a field that the dictionary
-    /// lists: it may well be that nothing was canceled. Reads the columns of these dimensions, first for the query's
-    /// days and accounts, which the query reads too, and further only for values that are not found there.
+    /// Never returned are the empty text, values of unknown fields, and values that the dictionary lists for their
+    /// field, such as the type `canceled`: it may well be that nothing was canceled. Reads the columns of these
+    /// dimensions: first for the query's days and accounts, which the query reads too, then for all others, but only
+    /// if a value is not found before.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -106,8 +108,8 @@ impl Dataset {
         Ok(unseen)
     }
 
-    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups until
-    /// everything is found. The row groups that the query reads come first.
+    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups until every
+    /// operand is found, first of the row groups that the query reads.
     fn missing_texts<'q>(
         &self,
         query: &EventsQuery,
@@ -213,7 +215,7 @@ impl<'a> DimensionTexts<'a> {
     }
 }
 
-/// The values that a filter compares a dimension with for being equal or not, each once.
+/// A dimension, and the values that a query's filters test it for, with `=` or `!=`, each once.
 struct Tested<'q> {
     field: &'q str,
     operands: Vec<&'q Operand>,

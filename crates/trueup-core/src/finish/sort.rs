@@ -8,11 +8,12 @@ use crate::plan::{SortColumn, SortSource};
 use crate::{Interrupt, Interruption};
 use std::cmp::Ordering;
 
-/// The place of a group without a value: after all others, in both directions. No sum of a query comes near it.
+/// What a group without a value is sorted by, in both directions: it comes after all others, because no sum of a query
+/// is nearly as large.
 const LAST: i128 = i128::MAX;
 
 /// Returns the groups sorted by `columns`, the first of which decides first. Groups that are equal there stay in their
-/// order. `code` returns a code of the key of a group: the sub-range at 0, then the dimensions.
+/// order. `code(group, at)` returns a code of the group's key: its sub-range at 0, then its dimensions.
 pub(super) fn sort_groups(
     groups: Vec<u32>,
     columns: &[SortColumn],

@@ -9,7 +9,7 @@ use crate::query::{
 };
 use std::collections::BTreeSet;
 
-/// Tests joined by and, or, not.
+/// Tests joined by `and`, `or` and `not`.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition<T> {
     All(Vec<Condition<T>>),

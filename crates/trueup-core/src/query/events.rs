@@ -53,7 +53,7 @@ impl AccountFilter {
 /// faults of [`check`](Self::check), unknown names, the faults of filters, a range longer than the attribution window.
 ///
 /// # Other processes
-/// A query has a form for serde, for example as JSON. Compiled patterns are not part of it.
+/// Serde serializes a query, for example as JSON, without its compiled patterns.
 ///
 /// # Example: new leads and their book rate by month and channel
 /// ```

@@ -4,7 +4,7 @@ use crate::{Interruption, Shown};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// A condition on the rows of a query: predicates on fields, joined by and, or, not.
+/// A condition on the rows of a query: predicates on fields, joined by `and`, `or` and `not`.
 ///
 /// # Kinds of fields
 /// A condition on a dimension, or on `total` (an event's own amount), selects events before they are aggregated. A

@@ -4,10 +4,10 @@ use super::predicate::{NumberPredicate, TextPredicate, is_number};
 use super::{CompiledPatterns, Filter, FilterFault, Predicate};
 use std::slice::from_ref;
 
-/// The largest depth of an expression. A predicate has depth 1; each and, or, not around it adds 1.
+/// The largest depth of an expression. A predicate has depth 1; each `and`, `or` or `not` around it adds 1.
 pub const MAX_FILTER_DEPTH: usize = 32;
-/// The largest number of operands in all filters of one request. Every predicate is an operand, and so is every and,
-/// or, not that is not the outermost of its expression.
+/// The largest number of operands in all filters of one request. Every predicate is an operand, and so is every `and`,
+/// `or` or `not` that is not the outermost one of its expression.
 pub const MAX_FILTER_OPERANDS: usize = 1_000;
 
 /// The size of one request's filters so far, counted while the filters are read, and their compiled regular
@@ -75,7 +75,7 @@ impl FilterLimits {
         Ok(())
     }
 
-    /// Counts an and, or, not at `depth` in its expression; the outermost has depth 1.
+    /// Counts an `and`, `or` or `not` at `depth` in its expression; the outermost one has depth 1.
     ///
     /// # Errors
     /// Returns [`FilterFault::TooDeep`] if its operands exceed [`MAX_FILTER_DEPTH`], and

@@ -147,7 +147,7 @@ impl NamedRange {
     /// The text is not a whole number from 1 with `d`, `w`, `mo` or `y` after it, or too large for any range.
     pub fn last(text: &str) -> Result<Self, NotARange> {
         type Last = fn(u32) -> Name;
-        // All days have 16 bits, which are fewer than 180 years.
+        // A `Day` has 16 bits, and 65,536 days are fewer than 180 years.
         const MOST_DAYS: u32 = u16::MAX as u32 + 1;
         const MOST_MONTHS: u32 = 180 * 12;
         const UNITS: [(&str, u32, u32, Last); 4] = [
@@ -177,7 +177,7 @@ impl NamedRange {
     /// Returns the days of the range, if `today` is the current day.
     ///
     /// # Errors
-    /// Not all of its days are [days](Day).
+    /// A day of the range is before [`Day::MIN`] or after [`Day::MAX`].
     pub fn days(self, today: Day) -> Result<DateRange, RangeOutOfBounds> {
         let today = today.date();
         let (start, end) = match self.0 {
@@ -210,7 +210,8 @@ impl NamedRange {
 ///
 /// The days of events are those of their accounts' time zones, and so is today. If the accounts have different days at
 /// that instant, it is the earliest: every account has begun it, and has finished the day before. An account that
-/// `accounts` does not describe has UTC, but counts only if the query names it, or if `accounts` describes none.
+/// `accounts` does not describe has UTC, but counts only if the query names it. If no account counts, today is the day
+/// in UTC. Returns the nearest [`Day`] if the clock is before all days or after them.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};

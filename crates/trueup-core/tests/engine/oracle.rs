@@ -7,7 +7,7 @@ use trueup_core::Execution;
 use trueup_testkit::cases::{case, faulty_case};
 use trueup_testkit::oracle::{Refusal, Request, Tables, answer};
 
-/// Returns whether both refuse for the same reason: the first in the order of the contract.
+/// Returns whether both refuse for the same reason: the first in the fixed order of faults.
 fn same_refusal(engine: &Refused, oracle: &Refusal) -> bool {
     matches!(
         (engine, oracle),

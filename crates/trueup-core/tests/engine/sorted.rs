@@ -75,7 +75,7 @@ proptest! {
         let limited = ask(totals_query.sort(SortKey::descending(column)).limit(1)).unwrap();
         prop_assert_eq!(metrics(limited.totals().unwrap()), expected);
 
-        // The last row, marked, in an otherwise equal table.
+        // Totals can be shown as the last row, marked as such, of a table that is otherwise equal.
         let rows = answer.clone().with_totals_row();
         prop_assert_eq!(rows.len(), plain.len() + 1);
         for (column, plain) in rows.columns().iter().skip(1).zip(plain.columns()) {

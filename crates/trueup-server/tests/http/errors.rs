@@ -6,8 +6,8 @@ use crate::logs::CapturedLog;
 use crate::town::{RunningServer, Town};
 use std::time::{Duration, Instant};
 
-/// Requests that never reach the facade, with the status and code of the response. `short` has the limits. Each has
-/// room for headers at its end.
+/// Requests that never reach the facade, with the status and code of the response. `short` has the limits. The
+/// head of each request is not ended, so that headers can follow.
 fn refused() -> Vec<(String, u16, &'static str)> {
     let long = |bytes: usize| format!("GET /api?{} HTTP/1.1\r\nHost: h\r\n", "a".repeat(bytes));
     let request = |headers: &str| format!("GET /api HTTP/1.1\r\nHost: h\r\n{headers}");

@@ -159,7 +159,7 @@ pub(super) struct RelativeEvent {
     cells: Vec<Cell>,
 }
 
-/// Generates an event. Stages, times and ids collide, in no particular order.
+/// Generates an event. Stages, times and ids are drawn from few values and in no order, so that events collide.
 pub(super) fn event() -> impl Strategy<Value = RelativeEvent> {
     let kind = prop_oneof![
         5 => Just(STAGES[0]),
@@ -264,7 +264,7 @@ pub(super) struct RelativeSpend {
     impressions: Option<u64>,
 }
 
-/// Generates a spend row: with events, without events, or in the account that has only spend.
+/// Generates a spend row of an account with or without events, or of the account that has only spend.
 pub(super) fn spend() -> impl Strategy<Value = RelativeSpend> {
     let account = prop_oneof![4 => 0..4_usize, 1 => Just(ACCOUNTS.len() - 1)];
     let counts = || {

@@ -18,8 +18,8 @@ use super::values::{self, ExactAmount};
 /// The oracle answers any span, because only the facade limits it to 90 days.
 ///
 /// # Errors
-/// Returns the first reason to refuse the request, in the order of the contract: no metric, a field named `start` or
-/// `end`, an unknown interval, an end before the start, an invalid filter.
+/// Returns the first reason to refuse the request, in the order that the contract fixes: no metric, a field named
+/// `start` or `end`, an unknown interval, an end before the start, an invalid filter.
 pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
     let rows: Vec<String> = result_rows(tables, request, true)?.into_iter().map(|row| row.json).collect();
     Ok(format!("[{}]", rows.join(",")))

@@ -77,7 +77,7 @@ fn within_bounds(values: &[&Condition]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the depth: 1 for a condition, and 1 more for each and, or, not around it.
+/// Returns the depth: 1 for a condition, and 1 more for each `and`, `or` or `not` around it.
 fn depth(condition: &Condition) -> usize {
     match condition {
         Condition::Leaf(..) => 1,
@@ -86,7 +86,7 @@ fn depth(condition: &Condition) -> usize {
     }
 }
 
-/// Returns the number of operands: all nodes of the tree except an outermost and, or, not.
+/// Returns the number of operands: all nodes of the tree except an outermost `and`, `or` or `not`.
 fn operands(condition: &Condition) -> usize {
     match condition {
         Condition::Leaf(..) => 1,

@@ -1,4 +1,4 @@
-//! The contract, section 5: sorted and limited answers, and totals.
+//! The contract of the service, section 5: sorted and limited answers, and totals.
 
 use std::cmp::Ordering;
 

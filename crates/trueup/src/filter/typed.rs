@@ -2,7 +2,7 @@
 //!
 //! | form | holds when the value of the field |
 //! |---|---|
-//! | `field=value`, without a blank before `=` | is as in the API: the value is all text after `=`, or JSON |
+//! | `field=value`, without a blank before `=` | satisfies this parameter of the API: text or JSON after `=` |
 //! | `field = value`, `field != value` | equals the value, or does not |
 //! | `field < value`, `<=`, `>`, `>=` | compares: as a number if the value is an unquoted number, else as text |
 //! | `field ~ regex`, `field ~* regex` | contains a match; `~*` ignores case |
@@ -10,8 +10,8 @@
 //! | `field is empty`, `field is not empty` | is the empty text, or is not |
 //!
 //! As in SQL, a value with blanks is in single quotes, and two of them in a row are one of the value: `'Dan''s
-//! Drains'`. A field whose name has blanks or signs is in double quotes. Words may be in any case.
-
+//! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes. The words of
+//! operators, such as `in`, may be in upper or lower case.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -31,8 +31,8 @@ use parser::{ends_item, is_like_a_number, is_name_char, is_word};
 use std::fmt;
 use trueup_core::query::{Comparison, Filter, FilterLimits, Operand, Predicate};
 
-/// A condition on one field as people type it. [`FromStr`] parses it, and [`Display`](fmt::Display) prints it so that
-/// it parses to an equal condition.
+/// A condition on one field as people type it. [`FromStr`](std::str::FromStr) parses it, and [`Display`](fmt::Display)
+/// prints it so that it parses to an equal condition.
 ///
 /// Parsing checks the form alone. [`filter`](Self::filter) also checks that the value suits the field.
 ///
@@ -139,7 +139,7 @@ impl fmt::Display for TypedCondition {
     }
 }
 
-/// Returns the text of an operand of an equality, which is always a text.
+/// Returns an operand of an equality as text. The parser makes all of these operands texts.
 fn shown(operand: &Operand) -> String {
     match operand {
         Operand::Text(text) => text.clone(),

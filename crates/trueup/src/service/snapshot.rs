@@ -41,8 +41,8 @@ impl Snapshot {
     /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and
     /// no event in scope, of any day, has a value in a column of that name.
     ///
-    /// The columns of other tenants make no difference, because a caller must not learn of them. So this method queries
-    /// the dataset, once for each column and account.
+    /// Columns that only accounts out of scope have make no difference, because a caller must not learn of them. So
+    /// this method queries the dataset, once for each column and account.
     pub(super) fn unknown_fields(
         &self,
         scope: &Scope,

@@ -94,7 +94,8 @@ fn every_golden_gets_its_response() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every status and code of CONTRACT section 2. An error without a code has a part of its text instead.
+/// Every status and code of section 2 of CONTRACT, the contract of the service (see `docs/compat.md`). An error without
+/// a code has a part of its text instead.
 pub(crate) const OUTCOMES: [(u16, &str); 27] = [
     (400, "missing-fields"),
     (400, "missing-range"),

@@ -1,5 +1,5 @@
-//! A request with several faults is answered with the fault that the contract names first: every combination of up to
-//! three faults, and random combinations of any number.
+//! A request with several faults is answered with the first one in the order that the contract of the service fixes
+//! (CONTRACT, see `docs/compat.md`): every combination of up to three faults, and random combinations of any number.
 //!
 //! [`EVENTS`], [`INSIGHTS`] and [`BENCHMARKS`] list the faults of each endpoint, in the order in which CONTRACT
 //! sections 1 and 2 report them. A fault puts values at [`Place`]s of a request, of its user or of the service. A

@@ -1,5 +1,6 @@
-//! Random directories, a model of CONTRACT section 3, and random data. The model answers every question from the
-//! definition, by walking from an organization up to its root, and shares no code with the directory.
+//! Random directories, a model of section 3 of CONTRACT (see `docs/compat.md`), and random data. The model answers
+//! every question from the definition, by walking from an organization up to its root, and shares no code with the
+//! directory.
 //!
 //! The data of each account have marks of that account: only `a3` has the text `secret-a3` and the column `own_a3`.
 

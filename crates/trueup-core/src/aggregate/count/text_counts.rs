@@ -52,8 +52,8 @@ impl<'a> GradeColumn<'a> {
         self.column.is_per_customer()
     }
 
-    /// Counts the conversions among contiguous rows. Each run must be of one customer if grades
-    /// [are](Self::is_per_customer).
+    /// Counts the conversions among contiguous rows. If grades are
+    /// [per customer](Self::is_per_customer), each run must be of one customer.
     pub(super) fn count_runs(&mut self, runs: &[ContiguousRows], state: &mut GroupState) {
         self.conversions.clear();
         for ContiguousRows { slot, customer, events } in runs {

@@ -33,7 +33,8 @@ pub(crate) struct SegmentCache<'a> {
     /// By [range](PatternEntry::range_index), the class of a part of a history that has a pattern. `NONE` means not
     /// seen yet.
     by_range: Vec<SegmentClass>,
-    /// The classes of segments whose history has no pattern, by `[has a canceled booking]` and their flags.
+    /// The classes of segments whose history has no pattern, by their flags: first those without a canceled booking,
+    /// which is a booking in the segment with a cancellation after the segment; then those with one.
     packed: [HashMap<PackedFlags, SegmentClass>; 2],
     /// The same for segments of more events.
     long: [HashMap<Box<[u8]>, SegmentClass>; 2],

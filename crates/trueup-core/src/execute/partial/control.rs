@@ -14,8 +14,8 @@ pub(crate) struct ControlTotal {
     pub(crate) row_groups: RowGroupSet,
     /// The number of rows in these row groups.
     pub(crate) rows: u64,
-    /// For each count and each amount of the partial result, its sum over all groups. JSON has no integers of 128 bits,
-    /// so they are texts there.
+    /// For each count and each amount of the partial result, its sum over all groups. In JSON the sums are texts,
+    /// because JSON has no integers of 128 bits.
     #[serde(with = "texts")]
     pub(crate) sums: Vec<i128>,
 }

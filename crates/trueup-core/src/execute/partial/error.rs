@@ -2,7 +2,7 @@
 
 use crate::Shown;
 
-/// Why a split, a partial result or a merge is refused. Nothing that was refused has changed a number.
+/// Why a split, a partial result or a merge is refused. What is refused never enters an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartialError {
@@ -62,7 +62,7 @@ pub enum PartialError {
     /// The groups do not add up to what was counted when they were aggregated.
     #[error("the groups of the partial result do not add up to its control total; run its split again")]
     ControlTotal,
-    /// The bytes of a partial result have changed, or are none.
+    /// The bytes of a partial result have changed, or the bytes are no partial result.
     #[error("the bytes are not those of a partial result ({}); run its split again", Shown(.reason))]
     Damaged {
         /// What was found.

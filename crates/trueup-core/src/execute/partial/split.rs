@@ -5,10 +5,10 @@ use crate::execute::row_groups::{RowGroupSet, SelectedRowGroups};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 
-/// A part of a query: some of the row groups that it reads, with which a partial result is computed. The splits of a
+/// A part of a query: some of the row groups that it reads, from which a partial result is computed. The splits of a
 /// query cover each of its row groups exactly once.
 ///
-/// A split is small, whatever the size of the data. Its form for serde, for example as JSON, carries it to another
+/// A split is small, whatever the size of the data. Serde serializes it, for example as JSON, to carry it to another
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -27,7 +27,8 @@ impl Split {
         let mut divided = vec![empty()];
         let (all, mut before) = (u128::from(planned.rows()), 0_u128);
         for (at, (number, row_group)) in (0..planned.len()).filter_map(|at| Some((at, planned.get(at)?))) {
-            // The next split begins where its share of the rows does, or where each row group left needs its own.
+            // The next split begins where its share of the rows begins, or where each row group that is left needs a
+            // split of its own.
             let begun = divided.len();
             let is_due = before * splits as u128 >= all * begun as u128 || planned.len() - at == splits - begun;
             if begun < splits && is_due && divided.last().is_some_and(|last| last.row_groups.len() > 0) {

@@ -3,8 +3,9 @@
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A text is not a condition: where, and what is expected there. The [`Display`](fmt::Display) has a second part on
-/// lines of its own, which start with `|`: the text, and marks below the place of the fault.
+/// A text that is not a condition: the place of its fault, and what is expected there. The message of
+/// [`Display`](fmt::Display) is followed by lines that start with two blanks and `|`. They show the text, with marks
+/// below the place of the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotACondition {
     pub(super) text: String,

@@ -193,7 +193,7 @@ impl<'t> Cursor<'t> {
         self.read_until(|char| char.is_whitespace() || char == '(').eq_ignore_ascii_case(word)
     }
 
-    /// Returns what is written for the operator of another language that comes next, if one does.
+    /// If an operator of another language comes next, returns what is written here in its place.
     fn familiar_operator(&self) -> Option<&'static str> {
         let word = Cursor { ..*self }.read_until(|char| char.is_whitespace() || char == '(');
         let signs = Cursor { ..*self }.read_until(|char| !matches!(char, '=' | '!' | '<' | '>' | '~'));

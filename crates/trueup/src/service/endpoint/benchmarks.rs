@@ -132,7 +132,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Answer::text(text, &service.memory)
 }
 
-/// Reads the query. Reports the first fault in the order of the contract.
+/// Reads the query. Reports the first fault in the fixed order of `docs/api.md`.
 fn query(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
     let fields: Vec<&str> = parameters.list("fields").collect();
     let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();

@@ -143,8 +143,8 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Ok(answer)
 }
 
-/// Reads the query. Reports the first fault in the order of the contract: parameters that are missing, then a malformed
-/// query string, then the values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot report
+/// Reads the query. Reports the first fault in this fixed order: parameters that are missing, then a malformed query
+/// string, then the values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot report
 /// them here, because faults of other parameters come between them.
 fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));

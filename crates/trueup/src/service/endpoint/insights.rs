@@ -100,7 +100,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Answer::text(text, &service.memory)
 }
 
-/// Reads the range. Reports the first fault in the order of the contract.
+/// Reads the range. Reports the first fault in the fixed order of `docs/api.md`.
 fn range(parameters: &Parameters) -> Result<Option<DateRange>, ServiceError> {
     let unpaired = |name| ServiceError::MissingRange(MissingRange::Unpaired(name));
     let pair = match (parameters.non_empty("start"), parameters.non_empty("end")) {
