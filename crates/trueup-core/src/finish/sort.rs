@@ -26,14 +26,14 @@ pub(super) fn sort_groups(
         return Ok(groups);
     }
     let values = |column: &SortColumn| -> Result<Vec<i128>, Interruption> {
-        let place = |value: Option<i128>| match value {
+        let sort_key = |value: Option<i128>| match value {
             Some(value) if column.is_descending => -value,
             Some(value) => value,
             None => LAST,
         };
         match column.source {
             SortSource::SubRange => {
-                map_interruptible(&groups, interrupt, |group| place(Some(i128::from(code(group, 0)))))
+                map_interruptible(&groups, interrupt, |group| sort_key(Some(i128::from(code(group, 0)))))
             }
             SortSource::Dimension(at) => {
                 let SortedDictionary { sorted, ranks } = &dictionaries[at];
@@ -41,9 +41,9 @@ pub(super) fn sort_groups(
                 let empty = (sorted.get(0) == Some("")).then_some(0);
                 let rank = |group| ranks[code(group, at + 1) as usize];
                 let value = |group| Some(rank(group)).filter(|rank| Some(*rank) != empty).map(i128::from);
-                map_interruptible(&groups, interrupt, |group| place(value(group)))
+                map_interruptible(&groups, interrupt, |group| sort_key(value(group)))
             }
-            SortSource::Metric(formula) => Ok(measures.ordered(formula, &groups)?.into_iter().map(place).collect()),
+            SortSource::Metric(formula) => Ok(measures.ordered(formula, &groups)?.into_iter().map(sort_key).collect()),
         }
     };
     let keys = columns.iter().map(values).collect::<Result<Vec<_>, _>>()?;
@@ -51,6 +51,6 @@ pub(super) fn sort_groups(
         let by_value = keys.iter().map(|values| values[a as usize].cmp(&values[b as usize]));
         by_value.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
     };
-    let places = sort((0_u32..).take(groups.len()).collect(), interrupt, compare)?;
-    Ok(map_interruptible(&places, interrupt, |place| groups[place as usize])?)
+    let sorted = sort((0_u32..).take(groups.len()).collect(), interrupt, compare)?;
+    Ok(map_interruptible(&sorted, interrupt, |at| groups[at as usize])?)
 }

@@ -34,8 +34,8 @@ struct BlockScan {
     events: [u32; SCAN_EVENTS],
     customers: [u32; SCAN_EVENTS],
     sub_ranges: [u32; SCAN_EVENTS],
-    /// The length of each segment, or the number of rows before it.
-    lengths: [u32; SCAN_EVENTS],
+    /// The number of rows before each segment; not written if all events are rows.
+    rows_before: [u32; SCAN_EVENTS],
 }
 
 /// The progress of a scan.
@@ -76,7 +76,7 @@ impl BlockScan {
             self.events[at] = event;
             self.customers[at] = next_customer - 1;
             self.sub_ranges[at] = sub_range;
-            self.lengths[at] = rows;
+            self.rows_before[at] = rows;
             segments += usize::from(begins);
             rows += u32::from(is_inside);
             previous = sub_range;
@@ -122,7 +122,7 @@ impl SegmentSplitter {
         let zeros = [0; SCAN_EVENTS];
         Self {
             starts: Vec::new(),
-            scan: Box::new(BlockScan { events: zeros, customers: zeros, sub_ranges: zeros, lengths: zeros }),
+            scan: Box::new(BlockScan { events: zeros, customers: zeros, sub_ranges: zeros, rows_before: zeros }),
         }
     }
 
@@ -177,7 +177,7 @@ impl SegmentSplitter {
                         self.scan.scan_events(&mut cursor, columns, step, days, |customer| passing[customer as usize]);
                     }
                 }
-                self.starts.extend_from_slice(&self.scan.lengths[..cursor.segments]);
+                self.starts.extend_from_slice(&self.scan.rows_before[..cursor.segments]);
             }
             self.append(cursor.segments, segments);
             cursor.segments = 0;
