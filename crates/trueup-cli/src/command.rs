@@ -1,6 +1,6 @@
-//! The commands of the program. Each file implements one or two commands, except five files that several commands
-//! share: `option_values` and `names` check what the user typed, `range` reads the days of a query, `directory` holds
-//! the paths of a dataset and its directory, and `service` the options of a service.
+//! The commands of the program. Each file implements one or two commands, except six: `option_values` parses the values
+//! of options, `names` checks account keys, `range` reads the days of a query, `directory` opens the directory of a
+//! dataset, `service` has the options of a service, and `explain_report` the JSON of `explain`.
 
 mod batch;
 mod bench;

@@ -23,7 +23,7 @@ pub(crate) enum Exit {
     Usage,
     /// trueup itself is at fault.
     Fault,
-    /// A signal stopped the command. The code is 128 and the number of the signal, so 130 after Ctrl-C.
+    /// A signal stopped the command. The code is 128 plus the number of the signal, such as 130 after Ctrl-C.
     Stopped(u8),
 }
 

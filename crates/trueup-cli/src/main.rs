@@ -28,13 +28,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const AFTER_HELP: &str = "\
 New to trueup? `trueup demo` creates a sample dataset and prints commands to try on it. With data of your own:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
-  trueup query my-data --fields attributionChannel,leads,bookRate --start 2025-01-01 --end 2025-03-31
-`trueup fields` lists what to ask for. To serve other people over HTTP, use `users`, `orgs` and `keys` to say who may
+  trueup query my-data --fields attributionChannel,leads,bookRate --month 2025-03
+`trueup fields` lists what to ask for. To serve other people over HTTP, use `users`, `orgs` and `keys` to say who may \
 see which accounts, and run `serve`.
 
 `trueup COMMAND --help` describes a command in full. Results go to stdout, everything else to stderr.
-Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault,
-128 and the number of the signal that stopped it, so 130 after Ctrl-C.";
+Exit codes: 0 done; 1 the request or the data is at fault; 2 wrong usage; 3 trueup is at fault; 128 plus the number of \
+the signal that stopped the command, such as 130 after Ctrl-C.";
 
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]

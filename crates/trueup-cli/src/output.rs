@@ -94,7 +94,7 @@ impl Format {
     }
 }
 
-/// The format of what a command reports that is not a table.
+/// The format of a report that is not a table, such as that of `trueup inspect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ReportFormat {
     /// Lines for people.
@@ -229,7 +229,7 @@ impl ResultTableBuilder {
     pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
         let dictionary: TextList = texts.into_iter().collect();
         let codes = (0..).take(dictionary.len()).collect();
-        // Always some, because each code is the index of a text.
+        // Always `Some`, because each code is the index of a text.
         let Some(texts) = Texts::new(codes, dictionary) else { return self };
         self.column(name, Values::Texts(texts))
     }

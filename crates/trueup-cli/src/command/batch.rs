@@ -48,9 +48,11 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   limit = 10
   totals = true
 
-The keys of a query are options of `trueup query`: fields, start and end or one of range, month, quarter, year and last,
-interval, account, where, filter, sort, limit, totals, format, allow-long-total, allow-unknown and strict. Next to `dataset`,
-`as-of` may name an earlier version.
+The keys of a query are options of `trueup query`:
+  fields, interval, account, where, filter, sort, limit, totals, format,
+  allow-long-total, allow-unknown, strict,
+  and either start and end, or one of range, month, quarter, year and last.
+The key `as-of`, next to `dataset`, names an earlier version of the dataset.
 
 Example:
   trueup batch monthly.toml --into answers"#;

@@ -75,7 +75,8 @@ impl DirectoryPaths {
         Ok(Some((path, findings)))
     }
 
-    /// Checks that the folder holds a dataset, so that a mistyped path does not get a directory.
+    /// Checks that the folder holds a dataset, so that a mistyped path does not get a directory. With `--directory` it
+    /// checks nothing, because the folder then gets none.
     fn check_dataset(&self) -> Result<(), Failure> {
         if self.directory.is_none() && versions::list(&self.dataset).map_err(Failure::request)?.is_empty() {
             let path = self.dataset.display();

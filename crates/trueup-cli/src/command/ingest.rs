@@ -55,7 +55,7 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
-    /// Format of INPUT, and of other files whose names do not say it: csv, ndjson, parquet or xlsx; by default the
+    /// Format of INPUT, and of other files whose names do not say theirs: csv, ndjson, parquet or xlsx; by default the
     /// first bytes decide
     #[arg(long, value_name = "FORMAT")]
     format: Option<FileFormat>,
@@ -64,8 +64,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 
-    /// Column to leave out; `*` and `?` stand for any characters and for one, and `day=*` for the column that folders
-    /// such as day=2025-01-31 give. Repeat the option for several
+    /// Column to leave out; `*` stands for any characters and `?` for one. `day=*` leaves out the column `day` that
+    /// folders such as day=2025-01-31 give. Repeat the option for several
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
 
@@ -212,7 +212,7 @@ impl IngestCommand {
             );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
-        // A mapping need not have events.
+        // A mapping that gives spend or accounts need not have a table of events, so no events are no result then.
         let is_mapped = self.mapping.is_some() && (summary.spend, summary.accounts) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),

@@ -17,8 +17,8 @@ Examples:
   trueup keys rotate my-data anna@example.com 1 > anna.key
   trueup keys delete my-data anna@example.com 2
 
-A key is printed once, alone on stdout, because only a hash of it is stored. Its number, which is not secret, names it
-afterwards.";
+A key is printed once, alone on stdout, because only a hash of it is stored. Afterwards a key is named by its number, \
+which is not secret.";
 
 /// Create and revoke the keys of users
 #[derive(Debug, Subcommand)]

@@ -1,4 +1,4 @@
-//! Values of options: amounts of memory, numbers of threads, seconds, and keys.
+//! Parses the values of options: amounts of memory, numbers of threads, seconds, folders, delimiters, keys and tokens.
 
 use crate::exit::Failure;
 use std::fs::File;
@@ -47,7 +47,7 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
 }
 
-/// Parses a folder that a command makes. A URL would become a folder such as `s3:`.
+/// Parses a folder that a command makes. Refuses a URL, which would otherwise make a folder such as `s3:`.
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
     let is_url = text
         .split_once("://")

@@ -34,7 +34,7 @@ pub(crate) enum OrgsCommand {
         #[arg(long, value_name = "ORG")]
         under: Option<String>,
 
-        /// Make it an umbrella: a grant of it reaches everything below it, but requests cannot name it
+        /// Make the organization an umbrella: a grant of it reaches everything below it, but requests cannot name it
         #[arg(long)]
         umbrella: bool,
     },
@@ -74,7 +74,7 @@ pub(crate) enum OrgsCommand {
         #[command(flatten)]
         org: OrgArgs,
 
-        /// Make it an ordinary organization
+        /// Make the umbrella an ordinary organization
         #[arg(long)]
         off: bool,
     },
@@ -87,7 +87,7 @@ pub(crate) enum OrgsCommand {
         #[arg(value_name = "ACCOUNT", required_unless_present = "all")]
         accounts: Vec<String>,
 
-        /// Add all accounts of the dataset that are not in it yet
+        /// Put in all accounts of the dataset that are not directly in the organization yet
         #[arg(long, conflicts_with = "accounts")]
         all: bool,
     },
@@ -130,7 +130,7 @@ pub(crate) struct MoveTarget {
     #[arg(long, value_name = "ORG")]
     under: Option<String>,
 
-    /// Make it a root
+    /// Make the organization a root
     #[arg(long)]
     root: bool,
 }
@@ -196,7 +196,8 @@ impl OrgsCommand {
     }
 }
 
-/// Puts accounts into an organization: the named ones, or else all accounts of the dataset that are not in it yet.
+/// Puts accounts into an organization: the named ones, or else all accounts of the dataset that are not directly in the
+/// organization yet.
 fn hold(
     paths: &DirectoryPaths,
     directory: &dyn Directory,

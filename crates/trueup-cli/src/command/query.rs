@@ -59,11 +59,13 @@ impl DatasetQueryArgs {
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
-  trueup query my-data --fields attributionChannel,leads,bookRate,spend --start 2025-01-01 --end 2025-03-31
-  trueup query my-data --fields leads --start 2025-01-01 --end 2025-12-31 --interval month -o leads.csv
-  trueup query my-data --fields campaign,leads,spend --last 90d --sort leads:desc --limit 10 --totals
+  trueup query my-data --fields attributionChannel,leads,spend --start 2025-01-01 --end 2025-03-31
+  trueup query my-data --fields leads --year 2025 --interval month -o leads.csv
+  trueup query my-data --fields campaign,leads,spend --last 90d \\
+      --sort leads:desc --limit 10 --totals
   trueup query my-data --fields campaign,avgTicket --month 2025-01 \\
-      --where 'campaign ~* drain' --where 'attributionChannel not in (Direct, Referral)' --where 'leads >= 5'";
+      --where 'campaign ~* drain' --where 'leads >= 5' \\
+      --where 'attributionChannel not in (Direct, Referral)'";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -149,7 +151,7 @@ impl ExplainCommand {
     }
 }
 
-/// What a query asks for, from the command line or from a file of jobs.
+/// What a query asks for, from the command line or from a jobs file.
 #[derive(Clone, Debug, Args)]
 pub(super) struct QuerySpec {
     /// Metrics, and dimensions to group by, separated by commas; `trueup query --help` lists them
@@ -167,10 +169,11 @@ pub(super) struct QuerySpec {
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
 
-    /// Keep only events whose dimension, or rows of the result whose metric, passes this condition: 'field=value' (the
-    /// value whole, or a JSON expression), or with blanks 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex',
-    /// '~*' (ignores case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in
-    /// single quotes. Repeat the option for several: all must hold, but equalities on the same field are alternatives
+    /// Keep only events whose dimension, or rows of the result whose metric, passes this condition: 'field = value',
+    /// '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores case), 'field in (a, b)', 'not in', 'field is empty',
+    /// 'is not empty'. A value with blanks is in single quotes. Without a blank before '=', as in 'field=value', the
+    /// value is all of the text after it, or a JSON expression. Repeat the option for several: all must hold, but
+    /// equalities on the same field are alternatives
     #[arg(long = "where", value_name = "CONDITION")]
     pub(super) conditions: Vec<TypedCondition>,
 
@@ -187,8 +190,9 @@ pub(super) struct QuerySpec {
     #[arg(long, value_name = "ROWS")]
     pub(super) limit: Option<usize>,
 
-    /// Add a last row for the whole range, computed by itself and not added up from the rows. A first column rowType is
-    /// `total` in it and `group` in the others (empty in a table). Conditions on metrics do not change the totals
+    /// Add a last row for the whole range, computed by itself and not added up from the rows. The result gets a first
+    /// column rowType, which is `total` in this row and `group` in the others (empty in a table). Conditions on metrics
+    /// do not change the totals
     #[arg(long)]
     pub(super) totals: bool,
 

@@ -10,7 +10,8 @@ use trueup::{Dataset, Day};
 /// The options that name a range, in place of its first and its last day.
 const NAMED: [&str; 5] = ["month", "quarter", "year", "last", "range"];
 
-/// The days of a query: two dates, or the name of a range. The parser makes sure that there is exactly one of both.
+/// The days of a query: two dates, or the name of a range. The parser makes sure that exactly one of the
+/// two is given.
 #[derive(Clone, Debug, Default, Args)]
 #[group(required = true, multiple = true)]
 pub(super) struct RangeArgs {
@@ -38,8 +39,8 @@ pub(super) struct RangeArgs {
     #[arg(long, value_name = "SPAN", value_parser = NamedRange::last, conflicts_with = "range")]
     last: Option<NamedRange>,
 
-    /// today, yesterday, this-week, last-week, week-to-date, and the same for month, quarter and year; or what the four
-    /// options before take. this-month is the whole month, month-to-date ends today
+    /// today, yesterday, this-week, last-week, week-to-date, and the same for month, quarter and year; or a value of
+    /// --month, --quarter, --year or --last. this-month is the whole month, month-to-date ends today
     #[arg(long, value_name = "NAME")]
     range: Option<NamedRange>,
 }
@@ -99,7 +100,8 @@ impl Today {
         Self { given, now: SystemTime::now() }
     }
 
-    /// Returns the day for a query that reads these accounts.
+    /// Returns the day for a query that reads these accounts: the given one, or else that of the clock in their time
+    /// zones, the earliest if they differ.
     pub(super) fn of(&self, dataset: &Dataset, accounts: &AccountFilter) -> Day {
         self.given.unwrap_or_else(|| query::current_day(dataset.accounts(), accounts, self.now))
     }

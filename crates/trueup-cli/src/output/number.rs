@@ -11,7 +11,7 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
     text
 }
 
-/// Appends a value in the format of its field; `None` if the dictionary does not have the field.
+/// Appends a value. `format` is that of its field in the dictionary; `None` if the dictionary does not have the field.
 pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
     match value {
         Value::Day(day) => push(out, day),

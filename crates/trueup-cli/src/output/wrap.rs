@@ -27,13 +27,14 @@ fn wrap(text: &str, width: usize) -> String {
     lines.collect()
 }
 
-/// Returns the place of a line where its text begins: after its label and the blanks that follow it, at least two; or
-/// after the blanks that the line starts with.
+/// Returns the number of blanks before each line on which a long line goes on, which puts it below the text of the long
+/// line: after its label, which ends at the first two blanks. If the long line itself begins with blanks, returns two
+/// more than these.
 fn text_start(line: &str) -> usize {
     let after = |blanks: usize| line.len() - line[blanks..].trim_start().len();
     match line.find(|char| char != ' ') {
         None | Some(0) => line.find("  ").map_or(0, after),
-        // What goes on is set off from the lines around it.
+        // Sets the rest of the line off from the lines around it.
         Some(start) => start + 2,
     }
 }

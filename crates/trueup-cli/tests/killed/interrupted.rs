@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Everything below a folder.
+/// Returns the paths of everything below a folder.
 fn paths(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {

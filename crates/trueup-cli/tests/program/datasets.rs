@@ -21,7 +21,7 @@ fn ingest_reports_how_many_rows_it_took_and_replaced() {
 }
 
 #[test]
-fn a_header_without_rows_is_counted() {
+fn a_file_with_only_a_header_is_reported_as_zero_rows() {
     let workspace = Workspace::new();
     workspace.write("events.csv", "account,opportunityId,type,date\n");
     workspace.write("spend.csv", "account,date,adSpend\n");
@@ -60,7 +60,7 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
 }
 
 #[test]
-fn refused_rows_are_shown_at_a_glance() {
+fn refused_rows_are_counted_by_rule_and_limited_by_max_rejects() {
     let workspace = Workspace::new();
     workspace.write(
         "bad.csv",

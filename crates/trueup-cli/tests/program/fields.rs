@@ -198,7 +198,7 @@ fn verify_prints_json_also_for_a_damaged_dataset() {
     );
 }
 
-/// Adds every key of an object and of the objects in it, except the names of tables.
+/// Adds every key of an object, and of the objects and lists in it.
 fn add_keys(value: &Json, keys: &mut Vec<String>) {
     match value {
         Json::Array(values) => values.iter().for_each(|value| add_keys(value, keys)),

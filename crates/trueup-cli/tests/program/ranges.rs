@@ -46,7 +46,7 @@ fn today_is_the_day_of_the_clock() {
     let number = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() - Duration::from_secs(13 * 3_600);
     let day = || Day::from_number(u16::try_from(number().as_secs() / 86_400).unwrap());
     let before = day();
-    // The time zone of the account `acme` is up to seven hours behind UTC.
+    // The account `acme` is six or seven hours behind UTC: its day is the UTC day of 13 hours ago, or the next one.
     let found: Day = days(&workspace, &["--range", "today"]).split(' ').next().unwrap().parse().unwrap();
     assert!(before <= found && found <= day().next().unwrap(), "{found}");
 }

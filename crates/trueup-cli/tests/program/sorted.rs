@@ -102,6 +102,8 @@ fn faulty_sorts_and_totals_are_refused() {
         "error: expected to sort by a column of the answer (`campaign`, `leads`), with `:asc` or `:desc` after it or \
          neither, but found `leads:down`\n"
     );
+    let message = workspace.query("leads", &["--sort", "-leads"]).failed(1);
+    assert!(message.contains("with `:asc` or `:desc` after it or neither, but found `-leads`"), "{message}");
     workspace.query("leads", &["--limit", "-1"]).failed(2);
     let message = workspace.query("rowType,leads", &["--totals"]).failed(1);
     assert!(message.contains("`rowType`"), "{message}");

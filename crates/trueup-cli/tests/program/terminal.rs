@@ -195,7 +195,7 @@ fn a_terminal_shows_the_first_and_last_rows_and_all_on_request() {
 
 /// The table is longer than a pipe can hold, so that the program writes while nobody reads.
 #[test]
-fn a_reader_that_takes_ten_lines_ends_the_query() {
+fn a_reader_that_closes_the_pipe_after_100_bytes_ends_the_query() {
     let workspace = Workspace::with_dataset();
     for format in ["table", "csv", "json", "ndjson"] {
         let query = "trueup query ds --fields leads,spend --start 1970-01-01 --end 2148-12-31 --interval day";

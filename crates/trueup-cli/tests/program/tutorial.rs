@@ -117,7 +117,12 @@ impl Reader {
             lines.filter_map(|line| line.strip_prefix(signs)).map(|line| format!("{line}\n")).collect()
         };
         let (old, new) = (lines([' ', '-']), lines([' ', '+']));
-        assert_eq!(text.matches(&old).count(), 1, "line {}: the file has not these lines once:\n{old}", block.line);
+        assert_eq!(
+            text.matches(&old).count(),
+            1,
+            "line {}: the file does not have these lines exactly once:\n{old}",
+            block.line
+        );
         fs::write(path, text.replace(&old, &new)).unwrap();
     }
 }

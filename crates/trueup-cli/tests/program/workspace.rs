@@ -112,7 +112,7 @@ impl Workspace {
         self.output(arguments).into()
     }
 
-    /// Runs `trueup get` with the key in the variable.
+    /// Runs `trueup get` with the key in the variable `TRUEUP_KEY`, which is not set without a key.
     pub(crate) fn get(&self, key: Option<&str>, arguments: &[&str]) -> Run {
         let mut command = self.command();
         command.arg("get").args(arguments);

@@ -222,7 +222,7 @@ fn format(text: &str) -> Result<Format, Failure> {
 }
 
 /// Returns the days of a query. A `range` of the query replaces the days of the defaults, and a `start` or `end` of the
-/// query a `range` of the defaults.
+/// query replaces a `range` of the defaults.
 fn range(entry: &JobEntry, defaults: &JobDefaults) -> Result<RangeArgs, Failure> {
     let has_days = entry.start.is_some() || entry.end.is_some();
     if entry.range.is_some() && has_days

@@ -10,7 +10,8 @@ pub(super) struct FieldDescription<'a> {
     pub(super) name: &'a str,
     /// `None` for a column that only the dataset has.
     field: Option<&'static Field>,
-    /// Whether the dataset has values of it; `None` without a dataset.
+    /// Whether the dataset has the field: false only for a stored dimension whose column the dataset does not have.
+    /// `None` without a dataset.
     is_in_dataset: Option<bool>,
 }
 
@@ -26,8 +27,8 @@ impl<'a> FieldDescription<'a> {
         Self { name, field, is_in_dataset: dataset.map(has_column) }
     }
 
-    /// Returns the fields of the dictionary, then the columns that only the dataset has. A field that is a column that
-    /// the dataset does not have is left out.
+    /// Returns the fields of the dictionary, then the columns that only the dataset has. Leaves out the stored
+    /// dimensions whose columns the dataset does not have.
     pub(super) fn all(dataset: Option<&'a Dataset>) -> Vec<Self> {
         let names = dictionary::fields().map(|field| field.name);
         let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());

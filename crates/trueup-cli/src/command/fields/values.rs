@@ -45,7 +45,7 @@ impl<'a> ValueCounts<'a> {
     /// Returns all values, the most frequent first.
     ///
     /// # Errors
-    /// Never for an answer of this query.
+    /// If the dimension is not a column of texts in the answer, which would be a bug.
     pub(super) fn table(&self) -> Result<ResultTable, Failure> {
         let texts = match self.answer.column(self.name).map(|column| &column.values) {
             Some(Values::Texts(texts)) => {

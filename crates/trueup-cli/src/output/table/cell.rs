@@ -19,7 +19,8 @@ const ELLIPSIS: char = '…';
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {
     columns: Vec<(&'a Column, Option<ValueFormat>)>,
-    /// The row of the totals. Its dimensions have no values, and the first column marks it: all others are blank there.
+    /// The row of the totals, whose dimensions are shown blank; `None` without totals. The first column marks this row
+    /// with a text, and is blank in all other rows.
     totals_row: Option<usize>,
 }
 
@@ -125,7 +126,7 @@ pub(super) fn width(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
-/// Appends a text that is at most `width` wide, filled with blanks to that width.
+/// Appends a text, filled with blanks to a width of `to`. The blanks come first if `right`.
 pub(super) fn pad(line: &mut String, text: &str, to: usize, right: bool) {
     let blanks = std::iter::repeat_n(' ', to.saturating_sub(width(text)));
     if right {
@@ -137,7 +138,7 @@ pub(super) fn pad(line: &mut String, text: &str, to: usize, right: bool) {
     }
 }
 
-/// Cuts a text to a width. A text that is cut ends in an ellipsis.
+/// Cuts a text to a width of at most `to`. A text that is cut ends in an ellipsis.
 pub(super) fn cut(text: &mut String, to: usize) {
     if width(text) <= to {
         return;

@@ -8,7 +8,7 @@ use trueup::{ResultTable, dictionary};
 /// The blanks between two columns.
 pub(super) const GAP: usize = 2;
 
-/// The longest line under a title.
+/// The most characters of the line that begins each block: its title, and a rule up to this width.
 pub(super) const MAX_RULE: usize = 80;
 
 /// The width down to which texts are cut. A table that needs narrower texts is not shown as a table.
@@ -24,6 +24,7 @@ pub(super) struct Layout {
 
 /// The place of one column.
 pub(super) struct Place {
+    /// The lines of the heading.
     heading: Vec<String>,
     width: usize,
     is_right: bool,
@@ -46,8 +47,9 @@ impl Place {
 }
 
 impl Layout {
-    /// Lays out columns by their headings and the widths of their values. If they are too wide for the screen, cuts
-    /// texts; if that is not enough, breaks headings into lines as well. Returns `None` if they still do not fit.
+    /// Lays out columns by their headings and the widths of their values. If the columns are wider than `screen`, cuts
+    /// texts; if that is not enough, breaks names of fields into lines as well. Display names are always broken into
+    /// lines. Returns `None` if the columns still do not fit. A `screen` of `None` has any width.
     pub(super) fn fit(
         headings: &[HeadingWords],
         widths: &[usize],
@@ -118,7 +120,7 @@ impl Layout {
 /// The words of a heading, which may be broken into lines between them.
 pub(super) struct HeadingWords {
     words: Vec<String>,
-    /// Whether it is the name of a field, whose words are not separated by blanks.
+    /// Whether the heading is the name of a field, whose words are not separated by blanks.
     is_name: bool,
 }
 
