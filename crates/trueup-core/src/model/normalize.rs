@@ -20,7 +20,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, BooleanArray, Date32Array, DictionaryArray, RecordBatch, StringArray,
+    Array, ArrayAccessor, ArrayRef, BooleanArray, Date32Array, DictionaryArray, Int32Array, RecordBatch, StringArray,
     TimestampMicrosecondArray, TypedDictionaryArray, new_null_array,
 };
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
@@ -239,8 +239,8 @@ impl EventNormalizer {
             Some(keys) => dates.resolve(keys, &self.zones, &mut faults),
             None => dates.resolve(accounts.as_string::<i32>(), &self.zones, &mut faults),
         };
-        let date_source = self.has_date_source.then(|| dates.sources(batch)).transpose()?;
-        let date_time = dates.into_date_times(batch.num_rows());
+        let date_time = dates.date_times(batch.num_rows());
+        let date_source = self.has_date_source.then(|| dates.sources(batch, &date_time)).transpose()?;
         let mut columns: Vec<ArrayRef> =
             vec![accounts, Arc::new(opportunities), stages, Arc::new(date), Arc::new(date_time)];
         let absent = |at: usize| new_null_array(self.stored.field(at).data_type(), batch.num_rows());
@@ -378,8 +378,17 @@ impl GivenDates {
         ArrayIter::new(accounts).enumerate().map(resolve).collect()
     }
 
-    /// Returns the column [`DATE_SOURCE_COLUMN`].
-    fn sources(&self, batch: &RecordBatch) -> Result<ArrayRef, ArrowError> {
+    /// Returns the stored column `dateTime`, with `rows` rows.
+    fn date_times(&self, rows: usize) -> TimestampMicrosecondArray {
+        let times = match &self.instants {
+            Some(instants) => instants.iter().map(|instant| instant.map(|UtcMicros(micros)| micros)).collect(),
+            None => TimestampMicrosecondArray::new_null(rows),
+        };
+        times.with_timezone("UTC")
+    }
+
+    /// Returns the column [`DATE_SOURCE_COLUMN`], which is null where `date_times` is.
+    fn sources(&self, batch: &RecordBatch, date_times: &TimestampMicrosecondArray) -> Result<ArrayRef, ArrowError> {
         const GIVEN: i32 = 0;
         const COMPUTED: i32 = 1;
         let stated = match batch.column_by_name(DATE_SOURCE_COLUMN) {
@@ -391,19 +400,11 @@ impl GivenDates {
             let has_day = self.days.as_ref().is_some_and(|days| days[row].is_some());
             !has_day || stated.is_some_and(|stated| stated.is_valid(row) && stated.value(row) == DATE_COMPUTED)
         };
-        let instants = self.instants.iter().flatten().enumerate();
-        let keys = instants.map(|(row, instant)| instant.map(|_| if is_computed(row) { COMPUTED } else { GIVEN }));
+        let key = |row| if is_computed(row) { COMPUTED } else { GIVEN };
+        let keys: Vec<i32> = (0..date_times.len()).map(key).collect();
+        let keys = Int32Array::new(keys.into(), date_times.nulls().cloned());
         let texts = Arc::new(StringArray::from(vec![DATE_GIVEN, DATE_COMPUTED]));
-        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys.collect(), texts)?))
-    }
-
-    /// Returns the stored column `dateTime`, with `rows` rows.
-    fn into_date_times(self, rows: usize) -> TimestampMicrosecondArray {
-        let times = match self.instants {
-            Some(instants) => instants.into_iter().map(|instant| instant.map(|UtcMicros(micros)| micros)).collect(),
-            None => TimestampMicrosecondArray::new_null(rows),
-        };
-        times.with_timezone("UTC")
+        Ok(Arc::new(DictionaryArray::try_new(keys, texts)?))
     }
 }
 

@@ -190,10 +190,16 @@ impl EventBatch {
         self.text_columns().map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
     }
 
-    /// Returns the bytes of memory that the rows with these numbers take, approximately.
-    pub(super) fn bytes_of(&self, rows: &[u32]) -> usize {
-        let texts = |row: &u32| self.text_bytes(*row as usize..*row as usize + 1);
-        rows.len() * self.row_bytes() + rows.iter().map(texts).sum::<usize>()
+    /// Returns a function that returns the bytes of memory that the rows with some numbers take, approximately. Looking
+    /// the columns up once is much faster than for each customer.
+    pub(super) fn bytes_of_rows(&self) -> impl Fn(&[u32]) -> usize {
+        let row_bytes = self.row_bytes();
+        let text_ends: Vec<&[i32]> = self.text_columns().map(|texts| texts.value_offsets()).collect();
+        move |rows| {
+            let text_bytes = |ends: &&[i32], row: usize| i64::from(ends[row + 1] - ends[row]);
+            let of_column = |ends| rows.iter().map(|row| text_bytes(ends, *row as usize)).sum::<i64>();
+            rows.len() * row_bytes + usize::try_from(text_ends.iter().map(of_column).sum::<i64>()).unwrap_or(0)
+        }
     }
 
     /// Returns the bytes of all buffers. A buffer that other batches share counts in full.

@@ -117,9 +117,10 @@ impl<'a> EventWriter<'a> {
 
     fn add(&mut self, sorted: SortedCustomers) -> Result<(), IngestError> {
         let rows = Arc::new(sorted.rows);
+        let bytes_of = rows.bytes_of_rows();
         for ends in sorted.customers.windows(2) {
             let order = &sorted.order[ends[0] as usize..ends[1] as usize];
-            let bytes = rows.bytes_of(order);
+            let bytes = bytes_of(order);
             let Some(first) = order.first().map(|row| *row as usize) else { continue };
             let account = rows.accounts.value(first);
             self.budget.check_customer(Size { rows: order.len(), bytes }, || {

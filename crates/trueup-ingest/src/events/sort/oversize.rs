@@ -165,10 +165,11 @@ impl RunSorter<'_> {
 
     fn write_run(&self, sorted: &SortedCustomers, mut run: SortedRun) -> Result<SortedRun, IngestError> {
         let rows = &sorted.rows;
+        let bytes_of = rows.bytes_of_rows();
         let (mut start, mut bytes) = (0, 0);
         for ends in sorted.customers.windows(2) {
             let (begin, end) = (ends[0] as usize, ends[1] as usize);
-            let more = rows.bytes_of(&sorted.order[begin..end]);
+            let more = bytes_of(&sorted.order[begin..end]);
             let full = end - start > MAX_BATCH_ROWS || bytes + more > self.batch_bytes();
             if begin > start && full {
                 run.write(rows, &sorted.order[start..begin])?;

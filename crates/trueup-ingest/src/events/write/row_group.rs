@@ -168,9 +168,13 @@ impl PendingRowGroup {
 
     /// Returns the ids of the customers. Customers of different accounts may have the same id.
     fn opportunity_ids(&self) -> TextColumn<'_> {
-        let mut builder = TextColumnBuilder::new(&[]);
+        let mut builder = TextColumnBuilder::new(&[], self.rows);
         for (rows, order) in self.rows() {
-            order.iter().for_each(|row| builder.push_text(rows.opportunity_ids.value(*row as usize)));
+            let id = |row: u32| rows.opportunity_ids.value(row as usize);
+            // The rows of a customer are next to each other, so that its id is looked up once.
+            for rows in order.chunk_by(|one, other| id(*one) == id(*other)) {
+                builder.push_text(id(rows[0]), rows.len());
+            }
         }
         builder.finish()
     }
@@ -181,8 +185,7 @@ impl PendingRowGroup {
     }
 
     fn event_ids(&self) -> ArrayRef {
-        let rows = self.rows().map(|(_, order)| order.len()).sum::<usize>();
-        let mut ids = StringBuilder::with_capacity(rows, rows * 16);
+        let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
         for (rows, order) in self.rows() {
             let column = &rows.event_ids;
             for row in order {
@@ -201,7 +204,7 @@ impl PendingRowGroup {
 
     /// Returns a column of texts, given the code of each row and the texts of the codes.
     fn coded<'a>(&self, texts: &'a [Box<str>], code: impl Fn(&EventBatch, usize) -> u32) -> TextColumn<'a> {
-        let mut builder = TextColumnBuilder::new(texts);
+        let mut builder = TextColumnBuilder::new(texts, self.rows);
         for (rows, order) in self.rows() {
             builder.extend(order, |row| code(rows, row as usize));
         }
@@ -209,7 +212,7 @@ impl PendingRowGroup {
     }
 
     fn dimension<'a>(&'a self, name: &str, dictionaries: &'a EventDictionaries) -> TextColumn<'a> {
-        let mut builder = TextColumnBuilder::new(dictionaries.texts(name));
+        let mut builder = TextColumnBuilder::new(dictionaries.texts(name), self.rows);
         for (rows, order) in self.rows() {
             match rows.dimension(name) {
                 Some(DimensionColumn::Codes8(codes)) => builder.extend(order, of_row(codes)),
@@ -217,7 +220,7 @@ impl PendingRowGroup {
                 Some(DimensionColumn::Codes32(codes)) => builder.extend(order, of_row(codes)),
                 Some(column) => order.iter().for_each(|row| match column.code(*row as usize) {
                     Some(code) => builder.extend(&[*row], |_| code),
-                    None => builder.push_text(column.text(*row as usize)),
+                    None => builder.push_text(column.text(*row as usize), 1),
                 }),
                 None => builder.extend(order, |_| 0),
             }

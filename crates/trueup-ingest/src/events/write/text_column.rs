@@ -60,18 +60,17 @@ struct OwnCodes<'a> {
 }
 
 impl<'a> TextColumnBuilder<'a> {
-    /// Begins a column whose global codes have these texts.
-    pub(super) fn new(texts: &'a [Box<str>]) -> Self {
+    /// Begins a column of `rows` rows, whose global codes have these texts.
+    pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
         let mut of_global = vec![NEW; texts.len().max(1)];
         // Null must not get a code, because it has no text.
         of_global[0] = 0;
         let own = OwnCodes { global: texts, of_global, of_text: HashMap::new(), texts: Vec::new() };
-        Self { own, codes: Vec::new(), validity: Vec::new() }
+        Self { own, codes: Vec::with_capacity(rows), validity: Vec::new() }
     }
 
     /// Adds the rows `order`, whose global codes `global` returns; 0 is null.
     pub(super) fn extend(&mut self, order: &[u32], global: impl Fn(u32) -> u32) {
-        self.codes.reserve(order.len());
         let mut codes = [0; CODED_TOGETHER];
         for order in order.chunks(CODED_TOGETHER) {
             let codes = &mut codes[..order.len()];
@@ -87,6 +86,7 @@ impl<'a> TextColumnBuilder<'a> {
             return;
         }
         if validity.is_empty() {
+            validity.reserve(codes.capacity());
             validity.extend(std::iter::repeat_n(1, codes.len()));
         }
         validity.extend(global.iter().map(|code| u32::from(*code != 0)));
@@ -101,11 +101,11 @@ impl<'a> TextColumnBuilder<'a> {
         codes.truncate(end);
     }
 
-    /// Adds a row with a text, which must not be empty.
-    pub(super) fn push_text(&mut self, text: &'a str) {
-        self.codes.push(self.own.of_text(text));
+    /// Adds `rows` rows with a text, which must not be empty.
+    pub(super) fn push_text(&mut self, text: &'a str, rows: usize) {
+        self.codes.extend(std::iter::repeat_n(self.own.of_text(text), rows));
         if !self.validity.is_empty() {
-            self.validity.push(1);
+            self.validity.extend(std::iter::repeat_n(1, rows));
         }
     }
 
@@ -326,10 +326,10 @@ mod tests {
     #[test]
     fn codes_follow_the_first_rows_of_their_texts_and_nulls_have_none() {
         let texts = ["", "a", "b"].map(Box::from);
-        let mut builder = TextColumnBuilder::new(&texts);
+        let mut builder = TextColumnBuilder::new(&texts, 6);
         builder.extend_from(&[2, 1]);
         builder.extend_from(&[0, 1, 0]);
-        builder.push_text("c");
+        builder.push_text("c", 1);
         let TextColumn { texts, codes, validity } = builder.finish();
         assert_eq!((texts, codes, validity), (vec!["b", "a", "c"], vec![0, 1, 1, 2], vec![1, 1, 0, 1, 0, 1]));
     }
