@@ -99,14 +99,21 @@ impl<'a> SegmentCache<'a> {
         is_cleared
     }
 
-    /// Appends the classes of the segments that have none yet. The first of these segments are whole histories, with
-    /// the patterns `whole_patterns`.
-    pub(crate) fn classify(&mut self, columns: &EventColumns, segments: &mut Segments, whole_patterns: &[PatternId]) {
-        self.classify_whole(columns, segments, whole_patterns);
-        self.classify_parts(columns, segments);
+    /// Appends the classes of the segments that have none yet. If these segments are whole histories, `whole_patterns`
+    /// are their patterns.
+    pub(crate) fn classify(
+        &mut self,
+        columns: &EventColumns,
+        segments: &mut Segments,
+        whole_patterns: Option<&[PatternId]>,
+    ) {
+        match whole_patterns {
+            Some(patterns) => self.classify_whole(columns, segments, patterns),
+            None => self.classify_parts(columns, segments),
+        }
     }
 
-    /// Appends the classes of the next segments, which are whole histories.
+    /// Appends the classes of the next segments, which are whole histories with these patterns.
     fn classify_whole(&mut self, columns: &EventColumns, segments: &mut Segments, patterns: &[PatternId]) {
         let first = segments.classes.len();
         segments.classes.extend(patterns.iter().map(|pattern| self.by_pattern_id[pattern.index()].whole));
@@ -118,7 +125,7 @@ impl<'a> SegmentCache<'a> {
         }
     }
 
-    /// Appends the classes of the segments that have none yet.
+    /// Appends the classes of the next segments, which may be parts of histories.
     fn classify_parts(&mut self, columns: &EventColumns, segments: &mut Segments) {
         let Segments { events, lengths, customers, classes, .. } = segments;
         let (patterns, offsets) = (columns.histories.pattern_ids(), columns.customers.offsets());

@@ -129,7 +129,7 @@ impl SegmentSplitter {
     /// Appends the segments of a block to `segments`, without their classes. If `passing` is given, customers for which
     /// it is false are skipped.
     ///
-    /// Returns the patterns of the histories that are one segment each. They are the first of the new segments.
+    /// If the new segments are known to be whole histories, returns the patterns of these.
     pub(crate) fn split<'s>(
         &'s mut self,
         columns: &'s EventColumns,
@@ -137,13 +137,13 @@ impl SegmentSplitter {
         days: &DayTables,
         passing: Option<&[bool]>,
         segments: &mut Segments,
-    ) -> &'s [PatternId] {
+    ) -> Option<&'s [PatternId]> {
         let (sub_range, last_inside) = days.sub_range(block.first_day);
         if passing.is_none() && sub_range != DayTables::OUTSIDE && block.last_day <= last_inside {
-            return split_one_sub_range(columns, block, sub_range, segments);
+            return Some(split_one_sub_range(columns, block, sub_range, segments));
         }
         self.split_events(columns, block, days, passing, segments);
-        &[]
+        None
     }
 
     /// Appends the segments of a block, event by event.
