@@ -93,6 +93,15 @@ fn a_workbook_as_it_should_be_is_ingested() {
     check(&Workbook::default(), "taken: 1");
 }
 
+/// `count` is the number of cells that refer to a shared text, and says nothing about the number of texts.
+#[test]
+fn many_cells_may_refer_to_few_texts() {
+    let event = EVENT.replace("<c t=\"str\"><v>a</v></c>", "<c t=\"s\"><v>0</v></c>");
+    assert_ne!(event, EVENT);
+    let texts = Part("<sst count=\"69470\" uniqueCount=\"1\">", "<si><t>acme</t></si>", 1, "</sst>");
+    check(&Workbook { sheet: Part(HEADER, &event, 1, END), texts, ..Workbook::default() }, "taken: 1");
+}
+
 /// The reader of workbooks holds each of these as a whole.
 #[test]
 fn a_long_cell_tag_or_comment_of_a_sheet_is_refused() {
