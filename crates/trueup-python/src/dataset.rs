@@ -3,12 +3,14 @@
 use crate::arguments::Keywords;
 use crate::error::Failure;
 use crate::field::Field;
+use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
 use crate::run::{CallInterrupt, Interrupt, run};
 use crate::table::Table;
 use chrono::NaiveDate;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup::query::EventsQuery;
 use trueup::{Execution, UnseenValue};
@@ -16,7 +18,7 @@ use trueup::{Execution, UnseenValue};
 /// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct Dataset {
-    dataset: trueup::Dataset,
+    pub(crate) dataset: trueup::Dataset,
     path: PathBuf,
     version: u64,
 }
@@ -160,6 +162,38 @@ impl Dataset {
         Ok(explained.unless_signaled()??.to_string())
     }
 
+    /// Divides a query into at most `splits` parts of about equal numbers of rows. Each can be run in another process.
+    fn plan_splits(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, Query>,
+        splits: NonZeroUsize,
+    ) -> Result<Vec<Split>, Failure> {
+        let query = &query.get().0;
+        let planned = py.detach(|| self.dataset.plan_splits(query, splits))?;
+        Ok(planned.into_iter().map(Split).collect())
+    }
+
+    /// Runs a part of a query. `Partial.merge_all` joins what all parts give, and `Partial.finish` makes the answer.
+    #[pyo3(
+        signature = (query, split, **options),
+        text_signature = "($self, query, split, *, threads=None, timeout=None, interrupt=None)"
+    )]
+    fn run_split(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, Query>,
+        split: &Bound<'_, Split>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Partial, Failure> {
+        let keywords = Keywords::new("run_split", options)?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let (query, split) = (&query.get().0, &split.get().0);
+        let partial = run(py, &call, || Partial::new(&self.dataset.run_split(query, split, &execution)?))?;
+        partial.unless_signaled()?
+    }
+
     /// Returns the fields of the dataset: the metrics, and the dimensions that its events have. With a name, that
     /// field.
     #[pyo3(signature = (name = None))]
@@ -200,7 +234,7 @@ impl Dataset {
 }
 
 /// Returns how a query is run.
-fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
+pub(crate) fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
     let given: Option<Interrupt> = keywords.value("interrupt", "a trueup.Interrupt")?;
     let call = CallInterrupt::new(given, keywords.timeout()?);
     let execution = Execution { threads: keywords.threads()?, interrupt: call.interrupt(), ..Execution::default() };

@@ -1,7 +1,7 @@
 //! Answers as people see them at a prompt and in a notebook: the first rows.
 
 use std::fmt::Write;
-use trueup::{ResultTable, Value, money};
+use trueup::{Column, ResultTable, Value, Values, money};
 
 /// The most rows that are shown.
 const SHOWN_ROWS: usize = 20;
@@ -18,28 +18,41 @@ struct Cells {
 impl Cells {
     fn new(table: &ResultTable) -> Self {
         let rows = table.len().min(SHOWN_ROWS);
-        let column = |column: &trueup::Column| {
-            let values = || (0..rows).filter_map(|row| column.value(row));
-            let is_number = values().all(|value| !matches!(value, Value::Text(_) | Value::Day(_)));
-            (column.name.clone(), is_number, values().map(cell).collect())
+        let column = |column: &Column| {
+            let is_number = !matches!(column.values, Values::Texts(_) | Values::Days(_));
+            (column.name.clone(), is_number, (0..rows).map(|row| cell(column, row)).collect())
         };
         Self { columns: table.columns().iter().map(column).collect(), rows }
     }
 }
 
-/// Returns a value as text on one line.
-fn cell(value: Value<'_>) -> String {
-    match value {
-        Value::Day(day) => day.to_string(),
-        Value::Count(count) => count.to_string(),
-        Value::Money(micros) => money::format_micros(micros),
-        Value::Ratio(ratio) => {
-            let text = format!("{ratio:.6}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        Value::Text(text) => {
-            let mut shown: String =
-                text.chars().take(SHOWN_CHARS).map(|char| if char.is_control() { ' ' } else { char }).collect();
+/// Returns a value as text on one line, as a table of the program shows it.
+fn cell(column: &Column, row: usize) -> String {
+    match &column.values {
+        Values::Ratios(ratios) => ratios.get(row).map_or_else(|| "–".to_owned(), ratio),
+        _ => match column.value(row) {
+            Some(Value::Day(day)) => day.to_string(),
+            Some(Value::Text(text)) => shown_text(text),
+            Some(Value::Count(count)) => count.to_string(),
+            Some(Value::Money(micros)) => money::format_micros(micros),
+            Some(Value::Ratio(_)) | None => String::new(),
+        },
+    }
+}
+
+fn ratio(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn shown_text(text: &str) -> String {
+    match text {
+        "" => "(none)".to_owned(),
+        // A text of the data, and not the absence of one.
+        "(none)" => "'(none)'".to_owned(),
+        _ => {
+            let blank_control = |char: char| if char.is_control() { ' ' } else { char };
+            let mut shown: String = text.chars().take(SHOWN_CHARS).map(blank_control).collect();
             if text.chars().nth(SHOWN_CHARS).is_some() {
                 shown.push('…');
             }

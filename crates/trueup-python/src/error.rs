@@ -49,6 +49,12 @@ impl From<QueryError> for Failure {
     }
 }
 
+impl From<trueup::PartialError> for Failure {
+    fn from(error: trueup::PartialError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
 impl From<trueup::DatasetError> for Failure {
     fn from(error: trueup::DatasetError) -> Self {
         Self::Engine(error.into())
@@ -105,7 +111,7 @@ fn exception(py: Python<'_>, class: &str, message: &str, attributes: Option<&Bou
 
 /// Returns the exception for an error of a query or of a dataset.
 fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
-    use trueup::Error::{Dataset, Interrupted, Query};
+    use trueup::Error::{Dataset, Interrupted, Partial, Query};
     let message = message(error);
     match error {
         Query(QueryError::UnknownFields { fields }) => {
@@ -123,6 +129,7 @@ fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
         }
         Query(_) => exception(py, "QueryError", &message, None),
         Dataset(_) => exception(py, "DatasetError", &message, None),
+        Partial(_) => exception(py, "PartialError", &message, None),
         Interrupted(interruption) => interrupted(py, *interruption, error),
         _ => exception(py, "Error", &message, None),
     }

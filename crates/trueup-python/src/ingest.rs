@@ -213,8 +213,12 @@ impl IngestReport {
         if !self.changed {
             return format!("<IngestReport: nothing changed, version {}>", self.version);
         }
-        let tables =
-            [("events", self.events), ("spend", self.spend), ("accounts", self.accounts), ("insights", self.insights)];
+        let tables = [
+            ("events", self.events),
+            ("rows of spend", self.spend),
+            ("accounts", self.accounts),
+            ("insights", self.insights),
+        ];
         let counts: Vec<String> =
             tables.into_iter().filter(|(_, counts)| counts.any()).map(|(name, counts)| counts.of(name)).collect();
         format!("<IngestReport: version {}; {}>", self.version, counts.join("; "))

@@ -7,6 +7,7 @@
 //! | `query` | `Query`, and how it is read from keyword arguments |
 //! | `arguments` | values of arguments: days, texts, names, numbers of threads and seconds |
 //! | `filter` | `col` and `Filter`: conditions from Python values |
+//! | `partial` | `Split` and `Partial`: parts of a query, which run in any process |
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
@@ -22,6 +23,7 @@ mod error;
 mod field;
 mod filter;
 mod ingest;
+mod partial;
 mod query;
 mod run;
 mod source;
@@ -38,6 +40,8 @@ mod _trueup {
     use super::filter::{Col, Filter, col};
     #[pymodule_export]
     use super::ingest::{IngestReport, RefusedRows, RowCounts, ingest};
+    #[pymodule_export]
+    use super::partial::{Partial, Split};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]

@@ -4,7 +4,7 @@ use crate::arguments::{Keywords, names, texts, unexpected};
 use crate::error::Failure;
 use crate::filter::Filter;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyType};
 use std::time::SystemTime;
 use trueup::filter::{InvalidRequest, TypedCondition, apply_typed};
 use trueup::query::{self, AccountFilter, DateRange, EventsQuery, Interval, NamedRange, SortKey};
@@ -12,7 +12,7 @@ use trueup::{Dataset, Day, QueryError};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
-/// `Dataset.prepare` makes it. `Dataset.query` and `Dataset.explain` take it in place of fields.
+/// `Dataset.prepare` makes it. `Dataset.query`, `Dataset.explain` and `Dataset.plan_splits` take it. It can be pickled.
 #[pyclass(frozen, module = "trueup", eq)]
 #[derive(PartialEq)]
 pub(crate) struct Query(pub(crate) EventsQuery);
@@ -35,6 +35,22 @@ impl Query {
     #[getter]
     fn names(&self) -> Vec<&str> {
         self.0.names()
+    }
+
+    /// Reads what `to_json` has written.
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> Result<Self, Failure> {
+        let query = serde_json::from_str(text);
+        query.map(Self).map_err(|error| Failure::Query(format!("the text is not a query: {error}")))
+    }
+
+    /// Returns the query as JSON, for another process.
+    fn to_json(&self) -> Result<String, Failure> {
+        serde_json::to_string(&self.0).map_err(|error| Failure::Internal(error.to_string()))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, (String,)), Failure> {
+        Ok((slf.get_type().getattr("from_json")?, (slf.get().to_json()?,)))
     }
 
     fn __repr__(&self) -> String {

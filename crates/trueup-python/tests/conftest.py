@@ -18,7 +18,7 @@ WORKED_EXAMPLE = REPOSITORY / "testdata" / "worked-example"
 def program() -> str:
     """The program: the one that TRUEUP_PROGRAM names, or one that cargo builds."""
     if given := os.environ.get("TRUEUP_PROGRAM"):
-        return given
+        return str(Path(given).resolve())
     build = ["cargo", "build", "--locked", "--quiet", "-p", "trueup-cli", "--message-format", "json"]
     built = subprocess.run(build, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True)
     executable = built.stdout.split('"executable":"')[-1].split('"')[0]

@@ -157,7 +157,7 @@ def test_faults_of_the_call_are_typed(tmp_path: Path) -> None:
     with pytest.raises(trueup.IngestError, match="there is nothing to ingest"):
         trueup.ingest(tmp_path / "dataset")
     with pytest.raises(TypeError, match="ingest\\(\\) got an unexpected keyword argument 'mappings'"):
-        trueup.ingest(tmp_path / "dataset", "x.csv", mappings="m.toml")  # type: ignore[call-arg]
+        trueup.ingest(tmp_path / "dataset", "x.csv", mappings="m.toml")
     with pytest.raises(ValueError, match="`max_rejects`: expected a number of rows"):
         trueup.ingest(tmp_path / "dataset", "x.csv", rejects="r.ndjson", max_rejects="many")
     with pytest.raises(trueup.IngestError, match="cannot open the input"):

@@ -152,7 +152,7 @@ def test_days_without_a_zone_are_asked_for(demo: Dataset) -> None:
     with pytest.raises(TypeError, match="`start`: expected a datetime.date, but found a datetime.datetime.*time zone"):
         demo.query("leads", start=noon, end="2025-01-31")
     with pytest.raises(TypeError, match="`end`: expected a datetime.date or a text"):
-        demo.query("leads", start="2025-01-01", end=31)  # type: ignore[arg-type]
+        demo.query("leads", start="2025-01-01", end=31)
 
 
 @pytest.mark.parametrize(

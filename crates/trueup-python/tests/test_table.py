@@ -6,6 +6,7 @@ import datetime
 import subprocess
 import sys
 from decimal import Decimal
+from typing import Any
 
 import duckdb
 import pandas
@@ -119,6 +120,13 @@ def test_an_answer_shows_itself(demo: Dataset) -> None:
     html = table._repr_html_()
     assert html.count("<tr>") == 21 and "<th>campaign</th>" in html and "the first 20 shown" in html
     assert repr(demo.query("leads", month="2025-05")).endswith("1 row × 1 column")
+
+
+def test_no_value_is_shown_apart_from_zero(worked_example: Dataset) -> None:
+    options: dict[str, Any] = {"start": "2025-01-01", "end": "2025-03-31", "where": "type = closed"}
+    table = worked_example.query("campaign,leads,avgCostPerLead", **options)
+    assert repr(table).splitlines()[1].split() == ["(none)", "0", "–"]
+    assert table.to_dicts()[0] == {"campaign": "", "leads": 0, "avgCostPerLead": 0.0}
 
 
 def test_html_is_escaped(tmp_path: object, demo: Dataset) -> None:

@@ -40,6 +40,10 @@ class FilterError(QueryError):
         super().__init__(message, at=at, column=column)
 
 
+class PartialError(Error):
+    """A split or a partial result is of another query or version, or partial results do not cover a query exactly once."""
+
+
 class DatasetError(Error):
     """The dataset does not exist, cannot be read, or is damaged."""
 
@@ -99,4 +103,4 @@ class Timeout(Error, TimeoutError):
 
 
 class TrueupWarning(UserWarning):
-    """What did not stop a query or an ingest, but is probably not meant: a value that no event has, a column left out."""
+    """What did not stop a call, but is probably not meant: a value that no event has, or a column that is left out."""

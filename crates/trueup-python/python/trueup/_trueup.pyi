@@ -1,62 +1,36 @@
 import datetime
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypedDict, final, overload
+from collections.abc import Iterable
+from typing import Any, Literal, final, overload
 
 import pandas
 import polars
 import pyarrow
 from typing_extensions import CapsuleType, Unpack
 
+from ._types import Condition, Day, Inputs, QueryOptions, RunOptions, Scalar, StrPath
+
+__all__ = [
+    "Col",
+    "Dataset",
+    "Field",
+    "Filter",
+    "IngestReport",
+    "Interrupt",
+    "Partial",
+    "Query",
+    "RefusedRows",
+    "RowCounts",
+    "Split",
+    "Table",
+    "VERSION",
+    "col",
+    "fields",
+    "ingest",
+    "open",
+]
+
 VERSION: str
-
-Day: TypeAlias = datetime.date | str
-Scalar: TypeAlias = str | SupportsFloat | SupportsIndex | datetime.date | None
-Value: TypeAlias = datetime.date | str | int | float | Decimal
-Condition: TypeAlias = str | Filter
-StrPath: TypeAlias = str | os.PathLike[str]
-
-class ArrowStream(Protocol):
-    """Data frames and tables of pandas, polars, pyarrow and DuckDB, and readers of record batches."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
-
-class ArrowArray(Protocol):
-    """A record batch."""
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
-
-Input: TypeAlias = StrPath | ArrowStream | ArrowArray
-Inputs: TypeAlias = Input | Sequence[Input] | Mapping[str, Input]
-
-class QueryOptions(TypedDict, total=False):
-    """What `Dataset.query` takes to say what is asked."""
-
-    start: Day | None
-    end: Day | None
-    month: str | None
-    quarter: str | None
-    year: str | int | None
-    last: str | None
-    range: str | None
-    today: Day | None
-    interval: Literal["total", "month", "week", "day"]
-    accounts: str | Iterable[str] | None
-    where: Condition | Iterable[Condition] | None
-    filter: str | list[Any] | dict[str, Any] | None
-    sort: str | Iterable[str] | None
-    limit: int | None
-    totals: bool
-    allow_long_total: bool
-    allow_unknown: bool
-
-class RunOptions(QueryOptions, total=False):
-    """What `Dataset.explain` takes: also how the query is run."""
-
-    threads: int | None
-    timeout: float | None
-    interrupt: Interrupt | None
 
 @final
 class Interrupt:
@@ -102,8 +76,48 @@ class Query:
     def end(self) -> datetime.date: ...
     @property
     def names(self) -> list[str]: ...
+    @classmethod
+    def from_json(cls, text: str) -> Query: ...
+    def to_json(self) -> str: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class Split:
+    @classmethod
+    def from_json(cls, text: str) -> Split: ...
+    def to_json(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Partial:
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Partial: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def dataset_version(self) -> int: ...
+    @property
+    def row_groups(self) -> int: ...
+    @property
+    def rows_read(self) -> int: ...
+    def merge(self, other: Partial) -> Partial: ...
+    @classmethod
+    def merge_all(cls, partials: Iterable[Partial]) -> Partial: ...
+    def finish(
+        self,
+        dataset: Dataset,
+        query: Query,
+        *,
+        threads: int | None = None,
+        timeout: float | None = None,
+        interrupt: Interrupt | None = None,
+    ) -> Table: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Field:
@@ -137,7 +151,7 @@ class Table:
     @property
     def totals(self) -> Table | None: ...
     def with_totals_row(self) -> Table: ...
-    def to_dicts(self) -> list[dict[str, Value]]: ...
+    def to_dicts(self) -> list[dict[str, Any]]: ...
     def to_json(self) -> str: ...
     def to_pyarrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
@@ -145,7 +159,7 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType: ...
     def __arrow_c_schema__(self) -> CapsuleType: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, name: str, /) -> list[Value]: ...
+    def __getitem__(self, name: str, /) -> list[Any]: ...
     def __contains__(self, name: str, /) -> bool: ...
     def _repr_html_(self) -> str: ...
 
@@ -193,6 +207,16 @@ class Dataset:
     def explain(
         self, fields: str | Iterable[str] | Query, *, analyze: bool = False, **options: Unpack[RunOptions]
     ) -> str: ...
+    def plan_splits(self, query: Query, splits: int) -> list[Split]: ...
+    def run_split(
+        self,
+        query: Query,
+        split: Split,
+        *,
+        threads: int | None = None,
+        timeout: float | None = None,
+        interrupt: Interrupt | None = None,
+    ) -> Partial: ...
     @overload
     def fields(self, name: None = None) -> list[Field]: ...
     @overload

@@ -1,0 +1,156 @@
+"""Calls release the GIL, and end on Ctrl-C, on an interrupt, and at their deadline."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Iterator
+
+import pyarrow
+import pytest
+
+import trueup
+from trueup import Dataset, Interrupt
+
+EVENT = {"account": "a", "opportunityId": "1", "type": "lead-originated", "date": "2025-01-03"}
+
+# Takes long even for few events: each customer is a group on each of many days.
+SLOW: dict[str, Any] = {
+    "fields": ["opportunityId", "date", *(field.name for field in trueup.fields() if field.kind == "metric")],
+    "start": "2024-07-01",
+    "end": "2026-06-30",
+    "interval": "day",
+    "totals": True,
+    "allow_long_total": True,
+}
+
+
+def waiting_reader(wait: threading.Event, begun: threading.Event) -> pyarrow.RecordBatchReader:
+    """A reader that gives its second batch after the event is set."""
+    first, second = (pyarrow.RecordBatch.from_pylist([{**EVENT, "opportunityId": number}]) for number in "12")
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        yield first
+        begun.set()
+        assert wait.wait(60)
+        yield second
+
+    return pyarrow.RecordBatchReader.from_batches(first.schema, batches())
+
+
+def query_again_and_again(dataset: Dataset, **options: Any) -> None:
+    """Queries until an exception ends it, whatever the machine."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        dataset.query(**SLOW, **options)
+
+
+@pytest.fixture
+def interrupt_soon() -> Iterator[None]:
+    """Sends this process what Ctrl-C sends, while the test is in a call."""
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    yield
+    timer.join()
+
+
+def test_an_ingest_releases_the_gil(tmp_path: Path) -> None:
+    """The batches come from Python code, which runs only while the ingest leaves the GIL to it."""
+    wait, begun = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as other:
+        report = other.submit(trueup.ingest, tmp_path / "dataset", waiting_reader(wait, begun))
+        assert begun.wait(60) and not report.done()
+        wait.set()
+        assert report.result(60).events.taken == 2
+
+
+def test_a_query_releases_the_gil(demo: Dataset) -> None:
+    """This thread cancels the query of another, which it can only while the query leaves the GIL to it."""
+    interrupt = Interrupt()
+    assert repr(interrupt) == "<Interrupt>" and not interrupt.cancelled
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(query_again_and_again, demo, interrupt=interrupt)
+        time.sleep(0.05)
+        interrupt.cancel()
+        with pytest.raises(trueup.Cancelled, match="the query was canceled"):
+            answer.result(60)
+    assert repr(interrupt) == "<Interrupt, cancelled>" and interrupt.cancelled
+    with pytest.raises(trueup.Cancelled):
+        demo.query("leads", month="2025-01", interrupt=interrupt)
+
+
+def test_threads_share_a_dataset(demo: Dataset) -> None:
+    expected = [demo.query("campaign,leads,spend", month=f"2025-{month:02}").to_json() for month in range(1, 13)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda month: demo.query("campaign,leads,spend", month=f"2025-{month:02}"), range(1, 13))
+        assert [answer.to_json() for answer in answers] == expected
+
+
+def test_ctrl_c_ends_a_query(demo: Dataset, interrupt_soon: None) -> None:
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        query_again_and_again(demo)
+    assert time.monotonic() - begun < 10
+    assert len(demo.query("leads", month="2025-01")) == 1
+
+
+def test_ctrl_c_ends_an_ingest(tmp_path: Path, interrupt_soon: None) -> None:
+    wait, begun = threading.Event(), threading.Event()
+    with pytest.raises(KeyboardInterrupt):
+        trueup.ingest(tmp_path / "dataset", waiting_reader(wait, begun))
+    assert begun.is_set()
+    wait.set()
+    with pytest.raises(trueup.DatasetError, match="holds no dataset"):
+        trueup.open(tmp_path / "dataset")
+    assert [path for path in (tmp_path / "dataset").rglob("*") if path.is_file() and "lock" not in path.name] == []
+
+
+def test_another_signal_that_raises_ends_a_query(demo: Dataset) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Stop):
+            query_again_and_again(demo)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_deadline_ends_a_query_and_an_ingest(demo: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(trueup.Timeout, match="the query took longer than it may") as late:
+        demo.query(**SLOW, timeout=0.001)
+    assert isinstance(late.value, TimeoutError)
+    wait, begun = threading.Event(), threading.Event()
+    with pytest.raises(trueup.Timeout, match="the ingest took longer than it may, and nothing was ingested"):
+        trueup.ingest(tmp_path / "dataset", waiting_reader(wait, begun), timeout=0.2)
+    wait.set()
+    interrupt = Interrupt()
+    interrupt.cancel()
+    with pytest.raises(trueup.Cancelled, match="the ingest was canceled, and nothing was ingested"):
+        trueup.ingest(tmp_path / "dataset", pyarrow.Table.from_pylist([EVENT]), interrupt=interrupt)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_has_threads_of_its_own(demo: Dataset) -> None:
+    """A process that is forked has no thread of its parent's pool, and must not wait for one."""
+    expected = demo.query("campaign,leads", month="2025-05").to_json()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if demo.query("campaign,leads", month="2025-05").to_json() == expected else 1)
+    deadline = time.monotonic() + 60
+    while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if status == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert status == (child, 0)
