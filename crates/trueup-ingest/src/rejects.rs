@@ -109,7 +109,7 @@ pub(crate) fn settle<T>(
 
 /// A line of the file, for example
 /// `{"file":"a.csv","line":2,"column":"date","value":"x","reason":"expected …","row":{"account":"acme","date":"x"}}`.
-/// A row that a mapping reads has a `record`, too, and the `key` of the mapping if that cannot read it.
+/// A row that a mapping cannot read has the `key` of the mapping, too.
 struct RejectedRow<'a> {
     input: &'a Path,
     fault: &'a RowFault,
@@ -130,12 +130,7 @@ impl serde::Serialize for RejectedRow<'_> {
                 map.serialize_entry("batch", &batch)?;
                 map.serialize_entry("rowInBatch", &row)?;
             }
-            InputLocation::Record { record, line } => {
-                if let Some(line) = line {
-                    map.serialize_entry("line", &line)?;
-                }
-                map.serialize_entry("record", &record)?;
-            }
+            InputLocation::Record(record) => map.serialize_entry("record", &record)?,
         }
         map.serialize_entry("column", &self.fault.column)?;
         map.serialize_entry("value", &self.fault.value)?;

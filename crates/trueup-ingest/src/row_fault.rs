@@ -38,13 +38,9 @@ pub enum InputLocation {
         /// The row of the batch, counted from 0.
         row: usize,
     },
-    /// A record of a file that a mapping reads.
-    Record {
-        /// The number of the record, counted from 1 after the header.
-        record: u64,
-        /// The line on which the record begins, if the file has lines.
-        line: Option<u64>,
-    },
+    /// A row of a file without lines, counted from 1: the row of a sheet as the spreadsheet shows it, the element of a
+    /// JSON list, or the row of a Parquet file or of record batches that a mapping reads.
+    Record(u64),
 }
 
 impl InputLocation {
@@ -53,8 +49,7 @@ impl InputLocation {
     pub const fn line(self) -> Option<u64> {
         match self {
             Self::Line(line) => Some(line),
-            Self::Record { line, .. } => line,
-            Self::Row { .. } | Self::Batch { .. } => None,
+            Self::Row { .. } | Self::Batch { .. } | Self::Record(_) => None,
         }
     }
 
@@ -66,10 +61,9 @@ impl InputLocation {
     /// Compares this location with another location of the same file.
     pub(crate) fn cmp_in_file(self, other: Self) -> Ordering {
         let key = |location| match location {
-            Self::Line(line) => (line, 0),
+            Self::Line(line) | Self::Record(line) => (line, 0),
             Self::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
             Self::Batch { batch, row } => (u64::try_from(batch).unwrap_or(0), row),
-            Self::Record { record, line } => (line.unwrap_or(record), 0),
         };
         key(self).cmp(&key(other))
     }
@@ -81,7 +75,7 @@ impl fmt::Display for InputLocation {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Row { row_group, row } => write!(f, "row group {row_group}, row {row} (both counted from 0)"),
             Self::Batch { batch, row } => write!(f, "record batch {batch}, row {row} (both counted from 0)"),
-            Self::Record { record, .. } => write!(f, "row {record}"),
+            Self::Record(record) => write!(f, "row {record}"),
         }
     }
 }
@@ -170,16 +164,14 @@ impl fmt::Display for Rule {
 /// A value that a mapping cannot read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{}`, row {row}, column `{}`: {reason}, but found `{}` (mapping key `{}`)",
+    "`{}`, {location}, column `{}`: {reason}, but found `{}` (mapping key `{}`)",
     path.display(), Shown(.column), Shown(.value), Shown(.key)
 )]
 pub struct ValueFault {
     /// The file.
     pub path: PathBuf,
-    /// The row, counted from 1 after the header.
-    pub row: u64,
-    /// The line on which the row begins, counted from 1, if the file has lines.
-    pub line: Option<u64>,
+    /// Where the row is in the file.
+    pub location: InputLocation,
     /// The column as the file names it, or as the mapping renames it.
     pub column: String,
     /// The value; empty if there is none.
@@ -195,7 +187,7 @@ impl ValueFault {
     pub(crate) fn faulty_row(&self) -> FaultyRow<'_> {
         FaultyRow {
             file: &self.path,
-            location: InputLocation::Record { record: self.row, line: self.line },
+            location: self.location,
             column: Some(&self.column),
             value: Some(&self.value),
             rule: Rule::Mapping { key: self.key.clone(), expected: self.reason.clone() },
@@ -207,10 +199,8 @@ impl ValueFault {
         let Rule::Mapping { key, expected } = &fault.rule else { return None };
         let (path, location) =
             fault.joined.as_deref().map_or((path, fault.location), |(path, location)| (path, *location));
-        let row = if let InputLocation::Record { record, .. } = location { record } else { 0 };
         let (column, value) = (fault.column.clone().unwrap_or_default(), fault.value.clone().unwrap_or_default());
-        let (path, line) = (path.to_owned(), location.line());
-        Some(Self { path, row, line, column, value, reason: expected.clone(), key: key.clone() })
+        Some(Self { path: path.to_owned(), location, column, value, reason: expected.clone(), key: key.clone() })
     }
 }
 

@@ -276,15 +276,11 @@ const COPIED_BYTES: usize = 1 << 20;
 /// Reads the header from the first block of a CSV file, unless the columns are given. Returns the block of the rows.
 fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Result<(CsvFormat, TextBlock), InputFault> {
     let separator = options.separator.unwrap_or(if has_ending(name, "tsv") { b'\t' } else { b',' });
-    let (schema, first, header_records) = match &options.header {
-        Some(header) => (csv::check_first(&first, separator, header)?, first, 0),
-        None => {
-            let (schema, rows) = csv::read_header(&first, separator, options.separator.is_none())?;
-            let header_records = rows.records;
-            (schema, rows, header_records)
-        }
+    let (schema, rows) = match &options.header {
+        Some(header) => (csv::check_first(&first, separator, header)?, first),
+        None => csv::read_header(&first, separator, options.separator.is_none())?,
     };
-    Ok((CsvFormat { schema, separator, header_records, options: options.clone() }, first))
+    Ok((CsvFormat { schema, separator, options: options.clone() }, rows))
 }
 
 fn next_block(blocks: &mut InputBlocks, input: &Input) -> Result<Option<TextBlock>, IngestError> {

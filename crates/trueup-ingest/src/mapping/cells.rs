@@ -204,7 +204,7 @@ impl<'a> RowView<'a> {
         interleave(&arrays, &places)
     }
 
-    /// Returns the file and the record of the joined row that has a column's value; `None` if the column is of the
+    /// Returns the file and the location of the joined row that has a column's value; `None` if the column is of the
     /// first input.
     pub(super) fn joined_location(&self, at: ColumnRef, row: usize) -> Option<(PathBuf, InputLocation)> {
         let join = at.input.checked_sub(1)?;

@@ -19,7 +19,7 @@ pub(super) struct FoundFault {
     pub(super) value: String,
     /// What was expected.
     expected: String,
-    /// The file and the record of the value, if it comes from a joined input.
+    /// The file and the location of the value, if it comes from a joined input.
     joined: Option<(PathBuf, InputLocation)>,
 }
 
@@ -62,7 +62,7 @@ impl RawFault {
         let mut made: Vec<(usize, RowFault)> = Vec::with_capacity(faults.len());
         for Self { row, fault } in faults {
             let cells = RowCells::of_batch(&batch, row, limits.max_text_bytes);
-            let fault = fault.into_row_fault(raw.decoded.locations.record(row), cells);
+            let fault = fault.into_row_fault(raw.decoded.locations.in_file(row), cells);
             let is_repeated = made.last().is_some_and(|(last, other)| *last == row && other.is_like(&fault));
             if !is_repeated {
                 made.push((row, fault));

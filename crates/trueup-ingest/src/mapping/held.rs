@@ -109,10 +109,10 @@ impl HeldRows {
         self.locations.last().map_or(Path::new(""), |(path, _)| path)
     }
 
-    /// Returns the file of a row, and its record there.
+    /// Returns the file of a row, and its location there.
     pub(super) fn location(&self, row: HeldRow) -> Option<(PathBuf, InputLocation)> {
         let (path, locations) = self.locations.get(row.batch as usize)?;
-        Some((path.clone(), locations.record(row.row as usize)))
+        Some((path.clone(), locations.in_file(row.row as usize)))
     }
 }
 

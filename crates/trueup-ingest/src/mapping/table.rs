@@ -235,7 +235,7 @@ impl RowMapper for TableMapper {
         if let Some(credit) = &self.credit {
             mapped = credit.apply(&mapped)?;
         }
-        let locations = picked.from.iter().map(|row| raw.decoded.locations.record(*row as usize)).collect();
+        let locations = picked.from.iter().map(|row| raw.decoded.locations.in_file(*row as usize)).collect();
         let row_faults = RawFault::into_row_faults(raw_faults, raw, limits);
         Ok(raw.finish(end, mapped, locations, row_faults))
     }

@@ -39,7 +39,7 @@ pub(crate) fn read_header(
     }
     let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
     let offset = block.offset + (block.bytes.len() - rows.len()) as u64;
-    Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, records: records.records, offset }))
+    Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, offset }))
 }
 
 /// Returns a character as what separates cells; `None` if it cannot.
@@ -83,10 +83,9 @@ pub(super) fn text_schema(names: &[impl AsRef<str>]) -> SchemaRef {
 /// The rows of a block, batch by batch.
 pub(crate) struct CsvDecoder {
     text: String,
-    /// Where the next record begins, its line, and the number of records before it.
+    /// Where the next record begins, and its line.
     at: usize,
     line: u64,
-    records: u64,
     format: CsvFormat,
     limits: ReadLimits,
 }
@@ -96,15 +95,13 @@ pub(crate) struct CsvDecoder {
 pub(crate) struct CsvFormat {
     pub(crate) schema: SchemaRef,
     pub(crate) separator: u8,
-    /// The records before the first row: the header, and empty lines before it.
-    pub(crate) header_records: u64,
     pub(crate) options: Arc<ReadOptions>,
 }
 
 impl CsvDecoder {
     pub(crate) fn new(block: TextBlock, format: CsvFormat, limits: ReadLimits) -> Result<Self, InputFault> {
-        let (line, records) = (block.line, block.records);
-        Ok(Self { text: block.into_text()?, at: 0, line, records, format, limits })
+        let line = block.line;
+        Ok(Self { text: block.into_text()?, at: 0, line, format, limits })
     }
 
     /// Returns the next rows, or `None` after the last. An empty cell is null.
@@ -112,13 +109,12 @@ impl CsvDecoder {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let CsvFormat { schema, separator, header_records, options } = &self.format;
-        let (at, line, records) = (self.at, self.line, self.records);
-        let mut records = CsvRecords { text: &self.text, at, line, records, separator: *separator };
+        let CsvFormat { schema, separator, options } = &self.format;
+        let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line, separator: *separator };
         let width = schema.fields().len();
         let means_nothing = |cell: &str| cell.is_empty() || options.empty.iter().any(|empty| empty == cell);
         let mut builders: Vec<StringBuilder> = (0..width).map(|_| StringBuilder::new()).collect();
-        let (mut lines, mut numbers, mut malformed) = (Vec::new(), Vec::new(), MalformedRecords::default());
+        let (mut lines, mut malformed) = (Vec::new(), MalformedRecords::default());
         let mut cells = Vec::with_capacity(width);
         let fatal = loop {
             if lines.len() >= self.limits.rows || malformed.is_full() {
@@ -138,18 +134,16 @@ impl CsvDecoder {
                 continue;
             }
             lines.push(line);
-            numbers.push(records.records.saturating_sub(*header_records));
             for (cell, builder) in cells.iter().zip(&mut builders) {
                 if means_nothing(cell) { builder.append_null() } else { builder.append_value(cell) }
             }
         };
-        (self.at, self.line, self.records) = (records.at, records.line, records.records);
+        (self.at, self.line) = (records.at, records.line);
         let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|error| InputFault::Unreadable(Box::new(error)))?;
-        let locations = RowLocations::Lines { lines, records: numbers };
-        Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
+        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
     }
 }
 
@@ -174,14 +168,12 @@ struct CsvRecords<'a> {
     at: usize,
     /// The physical line of `at`.
     line: u64,
-    /// The number of records before `at`, including empty lines.
-    records: u64,
     separator: u8,
 }
 
 impl<'a> CsvRecords<'a> {
     fn new(text: &'a str, block: &TextBlock, separator: u8) -> Self {
-        Self { text, at: 0, line: block.line, records: block.records, separator }
+        Self { text, at: 0, line: block.line, separator }
     }
 
     fn rest(&self) -> &'a str {
@@ -199,10 +191,8 @@ impl<'a> CsvRecords<'a> {
                 _ => break,
             }
             self.line += 1;
-            self.records += 1;
         }
         let line = self.line;
-        self.records += 1;
         while self.read_cell(cells)? {}
         Ok(Some(line))
     }

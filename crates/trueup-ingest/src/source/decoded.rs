@@ -51,7 +51,7 @@ impl RawRows {
     ) -> DecodedBatch {
         let is_last = end >= self.decoded.batch.num_rows();
         let malformed = &mut self.decoded.malformed;
-        let next = self.decoded.locations.record(end);
+        let next = self.decoded.locations.in_file(end);
         let before =
             if is_last { malformed.len() } else { malformed.partition_point(|one| one.location.is_before(next)) };
         let mut all: Vec<RowFault> = malformed.drain(..before).collect();
@@ -70,15 +70,17 @@ impl RawRows {
 
 /// The locations of a batch's rows in their file.
 pub(crate) enum RowLocations {
-    /// The line of each row, and its record, counted from 1 after the header. Empty lines are records, too.
-    Lines { lines: Vec<u64>, records: Vec<u64> },
+    /// The line on which each row begins.
+    Lines(Vec<u64>),
+    /// The number of each row of a file that has no lines.
+    Records(Vec<u64>),
     /// Consecutive rows of a row group; the numbers of the row group and of the first row, both counted from 0.
     /// `before` is the number of rows in the row groups before.
     Rows { row_group: usize, first: usize, before: u64 },
     /// Consecutive rows of a record batch; the numbers of the batch and of the first row, both counted from 0. `before`
     /// is the number of rows in the batches before.
     Batch { batch: usize, first: usize, before: u64 },
-    /// The records from which a mapping made the rows.
+    /// The locations of the rows from which a mapping made the rows.
     Mapped(Vec<InputLocation>),
 }
 
@@ -86,7 +88,7 @@ impl RowLocations {
     /// Returns the bytes of memory that they take.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Lines { lines, records } => (lines.capacity() + records.capacity()) * size_of::<u64>(),
+            Self::Lines(numbers) | Self::Records(numbers) => numbers.capacity() * size_of::<u64>(),
             Self::Rows { .. } | Self::Batch { .. } => 0,
             Self::Mapped(records) => records.capacity() * size_of::<InputLocation>(),
         }
@@ -95,25 +97,22 @@ impl RowLocations {
     /// Returns the location of a row of the batch.
     pub(crate) fn of(&self, row: usize) -> InputLocation {
         match self {
-            Self::Lines { lines, .. } => InputLocation::Line(lines.get(row).copied().unwrap_or_default()),
+            Self::Lines(lines) => InputLocation::Line(lines.get(row).copied().unwrap_or_default()),
+            Self::Records(records) => InputLocation::Record(records.get(row).copied().unwrap_or_default()),
             Self::Rows { row_group, first, .. } => InputLocation::Row { row_group: *row_group, row: first + row },
             Self::Batch { batch, first, .. } => InputLocation::Batch { batch: *batch, row: first + row },
             Self::Mapped(records) => records.get(row).copied().unwrap_or(InputLocation::Line(0)),
         }
     }
 
-    /// Returns the location of a row as a record of its whole file.
-    pub(crate) fn record(&self, row: usize) -> InputLocation {
+    /// Returns the location of a row in its file as a whole, not in a row group or record batch.
+    pub(crate) fn in_file(&self, row: usize) -> InputLocation {
         match self {
-            Self::Lines { lines, records } => InputLocation::Record {
-                record: records.get(row).copied().unwrap_or_default(),
-                line: lines.get(row).copied(),
-            },
             Self::Rows { first, before, .. } | Self::Batch { first, before, .. } => {
                 let row = u64::try_from(first + row).unwrap_or(u64::MAX);
-                InputLocation::Record { record: before.saturating_add(row).saturating_add(1), line: None }
+                InputLocation::Record(before.saturating_add(row).saturating_add(1))
             }
-            Self::Mapped(_) => self.of(row),
+            Self::Lines(_) | Self::Records(_) | Self::Mapped(_) => self.of(row),
         }
     }
 }

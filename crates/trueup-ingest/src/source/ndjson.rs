@@ -52,7 +52,7 @@ impl NdjsonColumns {
 
     /// Returns the location of a line.
     const fn location(&self, line: u64) -> InputLocation {
-        if self.is_array { InputLocation::Record { record: line, line: None } } else { InputLocation::Line(line) }
+        if self.is_array { InputLocation::Record(line) } else { InputLocation::Line(line) }
     }
 
     /// Returns whether a member is read.
@@ -102,12 +102,7 @@ impl NdjsonDecoder {
             }
         }
         let batch = builder.finish().map_err(|error| InputFault::Unreadable(Box::new(error)))?;
-        // A file without a header has as many records as lines.
-        let locations = if self.columns.is_array {
-            RowLocations::Mapped(lines.into_iter().map(|line| self.columns.location(line)).collect())
-        } else {
-            RowLocations::Lines { records: lines.clone(), lines }
-        };
+        let locations = if self.columns.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
         Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
     }
 }

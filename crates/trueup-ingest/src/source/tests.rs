@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 
 fn block(text: &str) -> TextBlock {
-    TextBlock { bytes: text.as_bytes().to_vec(), line: 1, records: 0, offset: 0 }
+    TextBlock { bytes: text.as_bytes().to_vec(), line: 1, offset: 0 }
 }
 
 /// Returns the line and the text of each block.
@@ -21,7 +21,7 @@ fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
 /// Returns the rows after the header.
 fn read_csv(text: &str) -> Result<DecodedBatch, InputFault> {
     let (schema, rows) = csv::read_header(&block(text), b',', true)?;
-    let format = CsvFormat { schema, separator: b',', header_records: rows.records, options: Arc::default() };
+    let format = CsvFormat { schema, separator: b',', options: Arc::default() };
     let mut decoded = CsvDecoder::new(rows, format, ReadLimits::default())?.next()?.unwrap();
     decoded.fatal.take().map_or(Ok(decoded), Err)
 }

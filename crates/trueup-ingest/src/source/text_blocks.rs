@@ -10,8 +10,6 @@ pub(crate) struct TextBlock {
     pub(crate) bytes: Vec<u8>,
     /// The physical line, counted from 1, on which the block begins.
     pub(crate) line: u64,
-    /// The records before the block, including empty lines.
-    pub(super) records: u64,
     /// The bytes of the text before the block.
     pub(super) offset: u64,
 }
@@ -50,8 +48,6 @@ pub(crate) struct TextBlocks<R> {
     pending: Vec<u8>,
     /// The line on which `pending` begins.
     line: u64,
-    /// The records before `pending`, including empty lines.
-    records: u64,
     /// The bytes of the text before `pending`.
     offset: u64,
     /// The bytes that a block should have.
@@ -79,7 +75,7 @@ impl<R: Read> TextBlocks<R> {
     /// `has_quotes`, a line end between quotes does not end a record.
     pub(crate) fn new(reader: R, size: usize, longest: usize, has_quotes: bool) -> Self {
         let (pending, size) = (Vec::new(), size.max(1));
-        Self { reader, pending, line: 1, records: 0, offset: 0, size, longest, has_quotes, is_ended: false }
+        Self { reader, pending, line: 1, offset: 0, size, longest, has_quotes, is_ended: false }
     }
 
     /// Counts `bytes` that were read before the text, for the positions of faults.
@@ -95,18 +91,17 @@ impl<R: Read> TextBlocks<R> {
             if self.is_ended {
                 break;
             }
-            let whole = self.whole_records();
-            if whole.end > 0 {
-                let rest = self.pending.split_off(whole.end);
-                return Ok(Some(self.take_pending(rest, whole)));
+            let end = self.whole_records();
+            if end > 0 {
+                let rest = self.pending.split_off(end);
+                return Ok(Some(self.take_pending(rest)));
             }
             if self.pending.len() > self.longest {
                 return Err(TextBlockFault::TooLong { line: self.line, longest: self.longest });
             }
             wanted = (self.pending.len() * 2).min(self.longest + 1);
         }
-        let whole = self.whole_records();
-        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new(), whole))) }
+        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new()))) }
     }
 
     /// Reads until `pending` has `wanted` bytes, or the text ends.
@@ -119,44 +114,30 @@ impl<R: Read> TextBlocks<R> {
         Ok(())
     }
 
-    /// Finds the whole records of `pending`. Every block begins outside quotes, so a line end lies outside quotes if
+    /// Returns the bytes of the whole records of `pending`. Every block begins outside quotes, so a line end lies outside quotes if
     /// the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before the
     /// first wrong split, and the parser reports that quote.
-    fn whole_records(&self) -> WholeRecords {
+    fn whole_records(&self) -> usize {
         if !self.has_quotes || !self.pending.contains(&b'"') {
-            let end = self.pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            return WholeRecords { end, broken_lines: 0 };
+            return self.pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         }
-        let mut open = false;
-        // Line ends between quotes so far, and those before the last end of a record.
-        let (mut inside, mut whole) = (0, WholeRecords { end: 0, broken_lines: 0 });
+        let (mut open, mut end) = (false, 0);
         for (at, byte) in self.pending.iter().enumerate() {
             open ^= *byte == b'"';
-            match (*byte == b'\n', open) {
-                (true, true) => inside += 1,
-                (true, false) => whole = WholeRecords { end: at + 1, broken_lines: inside },
-                (false, _) => {}
+            if *byte == b'\n' && !open {
+                end = at + 1;
             }
         }
-        whole
+        end
     }
 
-    fn take_pending(&mut self, rest: Vec<u8>, whole: WholeRecords) -> TextBlock {
+    fn take_pending(&mut self, rest: Vec<u8>) -> TextBlock {
         let bytes = std::mem::replace(&mut self.pending, rest);
-        let (line, records, offset, lines) = (self.line, self.records, self.offset, count_lines(&bytes));
-        self.line += lines;
-        self.records += lines - whole.broken_lines;
+        let (line, offset) = (self.line, self.offset);
+        self.line += count_lines(&bytes);
         self.offset += bytes.len() as u64;
-        TextBlock { bytes, line, records, offset }
+        TextBlock { bytes, line, offset }
     }
-}
-
-/// The whole records at the beginning of a text.
-struct WholeRecords {
-    /// The bytes of the records.
-    end: usize,
-    /// The line ends between quotes.
-    broken_lines: u64,
 }
 
 /// Counts the line ends in `bytes`.

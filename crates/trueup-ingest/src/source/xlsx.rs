@@ -237,8 +237,6 @@ struct SheetColumns {
     names: Vec<String>,
     /// The first column, counted from 0.
     first: u32,
-    /// The line of the header, counted from 1.
-    line: u64,
 }
 
 /// The rows of a batch so far.
@@ -246,7 +244,8 @@ struct SheetBatch {
     columns: Vec<StringBuilder>,
     /// For each column, the cells that are not texts in the sheet.
     values: Vec<BooleanBuilder>,
-    lines: Vec<u64>,
+    /// The numbers of the rows in the sheet, counted from 1.
+    numbers: Vec<u64>,
     malformed: MalformedRecords,
     bytes: usize,
 }
@@ -272,14 +271,14 @@ impl SheetRows<'_> {
         if cells.is_empty() {
             return Ok(None);
         }
-        let line = u64::from(self.row) + 1;
+        let row = u64::from(self.row) + 1;
         if let Some((column, _)) =
             cells.windows(2).find_map(|two| two.first().filter(|one| two.last().is_some_and(|other| other.0 == one.0)))
         {
-            return Err(InputFault::DamagedWorkbook(format!("the cell {}{line} occurs twice", letters(*column))));
+            return Err(InputFault::DamagedWorkbook(format!("the cell {}{row} occurs twice", letters(*column))));
         }
         let Some(columns) = &self.columns else {
-            let columns = SheetColumns::of_header(&cells, line)?;
+            let columns = SheetColumns::of_header(&cells, row)?;
             let schema = columns.schema.clone();
             self.columns = Some(columns);
             return Ok(Some(SheetPart::Header(schema)));
@@ -287,17 +286,17 @@ impl SheetRows<'_> {
         let batch = self.batch.get_or_insert_with(|| SheetBatch {
             columns: columns.names.iter().map(|_| StringBuilder::new()).collect(),
             values: columns.names.iter().map(|_| BooleanBuilder::new()).collect(),
-            lines: Vec::new(),
+            numbers: Vec::new(),
             malformed: MalformedRecords::default(),
             bytes: 0,
         });
-        if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, line) {
+        if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, row) {
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), Some(cell.text().to_owned())));
             let cells = RowCells::Texts(texts.collect());
-            let (location, value) = (InputLocation::Line(line), Some(value));
+            let (location, value) = (InputLocation::Record(row), Some(value));
             batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None });
         } else {
-            batch.lines.push(line);
+            batch.numbers.push(row);
             let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
             let mut cells = cells.iter().peekable();
             for ((column, texts), values) in (columns.first..).zip(&mut batch.columns).zip(&mut batch.values) {
@@ -308,8 +307,8 @@ impl SheetRows<'_> {
                 texts.append_option(text);
             }
         }
-        let is_full = batch.lines.len() >= self.limits.rows
-            || batch.lines.len() * batch.columns.len() >= self.limits.cells()
+        let is_full = batch.numbers.len() >= self.limits.rows
+            || batch.numbers.len() * batch.columns.len() >= self.limits.cells()
             || batch.bytes >= self.limits.block_bytes()
             || batch.malformed.is_full();
         let full =
@@ -328,9 +327,8 @@ impl SheetRows<'_> {
             schema = Arc::new(Schema::new(schema.fields().iter().cloned().chain(marks).collect::<Vec<_>>()));
             arrays.extend(batch.values.iter_mut().map(|values| Arc::new(values.finish()) as ArrayRef));
         }
-        let rows = RecordBatchOptions::new().with_row_count(Some(batch.lines.len()));
-        let records = batch.lines.iter().map(|line| line - columns.line).collect();
-        let locations = RowLocations::Lines { lines: batch.lines, records };
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.numbers.len()));
+        let locations = RowLocations::Records(batch.numbers);
         let rows = RecordBatch::try_new_with_options(schema, arrays, &rows)?;
         Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None }))
     }
@@ -350,7 +348,7 @@ impl SheetColumns {
             }
             names.push(cell.text().to_owned());
         }
-        Ok(Self { schema: text_schema(&names), names, first, line })
+        Ok(Self { schema: text_schema(&names), names, first })
     }
 
     /// Returns the name of a column; without a name, its letters.
@@ -359,11 +357,11 @@ impl SheetColumns {
         name.cloned().unwrap_or_else(|| letters(column))
     }
 
-    /// Returns the first fault of a row, if it has one. `line` is its line.
-    fn fault(&self, sheet: &str, options: &ReadOptions, cells: &[(u32, SheetCell)], line: u64) -> Option<SheetFault> {
+    /// Returns the first fault of a row, if it has one. `row` is its number in the sheet.
+    fn fault(&self, sheet: &str, options: &ReadOptions, cells: &[(u32, SheetCell)], row: u64) -> Option<SheetFault> {
         cells.iter().find_map(|(column, cell)| {
             let at = column.checked_sub(self.first).map(|at| at as usize);
-            let place = format!("the cell {}{line} of the sheet `{sheet}`", letters(*column));
+            let place = format!("the cell {}{row} of the sheet `{sheet}`", letters(*column));
             let value = cell.text().to_owned();
             let Some(name) = at.and_then(|at| self.names.get(at)) else {
                 let rule = Rule::CellCount { expected: self.names.len() };

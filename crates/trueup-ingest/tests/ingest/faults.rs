@@ -288,12 +288,12 @@ fn a_dataset_is_private_unless_its_folder_grants_access() {
 }
 
 #[test]
-fn a_row_of_a_spreadsheet_is_named_by_its_line() {
+fn a_row_of_a_spreadsheet_has_the_number_that_it_shows() {
     let case = Case::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/events.xlsx");
     let short = case.ingest().events(&path).max_text_bytes(9);
     let message = short.run().unwrap_err().to_string();
-    assert!(message.contains("events.xlsx, line 2, column `type`: expected a text of at most 9 bytes"), "{message}");
+    assert!(message.contains("events.xlsx, row 2, column `type`: expected a text of at most 9 bytes"), "{message}");
     assert_eq!(case.ingest().events(&path).run().unwrap().events.taken, 3);
     // The cell of the last row is a date with a time of day.
     assert!(case.stored_events().contains(&"acme|2|sold|2025-04-04|||".to_owned()), "{:?}", case.stored_events());

@@ -22,9 +22,9 @@ fn files_of_an_input_are_read_in_the_given_order() {
     assert_eq!(column(&case.events(), "opportunityId"), ["1", "2", "3"]);
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id,k\n1,\n").file("a-1.csv", "id\n3\n");
     assert_eq!(case.refusal(), "`a-1.csv`: it has no column `k`, but the first file of its input has one");
-    // The faulty row is counted in its own file.
+    // The line is that of its own file.
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id\n1\n").file("a-1.csv", "id\n2\n\"\"\n");
-    let expected = "`a-1.csv`, row 2, column `id`: expected a value, but found ``";
+    let expected = "`a-1.csv`, line 3, column `id`: expected a value, but found ``";
     assert!(case.refusal().starts_with(expected), "{}", case.refusal());
 }
 

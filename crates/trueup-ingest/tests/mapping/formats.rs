@@ -38,7 +38,7 @@ fn ndjson_that_is_no_table_is_refused() {
     for (text, expected) in [
         ("{\"id\": 1}\n{\"id\": [2]}\n", "line 2, column `id`: expected a single value, but found a list: `[2]`"),
         ("{\"id\": 1}\n[1]\n", "line 2: expected a JSON object"),
-        ("{\"id\": \"\"}\n", "row 1, column `id`: expected a value, but found ``"),
+        ("{\"id\": \"\"}\n", "line 1, column `id`: expected a value, but found ``"),
     ] {
         let refusal = ndjson(DATED, text).refusal();
         assert!(refusal.starts_with("`a.ndjson`") && refusal.contains(expected), "{refusal}");
@@ -107,7 +107,7 @@ fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
     assert_eq!(column(&rows, "date"), ["2024-04-05", "2024-04-13"]);
     assert_eq!(column(&rows, "total"), ["1234.50", "1234.5"]);
     let refusal = case("date = { column = \"sum\", format = \"%d.%m.%Y\" }\n").refusal();
-    assert!(refusal.contains("row 1, column `sum`: expected a date as `%d.%m.%Y`, but found `1234.5`"), "{refusal}");
+    assert!(refusal.contains("row 2, column `sum`: expected a date as `%d.%m.%Y`, but found `1234.5`"), "{refusal}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn xlsx_that_cannot_be_read_is_refused() {
     let named = |case: Case| case.refusal().replace(&jobs().display().to_string(), "jobs.xlsx");
     assert_eq!(
         named(workbook(&format!("{DATED}paid = \"paid\""), "")),
-        "`jobs.xlsx`: line 6, column `paid`: expected a value, but the cell F6 of the sheet `Jobs` holds the error `#N/A`"
+        "`jobs.xlsx`: row 6, column `paid`: expected a value, but the cell F6 of the sheet `Jobs` holds the error `#N/A`"
     );
     // Nothing reads the column that holds the error.
     assert_eq!(workbook(DATED, "").events().len(), 3);
@@ -126,7 +126,7 @@ fn xlsx_that_cannot_be_read_is_refused() {
     let faulty = workbook("date = { column = \"sale\" }\n", "");
     assert_eq!(
         named(faulty),
-        "`jobs.xlsx`, row 1, column `sale`: expected a date as YYYY-MM-DD, but found `1800` \
+        "`jobs.xlsx`, row 3, column `sale`: expected a date as YYYY-MM-DD, but found `1800` \
          (mapping key `events[0].columns.date`)"
     );
     for (content, expected) in [

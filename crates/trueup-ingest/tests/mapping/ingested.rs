@@ -85,7 +85,7 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
     assert_eq!(
         rows[0],
         json!({
-            "file": case.path("log.csv"), "line": 3, "record": 2, "column": "when", "value": "2025-01-03",
+            "file": case.path("log.csv"), "line": 3, "column": "when", "value": "2025-01-03",
             "key": "events[0].columns.date",
             "reason": "expected a date as `%m/%d/%Y`, but found `2025-01-03` (mapping key `events[0].columns.date`)",
             "row": {"n": "2", "ref": "A", "when": "2025-01-03", "status": "job", "amount": "5", "branch": "oak",
@@ -110,7 +110,7 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
         rows[2]["reason"],
         "expected a row of the input `branches` with the same key, but found `ash` (mapping key `events[0].join[0].on`)"
     );
-    assert_eq!((&rows[5]["record"], &rows[5]["row"]["account"]), (&json!(9), &json!("oakville")));
+    assert_eq!(rows[5]["row"]["account"], "oakville");
 }
 
 /// Without a rejects file a faulty row refuses the ingest; the first one is named as it is in its file.
@@ -124,15 +124,15 @@ fn faulty_rows_refuse_the_ingest() {
     };
     assert_eq!(
         refused("1,A,01/02/2025,lead,,oak,web,\n2,A,,job,,oak,,\n3,A,x,job,,oak,,\n"),
-        "`log.csv`, row 2, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`); 1 more row breaks a rule"
+        "`log.csv`, line 3, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`); 1 more row breaks a rule"
     );
     let more = refused("1,A,x,lead,,oak,web,\n2,A,,job,,oak,,\n");
     assert!(
-        more.starts_with("`log.csv`, row 1, column `when`: expected a date as `%m/%d/%Y`, but found `x`"),
+        more.starts_with("`log.csv`, line 2, column `when`: expected a date as `%m/%d/%Y`, but found `x`"),
         "{more}"
     );
     let rule = refused("1,A,01/02/2025,lead,99999999999999999999,oak,web,\n");
-    assert!(rule.starts_with("log.csv, row 1, column `total`: expected an amount"), "{rule}");
+    assert!(rule.starts_with("log.csv, line 2, column `total`: expected an amount"), "{rule}");
 }
 
 /// A value of a joined file is named there, and rejects the row that it was joined to.
@@ -144,12 +144,12 @@ fn a_fault_of_a_joined_file_names_that_file() {
         "n,ref,when,status,amount,branch,channel,note\n1,A,01/02/2025,lead,,oak,web,\n2,A,01/02/2025,job,,elm,web,\n";
     let branches = "branch,key,zip\noak,oakville,a\nelm,elmwood,b\n";
     let case = Case::new(&mapping).file("log.csv", log).file("branches.csv", branches);
-    assert!(case.refusal().starts_with("`branches.csv`, row 2, column `zip`: expected a value that the map has"));
+    assert!(case.refusal().starts_with("`branches.csv`, line 3, column `zip`: expected a value that the map has"));
     let path = case.path("rejects.ndjson");
     assert_eq!(case.ingest().rejects(&path).run().unwrap().events.taken, 1);
     let rows = rejects(&path);
-    assert_eq!((&rows[0]["record"], &rows[0]["row"]["n"]), (&json!(2), &json!("2")));
-    assert!(rows[0]["reason"].as_str().unwrap().contains("but found `b` in row 2 of `"), "{}", rows[0]["reason"]);
+    assert_eq!((&rows[0]["line"], &rows[0]["row"]["n"]), (&json!(3), &json!("2")));
+    assert!(rows[0]["reason"].as_str().unwrap().contains("but found `b` in line 3 of `"), "{}", rows[0]["reason"]);
 }
 
 /// The conversion is not in the dataset, so it gives no credit.

@@ -25,7 +25,7 @@ fn unmatched_rows_are_kept_dropped_or_refused() {
     assert_eq!(column(&run("drop").events(), "opportunityId"), ["1", "4"]);
     assert_eq!(
         run("refuse").refusal(),
-        "`a.csv`, row 2, column `k`: expected a row of the input `b` with the same key, but found `q` \
+        "`a.csv`, line 3, column `k`: expected a row of the input `b` with the same key, but found `q` \
          (mapping key `events[0].join[0].on`)"
     );
 }

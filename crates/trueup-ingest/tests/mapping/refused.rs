@@ -176,7 +176,7 @@ fn a_value_that_cannot_be_read_is_named_with_its_row() {
         ),
     ] {
         let refusal = Case::new(&events_with(columns)).file("a.csv", rows).refusal();
-        assert_eq!(refusal, format!("`a.csv`, row 3, column `k`: {expected}"));
+        assert_eq!(refusal, format!("`a.csv`, line 4, column `k`: {expected}"));
     }
 }
 
@@ -192,10 +192,10 @@ fn a_point_in_time_is_no_date() {
 #[test]
 fn a_missing_required_value_is_refused() {
     let refusal = |columns: &str, rows: &str| Case::new(&events_with(columns)).file("a.csv", rows).refusal();
-    let expected = "`a.csv`, row 2, column `k`: expected a date, but found `` (mapping key `events[0].columns.date`)";
+    let expected = "`a.csv`, line 3, column `k`: expected a date, but found `` (mapping key `events[0].columns.date`)";
     assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
     let expected =
-        "`a.csv`, row 1, column `id`: expected a value, but found `` (mapping key `events[0].columns.opportunityId`)";
+        "`a.csv`, line 2, column `id`: expected a value, but found `` (mapping key `events[0].columns.opportunityId`)";
     assert_eq!(refusal(DATED, "id,k\n,\n"), expected);
     let stage = events_with(DATED).replace("{ value = \"lead-originated\" }", "\"k\"");
     let refusal = Case::new(&stage).file("a.csv", "id,k\n1,won\n").refusal();
@@ -213,7 +213,7 @@ fn the_first_of_many_faults_is_reported() {
     }
     let case = Case::new(&events_with("date = \"k\"")).file("a.csv", rows);
     for _ in 0..3 {
-        assert!(case.refusal().starts_with("`a.csv`, row 41001, column `k`: "), "{}", case.refusal());
+        assert!(case.refusal().starts_with("`a.csv`, line 41002, column `k`: "), "{}", case.refusal());
     }
 }
 

@@ -55,17 +55,17 @@ fn a_time_without_an_offset_is_refused_unless_its_time_zone_is_stated() {
     let error = case.ingest().run().unwrap_err();
     assert_eq!(
         error.to_string().replace(case.path("").to_str().unwrap(), ""),
-        "`log.csv`, row 2, column `t`: expected a point in time with an offset, such as `2025-01-31T09:30:00-05:00`, or the \
+        "`log.csv`, line 3, column `t`: expected a point in time with an offset, such as `2025-01-31T09:30:00-05:00`, or the \
          mapping's key `time_zone`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
          `--time-zone America/New_York` (or any other), but found `2025-07-01 22:30` (mapping key `events[0].columns.dateTime`); \
          1 more row breaks a rule"
     );
     let row = error.row().unwrap();
     assert_eq!((row.column, row.value), (Some("t"), Some("2025-07-01 22:30")));
-    assert_eq!(row.location, InputLocation::Record { record: 2, line: Some(3) });
+    assert_eq!(row.location, InputLocation::Line(3));
     assert!(matches!(&row.rule, Rule::Mapping { key, .. } if key == "events[0].columns.dateTime"));
     // The library's `Mapping::run` has no option.
-    assert!(case.refusal().starts_with("`log.csv`, row 2, column `t`: expected a point in time with an offset"));
+    assert!(case.refusal().starts_with("`log.csv`, line 3, column `t`: expected a point in time with an offset"));
 }
 
 #[test]
@@ -106,8 +106,9 @@ fn a_time_that_clocks_of_the_account_skip_is_refused() {
     let ingest = || case.ingest().time_zone("account".parse().unwrap());
     let error = ingest().run().unwrap_err().to_string();
     assert!(
-        error
-            .contains("row 2, column `t`: expected a time that exists in America/New_York, where clocks skip this one"),
+        error.contains(
+            "line 3, column `t`: expected a time that exists in America/New_York, where clocks skip this one"
+        ),
         "{error}"
     );
     assert_eq!(ingest().rejects(&rejects).run().unwrap().events.taken, 1);
@@ -126,7 +127,7 @@ fn equal_clock_times_of_accounts_are_different_points_in_time() {
     assert!(found.len() == 3_000 && found.iter().enumerate().all(|(at, time)| time == expected(at)));
     let case = case("\"t\"", "x,1,sold,2025-07-01 10:00,\n,2,sold,2025-07-01 10:00,\n");
     let error = case.ingest().time_zone("account".parse().unwrap()).run().unwrap_err().to_string();
-    assert!(error.contains("row 2, column `account`: expected a value, but found ``"), "{error}");
+    assert!(error.contains("line 3, column `account`: expected a value, but found ``"), "{error}");
 }
 
 /// The order of conversions is that of their points in time.
