@@ -145,7 +145,11 @@ impl From<trueup::Error> for Failure {
     fn from(error: trueup::Error) -> Self {
         match error {
             // Only the command line has these options, so the errors themselves cannot name them.
-            trueup::Error::Query(error @ (QueryError::SpanTooLong { .. } | QueryError::TotalsTooLong { .. })) => {
+            trueup::Error::Query(QueryError::SpanTooLong { days, limit }) => Self::request(format!(
+                "requested range spans {days} days, exceeding the {limit}-day attribution window; use `--interval month`, `week` or \
+                 `day`, shorten the range, or lift the limit with `--allow-long-total`"
+            )),
+            trueup::Error::Query(error @ QueryError::TotalsTooLong { .. }) => {
                 Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
             }
             trueup::Error::Query(error @ QueryError::UnknownFields { .. }) => {

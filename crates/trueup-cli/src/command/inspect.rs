@@ -55,7 +55,10 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     }
     let keys = dataset.account_keys().map_err(trueup::Error::from)?;
     lines.push(("accounts", accounts(&keys, dataset)));
-    let dates = dataset.date_range().map(|range| format!("{} to {}", range.start, range.end));
+    let dates = dataset.date_range().map(|range| match range.start == range.end {
+        true => range.start.to_string(),
+        false => format!("{} to {}", range.start, range.end),
+    });
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
     lines.push(("columns", list(dataset.columns().iter().map(String::as_str))));
     for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
@@ -97,12 +100,17 @@ fn size_of(files: &[DataFile]) -> String {
 /// Returns what one ingest added, by table: rows, inputs, and rejects if there are any.
 fn ingested(batch: &Batch) -> String {
     let tables = batch.tables.iter().map(|(name, table)| {
-        let rows = number::grouped(&table.rows.to_string());
+        let rows = match name.as_str() {
+            "events" => number::counted(table.rows, "event"),
+            "accounts" => number::counted(table.rows, "account"),
+            "insights" => number::counted(table.rows, "insight"),
+            _ => format!("{} of {name}", number::counted(table.rows, "row")),
+        };
         let rejected = match table.rejected {
             0 => String::new(),
             rejected => format!(", {} rejected", number::grouped(&rejected.to_string())),
         };
-        format!("{rows} of {name} from {}{rejected}", list(table.inputs.iter().map(String::as_str)))
+        format!("{rows} from {}{rejected}", list(table.inputs.iter().map(String::as_str)))
     });
     format!("version {}: {}", batch.version, tables.collect::<Vec<_>>().join("; "))
 }

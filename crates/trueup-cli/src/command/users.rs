@@ -209,7 +209,10 @@ fn login(directory: &dyn Directory, user: &str, hours: u32) -> Result<(), Failur
     let now = now();
     let expires = now.plus_seconds(i64::from(hours) * 3_600);
     let token = directory.open_session(user, now, expires)?;
-    notice::note(format_args!("session of user `{user}` until {}; it cannot be shown again:", timestamp(expires)));
+    notice::note(format_args!(
+        "new session of user `{user}` until {}, which cannot be shown again",
+        timestamp(expires)
+    ));
     output::print(|out| writeln!(out, "{}", token.reveal()))
 }
 

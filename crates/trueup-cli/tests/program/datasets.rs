@@ -224,7 +224,7 @@ fn inspect_shows_the_contents() {
         "accounts   2: acme (Acme Plumbing), beta\n",
         "dates      2025-01-03 to 2025-02-01",
         "attributionChannel, campaign",
-        "5 of events from events.csv",
+        "version 1: 1 account from accounts.csv; 5 events from events.csv; 1 row of spend from spend.csv\n",
     ] {
         assert!(text.contains(part), "`{part}` is missing:\n{text}");
     }
