@@ -7,6 +7,7 @@
 //! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
 //!   chunks of a row group
 //! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
+//! - `remote`: bytes of an object in a store, in place of a plain file
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
 //! - `verify`: a check of every file
@@ -24,6 +25,7 @@ pub mod manifest;
 mod open;
 mod pages;
 mod plain_file;
+mod remote;
 mod row_group;
 pub mod store;
 mod table_file;
@@ -39,6 +41,7 @@ pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
+pub use remote::is_url;
 pub use verify::Verification;
 
 pub(crate) use id::DatasetId;

@@ -16,7 +16,7 @@ pub enum Error {
     Query(#[from] QueryError),
     /// A file of the dataset is at fault.
     #[error(transparent)]
-    Dataset(#[from] DatasetError),
+    Dataset(DatasetError),
     /// Rows of tables in memory break a rule.
     #[error(transparent)]
     Table(#[from] model::TableFault),

@@ -241,11 +241,12 @@ fn aggregate(
         match row_group {
             AnyRowGroup::Events(row_group) => {
                 share.set(|| aggregator.bytes_while_growing())?;
-                aggregator.add(&*row_group.read(&plan.projection)?, &execution.interrupt)?;
+                aggregator
+                    .add(&*row_group.read_until(&plan.projection, &execution.interrupt)?, &execution.interrupt)?;
                 check_rows(&aggregator.partial, execution)?;
             }
             AnyRowGroup::Spend(row_group) => {
-                let columns = row_group.read(&plan.spend_projection)?;
+                let columns = row_group.read_until(&plan.spend_projection, &execution.interrupt)?;
                 aggregator.partial.add_spend(&aggregate_spend(context, &columns));
             }
         }

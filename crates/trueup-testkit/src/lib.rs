@@ -2,8 +2,10 @@
 //!
 //! - [`cases`] generates random tables and requests;
 //! - [`oracle`] answers a request in the slow, obvious way;
-//! - [`damage`] damages and copies files.
+//! - [`damage`] damages and copies files;
+//! - [`object_server`] serves files as an object store does, with faults.
 
 pub mod cases;
 pub mod damage;
+pub mod object_server;
 pub mod oracle;

@@ -54,9 +54,9 @@ pub mod versions;
 pub use trueup_access as access;
 /// The metrics, dimensions and periods of benchmarks, and the rows of an answer.
 pub use trueup_core::benchmarks;
-pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;
+pub use trueup_core::dataset::{Insight, is_url};
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
     ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, Partial, PartialError, QueryError, Ratios, Reservation,

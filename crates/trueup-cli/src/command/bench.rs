@@ -35,7 +35,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BenchCommand {
-    /// Folder of the dataset
+    /// Folder or URL of the dataset
     dataset: PathBuf,
 
     /// Number of times to run each query

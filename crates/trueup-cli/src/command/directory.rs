@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::access::{Directory, DirectorySettings, SqliteDirectory, UnixTime};
+use trueup::is_url;
 use trueup::versions;
 use trueup::{Dataset, Day};
 
@@ -18,7 +19,7 @@ pub(super) const FILE_NAME: &str = "directory.sqlite";
 /// The paths of a dataset and of its directory, which stores who may see which accounts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DirectoryPaths {
-    /// Folder of the dataset
+    /// Folder or URL of the dataset
     pub(super) dataset: PathBuf,
 
     /// File of the directory; by default `directory.sqlite` in the folder of the dataset
@@ -27,8 +28,21 @@ pub(crate) struct DirectoryPaths {
 }
 
 impl DirectoryPaths {
-    pub(super) fn directory_path(&self) -> PathBuf {
-        self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE_NAME))
+    /// Returns the path of the directory; `None` if no option names one, and the dataset is in an object store, where
+    /// no directory can be.
+    pub(super) fn directory_path(&self) -> Option<PathBuf> {
+        let next_to_dataset = || (!is_url(&self.dataset)).then(|| self.dataset.join(FILE_NAME));
+        self.directory.clone().or_else(next_to_dataset)
+    }
+
+    /// Returns the path of the directory of a command that needs one.
+    fn needed_directory_path(&self) -> Result<PathBuf, Failure> {
+        self.directory_path().ok_or_else(|| {
+            let dataset = self.dataset.display();
+            Failure::request(format!(
+                "the dataset `{dataset}` is in an object store, and a directory is a local file; name one with `--directory FILE`"
+            ))
+        })
     }
 
     /// Opens the directory, which must exist, with the default settings.
@@ -38,7 +52,7 @@ impl DirectoryPaths {
 
     /// Opens the directory, which must exist.
     pub(super) fn open_directory_with(&self, settings: DirectorySettings) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.directory_path();
+        let path = self.needed_directory_path()?;
         if !path.exists() {
             self.check_dataset()?;
             return Err(Failure::request(format!(
@@ -51,7 +65,7 @@ impl DirectoryPaths {
 
     /// Opens the directory; creates it if it does not exist.
     pub(super) fn open_or_create_directory(&self) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.directory_path();
+        let path = self.needed_directory_path()?;
         let is_new = !path.exists();
         if is_new {
             self.check_dataset()?;
@@ -66,7 +80,7 @@ impl DirectoryPaths {
     /// Checks the whole directory. Returns its path and the faults found; `None` if the dataset has no directory and no
     /// option names one.
     pub(super) fn verify_directory(&self) -> Result<Option<(PathBuf, Vec<String>)>, Failure> {
-        let path = self.directory_path();
+        let Some(path) = self.directory_path() else { return Ok(None) };
         // A dangling symbolic link means that the directory is lost.
         if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return Ok(None);

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueup::Shown;
+use trueup::is_url;
 use trueup::{Dataset, UnknownField, dictionary};
 use values::ValueCounts;
 
@@ -33,7 +34,7 @@ A single argument is a dataset if it is the path of a folder, and the name of a 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FieldsCommand {
-    /// Folder of a dataset, and the name of a field; both may be left out
+    /// Folder or URL of a dataset, and the name of a field; both may be left out
     #[arg(value_names = ["DATASET", "NAME"], num_args = 0..=2)]
     arguments: Vec<String>,
 
@@ -88,7 +89,9 @@ impl FieldsCommand {
     fn arguments(&self) -> Result<(Option<PathBuf>, Option<String>), Failure> {
         Ok(match self.arguments.as_slice() {
             [folder, name, ..] => (Some(folder.into()), Some(name.clone())),
-            [one] if Path::new(one).is_dir() || self.values.is_some() => (Some(one.into()), None),
+            [one] if is_url(Path::new(one)) || Path::new(one).is_dir() || self.values.is_some() => {
+                (Some(one.into()), None)
+            }
             [one] if is_known(one, None) => (None, Some(one.clone())),
             [one] => {
                 let field = unknown(one, None);

@@ -20,7 +20,7 @@ use trueup::versions::{Batch, DataFile, Manifest, Verification};
 /// Its version, the sizes of its tables, accounts, dates, the columns to group and filter by, and what was ingested.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectCommand {
-    /// Folder of the dataset
+    /// Folder or URL of the dataset
     dataset: PathBuf,
 
     /// Show an earlier version of the dataset
@@ -149,7 +149,7 @@ impl VerifyCommand {
                 Ok(Some((_, faults))) => Some(faults.clone()),
                 Err(failure) => Some(vec![failure.to_string()]),
             };
-            output::print_json(&CheckedDataset::new(&found, &self.paths.directory_path(), faults))?;
+            output::print_json(&CheckedDataset::new(&found, self.paths.directory_path().as_deref(), faults))?;
         } else {
             let of_directory = directory.iter().flatten().flat_map(|(_, faults)| faults);
             found.faults.iter().chain(of_directory).for_each(notice::note);

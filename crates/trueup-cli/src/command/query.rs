@@ -19,7 +19,7 @@ use trueup_ingest::Outputs;
 /// A dataset, a query on it, and how to run the query.
 #[derive(Debug, Args)]
 struct DatasetQueryArgs {
-    /// Folder of the dataset
+    /// Folder or URL of the dataset
     dataset: PathBuf,
 
     #[command(flatten)]

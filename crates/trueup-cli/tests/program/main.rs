@@ -11,6 +11,7 @@ mod directory_faults;
 mod documented;
 mod fields;
 mod memory;
+mod object_store;
 mod outputs;
 mod query;
 mod ranges;

@@ -2,8 +2,10 @@
 
 use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
-use super::manifest::{DataFile, hex};
+use super::manifest::{BLOCK_BYTES, DataFile, hex};
 use super::plain_file::open_plain;
+use super::remote::{Pending, ReadFault, RemoteFolder, location_of, shown};
+use crate::Interrupt;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -16,31 +18,64 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The bytes that a sequential reader reads at a time.
-const READ_BYTES: usize = 1 << 20;
+const READ_BYTES: u64 = 1 << 20;
+
+/// The bytes that a sequential reader reads at a time from a store, where each read takes a round trip.
+const FETCHED_BYTES: u64 = 8 << 20;
+
+/// The bytes at the end of an object that are read first for its footer. Most footers are shorter.
+const FOOTER_BYTES: u64 = 256 << 10;
+
+/// Blocks of a store that are read without need, if fewer of them lie between two ranges: a round trip takes longer.
+const BLOCKS_BETWEEN: u64 = (1 << 20) / BLOCK_BYTES;
 
 /// A file that a manifest names: where it is, and what its bytes must be.
 #[derive(Debug)]
 pub(super) struct PromisedFile {
-    folder: PathBuf,
+    place: Place,
     /// The path below the folder, as in the manifest.
     name: String,
     checksums: BlockChecksums,
 }
 
-/// An open file of a dataset: a plain file, as long as the manifest says. Its bytes are compared with the manifest's
-/// checksums each time that they are read, so that a file whose bytes change while it is open gives an error and never
-/// other bytes.
+/// Where the files of a dataset are.
+#[derive(Debug)]
+enum Place {
+    Folder(PathBuf),
+    Store(RemoteFolder),
+}
+
+/// An open file of a dataset: a plain file, or an object of a store, as long as the manifest says. Its bytes are
+/// compared with the manifest's checksums each time that they are read, so that a file whose bytes change while it is
+/// open gives an error and never other bytes.
 #[derive(Clone, Debug)]
 pub struct CheckedFile {
     promised: Arc<PromisedFile>,
-    file: Arc<File>,
+    /// `None` in a store, where nothing is open between two reads.
+    file: Option<Arc<File>>,
+    /// Ends the wait for a store.
+    interrupt: Interrupt,
+}
+
+/// A read that has begun, of whole blocks.
+#[derive(Debug)]
+struct Reading {
+    blocks: Range<u64>,
+    /// The answer of the store; `None` for a file, which is read when its bytes are needed.
+    pending: Option<Pending>,
 }
 
 impl PromisedFile {
     /// Describes a file that the manifest of a dataset's folder names.
     pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Arc<Self>, DatasetError> {
-        let checksums = BlockChecksums::new(folder.join(&promised.path), promised.size, promised.blocks.clone())?;
-        Ok(Arc::new(Self { folder: folder.to_owned(), name: promised.path.clone(), checksums }))
+        let checksums =
+            BlockChecksums::new(location_of(folder, &promised.path), promised.size, promised.blocks.clone())?;
+        let place = match RemoteFolder::of(folder) {
+            Ok(Some(remote)) => Place::Store(remote),
+            Ok(None) => Place::Folder(folder.to_owned()),
+            Err(source) => return Err(DatasetError::Io { path: shown(folder), source }),
+        };
+        Ok(Arc::new(Self { place, name: promised.path.clone(), checksums }))
     }
 
     /// Returns the path of the file.
@@ -53,16 +88,45 @@ impl PromisedFile {
         self.checksums.size()
     }
 
-    /// Opens the file.
+    /// Returns whether the file is an object of a store.
+    pub(super) const fn is_remote(&self) -> bool {
+        matches!(self.place, Place::Store(_))
+    }
+
+    /// Opens the file. An object of a store is compared with the manifest when it is read.
     ///
     /// # Errors
     /// The file is missing, not plain, reached through a symbolic link, or of another length.
     pub(super) fn open(self: &Arc<Self>) -> Result<CheckedFile, DatasetError> {
-        let file = open_plain(&self.folder, &self.name).map_err(|error| error.into_error(self.path()))?;
+        let opened = |file| CheckedFile { promised: self.clone(), file, interrupt: Interrupt::default() };
+        let Place::Folder(folder) = &self.place else { return Ok(opened(None)) };
+        let file = open_plain(folder, &self.name).map_err(|error| error.into_error(self.path()))?;
         match file.metadata().map(|metadata| metadata.len()) {
-            Ok(found) if found == self.size() => Ok(CheckedFile { promised: self.clone(), file: Arc::new(file) }),
+            Ok(found) if found == self.size() => Ok(opened(Some(Arc::new(file)))),
             Ok(found) => Err(self.other_length(found)),
             Err(source) => Err(DatasetError::Io { path: self.path().to_owned(), source }),
+        }
+    }
+
+    /// Checks that the file is there, and as long as the manifest says.
+    pub(super) fn check_length(self: &Arc<Self>) -> Result<(), DatasetError> {
+        match &self.place {
+            Place::Folder(_) => self.open().map(drop),
+            Place::Store(store) => match store.length(&self.name) {
+                Ok(found) if found == self.size() => Ok(()),
+                Ok(found) => Err(self.other_length(found)),
+                Err(error) => Err(self.unread(ReadFault::Io(error))),
+            },
+        }
+    }
+
+    /// Returns the error of an object that was not read.
+    fn unread(&self, fault: ReadFault) -> DatasetError {
+        let path = self.path().to_owned();
+        match fault {
+            ReadFault::Length(found) => self.other_length(found),
+            ReadFault::Io(error) if error.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
+            ReadFault::Io(source) => DatasetError::Io { path, source },
         }
     }
 
@@ -80,6 +144,11 @@ impl CheckedFile {
         PromisedFile::new(folder, promised)?.open()
     }
 
+    /// Lets an interrupt end the wait for a store.
+    pub(super) fn until(self, interrupt: &Interrupt) -> Self {
+        Self { interrupt: interrupt.clone(), ..self }
+    }
+
     /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -88,11 +157,76 @@ impl CheckedFile {
 
     /// Reads the checksum blocks that contain `bytes` of the file.
     pub(super) fn read(&self, bytes: &Range<u64>) -> Result<FileSlice, DatasetError> {
-        let checksums = &self.promised.checksums;
-        let blocks = checksums.blocks_around(bytes);
-        let read = self.read_unchecked(&blocks)?;
-        checksums.check(blocks.start, &read)?;
-        Ok(FileSlice::new(checksums.size(), blocks.start, read.into()))
+        self.finish(self.start(bytes))
+    }
+
+    /// Reads ranges of the file, which are sorted, and returns a slice for each. Ranges that are near each other are
+    /// read together. From a store all are read at the same time, from a file each when its slice is taken.
+    pub(super) fn read_ranges(
+        &self,
+        ranges: &[Range<u64>],
+    ) -> impl Iterator<Item = Result<FileSlice, DatasetError>> + use<'_> {
+        let between = if self.file.is_some() { 0 } else { BLOCKS_BETWEEN };
+        let mut groups: Vec<(Range<u64>, usize)> = Vec::new();
+        for range in ranges {
+            match groups.last_mut() {
+                Some((group, members))
+                    if range.start / BLOCK_BYTES <= group.end.div_ceil(BLOCK_BYTES).saturating_add(between) =>
+                {
+                    group.end = group.end.max(range.end);
+                    *members += 1;
+                }
+                _ => groups.push((range.clone(), 1)),
+            }
+        }
+        let started: Vec<_> = groups.iter().map(|(group, members)| (self.start(group), *members)).collect();
+        started.into_iter().flat_map(|(reading, members)| match self.finish(reading) {
+            Ok(slice) => (0..members).map(|_| Ok(slice.clone())).collect(),
+            Err(error) => vec![Err(error)],
+        })
+    }
+
+    /// Starts to read the checksum blocks that contain `bytes` of the file.
+    fn start(&self, bytes: &Range<u64>) -> Reading {
+        let blocks = self.promised.checksums.blocks_around(bytes);
+        let pending = self.fetch(&blocks);
+        Reading { blocks, pending }
+    }
+
+    /// Returns blocks once they are read, and compares them with their checksums.
+    fn finish(&self, reading: Reading) -> Result<FileSlice, DatasetError> {
+        let (checksums, start) = (&self.promised.checksums, reading.blocks.start);
+        let read = self.read_blocks(reading)?;
+        checksums.check(start, &read)?;
+        Ok(FileSlice::new(checksums.size(), start, read))
+    }
+
+    /// Starts to read blocks from a store; `None` for a file.
+    fn fetch(&self, blocks: &Range<u64>) -> Option<Pending> {
+        let PromisedFile { place, name, checksums } = &*self.promised;
+        match place {
+            Place::Folder(_) => None,
+            Place::Store(store) => Some(store.fetch(name, blocks, checksums.size())),
+        }
+    }
+
+    /// Returns blocks as they are. Blocks of a store that do not have their checksums are read once more, because an
+    /// answer may be damaged on its way.
+    fn read_blocks(&self, Reading { blocks, pending }: Reading) -> Result<Bytes, DatasetError> {
+        let wait = |pending: Pending| {
+            pending.wait_while(|| self.interrupt.check())?.map_err(|fault| self.promised.unread(fault))
+        };
+        let Some(pending) = pending else { return Ok(self.read_file(&blocks)?.into()) };
+        let read = wait(pending)?;
+        if self.promised.checksums.check(blocks.start, &read).is_ok() {
+            return Ok(read);
+        }
+        self.fetch(&blocks).map_or(Ok(read), wait)
+    }
+
+    /// Returns the bytes that a sequential reader reads at a time, a multiple of a block.
+    pub(super) const fn step(&self) -> u64 {
+        if self.file.is_some() { READ_BYTES } else { FETCHED_BYTES }
     }
 
     /// Reads bytes of the file, up to its end.
@@ -121,7 +255,8 @@ impl CheckedFile {
     pub(super) fn read_footer(&self) -> Result<FileSlice, DatasetError> {
         let size = self.promised.size();
         let tail = size.saturating_sub(8);
-        let last = self.read(&(tail..size))?;
+        let first = if self.file.is_some() { tail } else { size.saturating_sub(FOOTER_BYTES).min(tail) };
+        let last = self.read(&(first..size))?;
         let length = last.get_bytes(tail, 4).ok().and_then(|length| length.as_ref().try_into().ok());
         let start = tail.saturating_sub(length.map_or(0, u32::from_le_bytes).into());
         if last.contains(start) { Ok(last) } else { self.read(&(start..size)) }
@@ -130,23 +265,25 @@ impl CheckedFile {
     /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's.
     pub(super) fn sha256(&self) -> Result<String, DatasetError> {
         let mut digest = Sha256::new();
-        for start in (0..self.promised.size()).step_by(READ_BYTES) {
-            let end = (start + READ_BYTES as u64).min(self.promised.size());
-            digest.update(self.read_unchecked(&(start..end))?);
+        let mut start = 0;
+        while start < self.promised.size() {
+            let end = (start + self.step()).min(self.promised.size());
+            digest.update(self.read_blocks(self.start(&(start..end)))?);
+            start = end;
         }
         Ok(hex(&digest.finalize()))
     }
 
-    /// Reads bytes without a comparison with their checksums.
-    fn read_unchecked(&self, bytes: &Range<u64>) -> Result<Vec<u8>, DatasetError> {
+    /// Reads bytes of a file without a comparison with their checksums.
+    fn read_file(&self, bytes: &Range<u64>) -> Result<Vec<u8>, DatasetError> {
         let failed = |source| DatasetError::Io { path: self.path().to_owned(), source };
         let length = usize::try_from(bytes.end - bytes.start)
             .map_err(|_| failed(io::Error::from(io::ErrorKind::OutOfMemory)))?;
         let mut read = Vec::with_capacity(length);
-        PositionedReader { file: self.file.clone(), at: bytes.start }
-            .take(length as u64)
-            .read_to_end(&mut read)
-            .map_err(failed)?;
+        if let Some(file) = &self.file {
+            let reader = PositionedReader { file: file.clone(), at: bytes.start };
+            reader.take(length as u64).read_to_end(&mut read).map_err(failed)?;
+        }
         // The file was as long as promised when it was opened.
         if read.len() == length { Ok(read) } else { Err(self.promised.other_length(bytes.start + read.len() as u64)) }
     }
@@ -186,12 +323,11 @@ pub struct CheckedReader {
 
 impl BufRead for CheckedReader {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        /// Reads end at multiples of this length, so that the next one begins with a checksum block.
-        const STEP: u64 = READ_BYTES as u64;
-
+        // Reads end at multiples of this length, so that the next one begins with a checksum block.
+        let step = self.file.step();
         let size = self.file.promised.size();
         if self.bytes.is_empty() && self.next < size {
-            let end = (self.next / STEP).saturating_add(1).saturating_mul(STEP).min(size);
+            let end = (self.next / step).saturating_add(1).saturating_mul(step).min(size);
             self.bytes = self.file.bytes(&(self.next..end)).map_err(io::Error::other)?;
             self.next = end;
         }
@@ -241,7 +377,7 @@ impl FileSlice {
     }
 
     /// Returns the part of the file's `bytes` that the slice has.
-    fn within(&self, bytes: &Range<u64>) -> Bytes {
+    pub(super) fn within(&self, bytes: &Range<u64>) -> Bytes {
         let index = |at: u64| {
             usize::try_from(at.saturating_sub(self.start)).map_or(self.bytes.len(), |at| at.min(self.bytes.len()))
         };

@@ -1,6 +1,8 @@
 //! Why a dataset, or its manifest, cannot be read or published.
 
 use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
+use crate::error::Error;
+use crate::interrupt::Interruption;
 use crate::model::TableFault;
 use std::io;
 use std::path::PathBuf;
@@ -105,6 +107,18 @@ pub enum DatasetError {
         /// What was found instead.
         fault: &'static str,
     },
+    /// The query that needs bytes of an object store was interrupted while it waited.
+    #[error(transparent)]
+    Interrupted(#[from] Interruption),
+}
+
+impl From<DatasetError> for Error {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Interrupted(interruption) => Self::Interrupted(interruption),
+            error => Self::Dataset(error),
+        }
+    }
 }
 
 /// Why a manifest cannot be found, read or published.

@@ -118,21 +118,23 @@ impl Dataset {
         limit: usize,
         interrupt: &Interrupt,
     ) -> Result<Insights, Error> {
-        let check = || interrupt.check().map_err(Error::from);
-        check()?;
+        interrupt.check()?;
         let mut found = Insights::default();
         for insights in &self.insights {
-            let index = insights.index(&check)?;
+            let index = insights.index(interrupt)?;
             let locations = index.find(accounts, range, insights.file.path())?;
             found.matched += locations.len();
             if found.matched > limit {
                 found.documents.clear();
                 continue;
             }
-            let file = insights.file.open()?;
-            for (account, InsightLocation { date, bytes }) in locations {
-                check()?;
-                let document = index::document(&file, bytes)?;
+            let file = insights.file.open()?.until(interrupt);
+            let ranges: Vec<_> = locations.iter().map(|(_, location)| location.bytes.clone()).collect();
+            for ((account, InsightLocation { date, bytes }), slice) in
+                locations.into_iter().zip(file.read_ranges(&ranges))
+            {
+                interrupt.check()?;
+                let document = index::document(&file, &slice?, bytes)?;
                 found.documents.push(Insight { account: account.to_owned(), date: *date, document });
             }
         }
@@ -144,12 +146,12 @@ impl InsightFile {
     /// Checks the length of a file that the manifest of a dataset's folder names.
     pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
         let file = PromisedFile::new(folder, promised)?;
-        file.open()?;
+        file.check_length()?;
         Ok(Self { file, lines: promised.rows, index: OnceLock::new(), making: Mutex::new(()) })
     }
 
-    /// Returns the index, and makes it if needed. `check` returns an error if the request has been interrupted.
-    fn index(&self, check: &impl Fn() -> Result<(), Error>) -> Result<Arc<InsightIndex>, Error> {
+    /// Returns the index, and makes it if needed.
+    fn index(&self, interrupt: &Interrupt) -> Result<Arc<InsightIndex>, Error> {
         loop {
             if let Some(index) = self.index.get() {
                 return Ok(Arc::clone(index));
@@ -158,14 +160,14 @@ impl InsightFile {
                 Ok(making) => making,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => {
-                    check()?;
+                    interrupt.check()?;
                     thread::sleep(PAUSE);
                     continue;
                 }
             };
             let index = match self.index.get() {
                 Some(index) => Arc::clone(index),
-                None => Arc::new(InsightIndex::build(&self.file.open()?, self.lines, check)?),
+                None => Arc::new(InsightIndex::build(&self.file.open()?.until(interrupt), self.lines, interrupt)?),
             };
             if index.is_whole() {
                 return Ok(Arc::clone(self.index.get_or_init(|| index)));

@@ -6,6 +6,7 @@ use super::footer::{catch_panics, check_chunk_ranges};
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
+use super::remote::{is_url, shown};
 use super::row_group::ColumnCache;
 use super::store::{self, StoreError};
 use super::table_file::{RowGroupBounds, TableFile};
@@ -26,11 +27,15 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The number of threads that open the files of a dataset in a store.
+const OPENING_THREADS: usize = 16;
+
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;
 
 impl Dataset {
-    /// Opens the newest version of the dataset in a folder.
+    /// Opens the newest version of the dataset in a folder or, with the feature `object-store`, below a URL such as
+    /// `s3://bucket/acme`. Its credentials come from the environment, as for the tools of the store.
     ///
     /// The length of every file, and the number of rows in its footer, must be those of the manifest. Footers and
     /// columns are compared with the manifest's checksums each time that they are read, so that no answer comes from
@@ -54,14 +59,7 @@ impl Dataset {
     }
 
     fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
-        let events = open_files(folder, &manifest.events)?;
-        let spend = open_files(folder, &manifest.spend)?;
-        let mut accounts = Accounts::default();
-        for file in &manifest.accounts {
-            accounts.merge(read_accounts(folder, file)?);
-        }
-        let insights =
-            manifest.insights.iter().map(|file| InsightFile::open(folder, file)).collect::<Result<_, _>>()?;
+        let Files { events, spend, accounts, insights } = open_all(folder, &manifest)?;
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
         let event_row_groups = row_groups(&events, &cache, 0);
         let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
@@ -81,7 +79,7 @@ impl Dataset {
 
 /// Reads the newest manifest of a folder, or the manifest of a version.
 pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, DatasetError> {
-    let missing = || DatasetError::Missing { path: folder.to_owned(), version };
+    let missing = || DatasetError::Missing { path: shown(folder), version };
     if folder.is_file() {
         return Err(DatasetError::NotFolder(folder.to_owned()));
     }
@@ -90,6 +88,41 @@ pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, 
         StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(),
         error => error.into(),
     })
+}
+
+/// The files of a version, opened.
+struct Files {
+    events: Vec<Arc<TableFile>>,
+    spend: Vec<Arc<TableFile>>,
+    accounts: Accounts,
+    insights: Vec<InsightFile>,
+}
+
+/// Opens the files of a version: those of a store on threads of their own, which mostly wait for answers.
+fn open_all(folder: &Path, manifest: &Manifest) -> Result<Files, Error> {
+    if !is_url(folder) {
+        return Ok(open_tables(folder, manifest)?);
+    }
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(OPENING_THREADS).build();
+    let threads = threads.map_err(|error| Error::Threads(error.to_string()))?;
+    Ok(threads.install(|| open_tables(folder, manifest))?)
+}
+
+fn open_tables(folder: &Path, manifest: &Manifest) -> Result<Files, DatasetError> {
+    let read_accounts = || {
+        let mut accounts = Accounts::default();
+        for file in &manifest.accounts {
+            accounts.merge(read_accounts(folder, file)?);
+        }
+        Ok::<_, DatasetError>(accounts)
+    };
+    let open_insights =
+        || manifest.insights.iter().map(|file| InsightFile::open(folder, file)).collect::<Result<Vec<_>, _>>();
+    let ((events, spend), (accounts, insights)) = rayon::join(
+        || rayon::join(|| open_files(folder, &manifest.events), || open_files(folder, &manifest.spend)),
+        || rayon::join(read_accounts, open_insights),
+    );
+    Ok(Files { events: events?, spend: spend?, accounts: accounts?, insights: insights? })
 }
 
 fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {

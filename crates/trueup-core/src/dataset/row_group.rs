@@ -2,12 +2,17 @@
 
 use super::error::DatasetError;
 use super::table_file::{RowGroupBounds, TableFile};
-use crate::MemoryBudget;
 use crate::memory::Evict;
 use crate::scan::TableColumns;
+use crate::{Interrupt, MemoryBudget};
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// The time between two checks whether another thread has decoded columns of a store.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Rows of a table that are read and aggregated together. A row group of events holds whole customers.
 #[derive(Debug)]
@@ -61,9 +66,14 @@ impl<T: TableColumns> RowGroup<T> {
 
     /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held.
     pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
+        self.read_until(projection, &Interrupt::default())
+    }
+
+    /// As [`read`](Self::read); `interrupt` ends the wait for a store.
+    pub(crate) fn read_until(&self, projection: &T::Projection, interrupt: &Interrupt) -> Result<Arc<T>, DatasetError> {
         match &self.columns {
             Columns::Memory(columns) => Ok(columns.clone()),
-            Columns::Stored(row_group) => row_group.read(projection),
+            Columns::Stored(row_group) => row_group.read(projection, interrupt),
         }
     }
 
@@ -83,26 +93,47 @@ impl StoredRowGroup {
     }
 
     /// Returns the held columns with those of `projection`, decoded if they are not held.
-    fn read<T: TableColumns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
+    fn read<T: TableColumns>(&self, projection: &T::Projection, interrupt: &Interrupt) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             return Ok(held);
         }
-        // A thread that panics while it holds the lock leaves nothing half done, because it puts only complete columns.
-        let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _decoding = self.lock(interrupt)?;
         let held: Option<Arc<T>> = self.cache.get(self.cache_key);
         let columns = match held {
             Some(held) if includes(&*held, projection) => return Ok(held),
-            Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held))),
-            None => self.decode(projection, None),
+            Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held)), interrupt),
+            None => self.decode(projection, None, interrupt),
         };
         let columns = Arc::new(columns?);
         self.cache.put(self.cache_key, columns.clone(), columns.bytes());
         Ok(columns)
     }
 
+    /// Waits until no other thread decodes columns. A thread that panics while it holds the lock leaves nothing half
+    /// done, because it puts only complete columns.
+    fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
+        // Another thread holds the lock for as long as the store takes to answer.
+        while self.file.is_remote() {
+            match self.decoding.try_lock() {
+                Ok(lock) => return Ok(lock),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    interrupt.check()?;
+                    thread::sleep(PAUSE);
+                }
+            }
+        }
+        Ok(self.decoding.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Decodes the columns of `projection`, and adds them to the `held` ones.
-    fn decode<T: TableColumns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
-        let rows = self.file.read(self.number, &T::names(projection, held.is_none()))?;
+    fn decode<T: TableColumns>(
+        &self,
+        projection: &T::Projection,
+        held: Option<T>,
+        interrupt: &Interrupt,
+    ) -> Result<T, DatasetError> {
+        let rows = self.file.read(self.number, &T::names(projection, held.is_none()), interrupt)?;
         let columns = match held {
             Some(held) => held.with(&rows, projection),
             None => T::decode(&rows, projection),

@@ -1,4 +1,4 @@
-//! The manifest files in a dataset's folder: listed, read and published.
+//! The manifest files in a dataset's folder, or below its URL: listed, read and published.
 //!
 //! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
 //! bytes without that member. A change of any byte is therefore detected.
@@ -7,6 +7,7 @@ pub use super::error::StoreError;
 
 use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
+use super::remote::{ReadFault, RemoteFolder, location_of, shown};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -31,27 +32,37 @@ pub fn file_name(version: u64) -> String {
 /// Lists the versions whose manifests are in a dataset's folder, ascending; none if there is no such folder.
 ///
 /// # Errors
-/// The folder cannot be listed.
+/// The folder, or what the URL means, cannot be listed.
 pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
-    let failed = |source| StoreError::Io { action: "list", path: dir.to_owned(), source };
+    let failed = |source| StoreError::Io { action: "list", path: shown(dir), source };
+    let names = match RemoteFolder::of(dir).map_err(failed)? {
+        Some(remote) => remote.names().map_err(failed)?,
+        None => names(dir).map_err(failed)?,
+    };
+    let mut versions: Vec<u64> = names.iter().filter_map(|name| version_of(name)).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
+/// Lists the names of the files in a folder that are UTF-8; none if there is no such folder.
+fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(error),
     };
-    let mut versions = Vec::new();
+    let mut names = Vec::new();
     for entry in entries {
-        let name = entry.map_err(failed)?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("manifest-")?.strip_suffix(".json"));
-        // A file whose number is spelled differently is not a manifest.
-        if let Some(version) = number.and_then(|digits| digits.parse().ok())
-            && name.to_str() == Some(&file_name(version))
-        {
-            versions.push(version);
-        }
+        names.extend(entry?.file_name().into_string());
     }
-    versions.sort_unstable();
-    Ok(versions)
+    Ok(names)
+}
+
+/// Returns the version whose manifest has a name; `None` if no manifest has it, because its number is spelled
+/// differently.
+fn version_of(name: &str) -> Option<u64> {
+    let version = name.strip_prefix("manifest-")?.strip_suffix(".json")?.parse().ok()?;
+    (name == file_name(version)).then_some(version)
 }
 
 /// Reads the newest manifest of a dataset's folder; `None` if it has none, or if there is no such folder.
@@ -67,7 +78,7 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// # Errors
 /// The file is missing, unreadable or damaged, or has an unknown layout.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
-    let path = dir.join(file_name(version));
+    let path = shown(&location_of(dir, &file_name(version)));
     let text = read_bytes(dir, version, &path)?;
     // The layout is checked first, because a later one may have members that this program would report as damage.
     match serde_json::from_slice::<LayoutVersion>(&text) {
@@ -91,9 +102,15 @@ pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// Reads the bytes of a manifest, which must be a plain file of at most [`MAX_BYTES`].
+/// Reads the bytes of a manifest, which must be a plain file or an object of at most [`MAX_BYTES`].
 fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
+    if let Some(remote) = RemoteFolder::of(dir).map_err(failed)? {
+        return remote.whole(&file_name(version), MAX_BYTES).map(Vec::from).map_err(|fault| match fault {
+            ReadFault::Io(error) => failed(error),
+            ReadFault::Length(found) => StoreError::TooLarge { path: path.to_owned(), found },
+        });
+    }
     let file = open_plain(dir, &file_name(version)).map_err(|error| match error {
         NotOpened::Io(error) => failed(error),
         NotOpened::NotPlain(found) => StoreError::NotPlain { path: path.to_owned(), found },

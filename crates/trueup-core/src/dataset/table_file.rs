@@ -4,8 +4,9 @@
 use super::checked_file::{FileSlice, PromisedFile};
 use super::error::DatasetError;
 use super::footer::{catch_panics, decode_footer, row_counts};
-use super::manifest::{BLOCK_BYTES, DataFile};
+use super::manifest::DataFile;
 use super::pages::Pages;
+use crate::Interrupt;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
@@ -49,6 +50,11 @@ impl TableFile {
         self.file.path()
     }
 
+    /// Returns whether the file is an object of a store.
+    pub(super) fn is_remote(&self) -> bool {
+        self.file.is_remote()
+    }
+
     /// Returns the number of row groups.
     pub(super) fn row_groups(&self) -> usize {
         self.rows.len()
@@ -90,30 +96,28 @@ impl TableFile {
     }
 
     /// Reads the named columns of a row group. A column that the file does not have is left out.
-    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<ColumnSource<'_>, DatasetError> {
-        let file = self.file.open()?;
+    /// `interrupt` ends the wait for a store.
+    pub(super) fn read(
+        &self,
+        row_group: usize,
+        columns: &[&str],
+        interrupt: &Interrupt,
+    ) -> Result<ColumnSource<'_>, DatasetError> {
+        let file = self.file.open()?.until(interrupt);
         let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
         chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
+        let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         let mut stored = Vec::with_capacity(chunks.len());
-        // Chunks in the same or in adjacent checksum blocks are read together.
-        for near in chunks
-            .chunk_by(|(_, one), (_, next)| range(next).start / BLOCK_BYTES <= range(one).end.div_ceil(BLOCK_BYTES))
-        {
-            let (Some((_, first)), Some(end)) = (near.first(), near.iter().map(|(_, chunk)| range(chunk).end).max())
-            else {
-                continue;
-            };
-            let slice = file.read(&(range(first).start..end))?;
-            for (leaf, chunk) in near {
-                let pages = catch_panics(|| self.pages(row_group, chunk, &slice)).map_err(|source| {
-                    DatasetError::Parquet { path: self.path().to_owned(), row_group: Some(row_group), source }
-                })?;
-                stored.push(ColumnChunk {
-                    column: chunk.column_descr(),
-                    data_type: self.schema.field(*leaf).data_type(),
-                    pages,
-                });
-            }
+        for ((leaf, chunk), slice) in chunks.into_iter().zip(file.read_ranges(&ranges)) {
+            let slice = slice?;
+            let pages = catch_panics(|| self.pages(row_group, chunk, &slice)).map_err(|source| {
+                DatasetError::Parquet { path: self.path().to_owned(), row_group: Some(row_group), source }
+            })?;
+            stored.push(ColumnChunk {
+                column: chunk.column_descr(),
+                data_type: self.schema.field(leaf).data_type(),
+                pages,
+            });
         }
         Ok(ColumnSource::Chunks(stored))
     }

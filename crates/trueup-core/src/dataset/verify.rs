@@ -6,13 +6,13 @@ use super::insights::for_each;
 use super::manifest::DataFile;
 use super::open::{manifest, read_accounts};
 use super::table_file::{RowGroupBounds, TableFile};
-use crate::Day;
 use crate::error::Error;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
 use crate::scan::{
     ColumnFault, EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns, TextColumn,
     customer_numbers,
 };
+use crate::{Day, Interrupt};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -133,7 +133,7 @@ impl Customers {
         let projection = EventProjection { texts, totals: true, date_times: true };
         let mut next = 0;
         for row_group in 0..file.row_groups() {
-            let rows = file.read(row_group, &projection.columns(true))?;
+            let rows = file.read(row_group, &projection.columns(true), &Interrupt::default())?;
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.bounds(row_group).check(&columns).map_err(damaged)?;
@@ -248,7 +248,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     let mut last: Option<(u16, String, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
-        let rows = file.read(row_group, &projection.columns(true))?;
+        let rows = file.read(row_group, &projection.columns(true), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in columns.days.iter().copied().enumerate() {
             let account = &columns.accounts.texts[columns.accounts.codes.get(row)];

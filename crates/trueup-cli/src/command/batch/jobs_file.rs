@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use trueup::Day;
 use trueup::Shown;
+use trueup::is_url;
 use trueup::query::{DateRange, NamedRange, SortKey};
 
 /// The contents of a jobs file.
@@ -102,9 +103,9 @@ impl JobsFile {
         toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", path.display())))
     }
 
-    /// Returns the path of the dataset. A relative path starts at `folder`.
+    /// Returns the path or the URL of the dataset. A relative path starts at `folder`.
     pub(super) fn dataset_path(&self, folder: &Path) -> PathBuf {
-        folder.join(&self.dataset)
+        if is_url(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
     }
 }
 

@@ -111,8 +111,9 @@ struct CheckedDirectory {
 
 impl<'a> CheckedDataset<'a> {
     /// `faults_of_directory` has what is wrong with the directory at `path`; `None` if there is no directory.
-    pub(super) fn new(found: &'a Verification, path: &Path, faults_of_directory: Option<Vec<String>>) -> Self {
-        let directory = faults_of_directory.map(|faults| CheckedDirectory { path: path.display().to_string(), faults });
+    pub(super) fn new(found: &'a Verification, path: Option<&Path>, faults_of_directory: Option<Vec<String>>) -> Self {
+        let checked = path.zip(faults_of_directory);
+        let directory = checked.map(|(path, faults)| CheckedDirectory { path: path.display().to_string(), faults });
         Self {
             whole: found.faults.is_empty() && directory.as_ref().is_none_or(|directory| directory.faults.is_empty()),
             version: found.version,

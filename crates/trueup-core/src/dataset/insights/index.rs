@@ -2,12 +2,12 @@
 //! damaged part of the file fails only the requests that may need a document in it.
 
 use super::InsightLine;
-use crate::Day;
-use crate::dataset::checked_file::CheckedFile;
+use crate::dataset::checked_file::{CheckedFile, FileSlice};
 use crate::dataset::error::DatasetError;
 use crate::dataset::manifest::BLOCK_BYTES;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
+use crate::{Day, Interrupt};
 use parquet::file::reader::Length;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
@@ -51,17 +51,16 @@ enum DamageCause {
 }
 
 impl InsightIndex {
-    /// Finds the documents of a file, which must have `lines` lines. `check` returns an error if the request has been
-    /// interrupted.
-    pub(super) fn build(file: &CheckedFile, lines: u64, check: &impl Fn() -> Result<(), Error>) -> Result<Self, Error> {
+    /// Finds the documents of a file, which must have `lines` lines.
+    pub(super) fn build(file: &CheckedFile, lines: u64, interrupt: &Interrupt) -> Result<Self, Error> {
         let mut builder = IndexBuilder::default();
         let mut start = 0;
         while start < file.len() {
-            check()?;
-            let end = (start + BLOCK_BYTES).min(file.len());
+            interrupt.check()?;
+            let end = (start + file.step()).min(file.len());
             match file.bytes(&(start..end)) {
-                Ok(bytes) => builder.add_block(&bytes),
-                Err(DatasetError::Checksum { from, .. }) => builder.add_damaged_block(from, end - start),
+                Ok(bytes) => builder.add_bytes(&bytes),
+                Err(DatasetError::Checksum { .. }) => builder.add_blocks(file, start..end)?,
                 Err(error) => return Err(error.into()),
             }
             start = end;
@@ -166,8 +165,23 @@ struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    fn add_block(&mut self, block: &[u8]) {
-        for piece in block.split_inclusive(|byte| *byte == b'\n') {
+    /// Adds blocks one by one, because one of them is damaged.
+    fn add_blocks(&mut self, file: &CheckedFile, blocks: Range<u64>) -> Result<(), DatasetError> {
+        let mut start = blocks.start;
+        while start < blocks.end {
+            let end = (start + BLOCK_BYTES).min(blocks.end);
+            match file.bytes(&(start..end)) {
+                Ok(bytes) => self.add_bytes(&bytes),
+                Err(DatasetError::Checksum { from, .. }) => self.add_damaged_block(from, end - start),
+                Err(error) => return Err(error),
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             if !self.torn {
                 self.line.extend_from_slice(piece);
             }
@@ -231,9 +245,9 @@ impl IndexBuilder {
     }
 }
 
-/// Reads the document at a location.
-pub(super) fn document(file: &CheckedFile, bytes: &Range<u64>) -> Result<String, DatasetError> {
-    let document = file.bytes(bytes)?;
+/// Returns the document at a location, which the slice contains.
+pub(super) fn document(file: &CheckedFile, slice: &FileSlice, bytes: &Range<u64>) -> Result<String, DatasetError> {
+    let document = slice.within(bytes);
     String::from_utf8(document.into()).map_err(|_| {
         // The line was a document when the index was made from the same bytes.
         DatasetError::Checksum { path: file.path().to_owned(), from: bytes.start }

@@ -1,0 +1,107 @@
+//! Datasets in an S3 store, and on a web server.
+
+use crate::workspace::{EVENTS_URL, RANGE, Run, Workspace};
+use std::process::Command;
+use trueup_testkit::object_server::{Fault, ObjectServer};
+
+/// A location of the dataset `ds` of a workspace, whose folder is served as the bucket `ds`.
+const URL: &str = "s3://ds";
+
+/// Returns a command that uses the server as its S3 store.
+fn command(workspace: &Workspace, server: &ObjectServer) -> Command {
+    let mut command = workspace.command();
+    command.env("AWS_ENDPOINT_URL", server.url()).env("AWS_ACCESS_KEY_ID", "id").env("AWS_SECRET_ACCESS_KEY", "SECRET");
+    command
+}
+
+fn run(workspace: &Workspace, server: &ObjectServer, arguments: &[&str]) -> Run {
+    command(workspace, server).args(arguments).output().unwrap().into()
+}
+
+#[test]
+fn commands_take_a_url_in_place_of_a_folder() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    let query = |dataset: &'static str| {
+        let arguments =
+            ["query", dataset, "--fields", "account,campaign,leads,spend,closedRevenue", "--format", "json"];
+        [&arguments[..], &RANGE].concat()
+    };
+    let explain = |dataset: &'static str| [&["explain", dataset, "--fields", "leads"][..], &RANGE].concat();
+    for arguments in [
+        query,
+        explain,
+        |dataset| vec!["inspect", dataset],
+        |dataset| vec!["verify", dataset, "--format", "json"],
+        |dataset| vec!["fields", dataset],
+        |dataset| vec!["fields", dataset, "--values", "zip"],
+    ] as [fn(&'static str) -> Vec<&'static str>; 6]
+    {
+        let expected = workspace.run(&arguments("ds")).succeeded();
+        assert_eq!(run(&workspace, &server, &arguments(URL)).succeeded(), expected.replace("`ds`", "`s3://ds`"));
+    }
+    // A web server lists folders in pages.
+    let url = format!("{}/ds", server.url());
+    let arguments: Vec<&str> = query("").into_iter().map(|part| if part.is_empty() { &url } else { part }).collect();
+    assert_eq!(workspace.run(&arguments).succeeded(), workspace.run(&query("ds")).succeeded());
+}
+
+#[test]
+fn a_service_reads_a_store_and_keeps_its_directory_in_a_file() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    let get = |more: &[&str]| {
+        let mut command = command(&workspace, &server);
+        command.env("TRUEUP_KEY", &key).args(["get", URL, EVENTS_URL, "--body-only"]).args(more);
+        Run::from(command.output().unwrap())
+    };
+    let expected = workspace.get(Some(&key), &["ds", EVENTS_URL, "--body-only"]).succeeded();
+    assert_eq!(get(&["--directory", "ds/directory.sqlite"]).succeeded(), expected);
+    let refused = get(&[]).failed(1);
+    assert!(refused.contains("name one with `--directory FILE`"), "{refused}");
+}
+
+#[test]
+fn a_refusal_of_the_store_names_the_object_and_no_credentials() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    server.fail(|_| Some(Fault::Status(403)));
+    let arguments = [&["query", URL, "--fields", "leads"][..], &RANGE].concat();
+    let refused = run(&workspace, &server, &arguments).failed(1);
+    for part in ["cannot list `s3://ds`: access is denied", "403 Forbidden", "ExpiredToken: A message."] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    assert!(!refused.contains("SECRET"), "{refused}");
+}
+
+#[test]
+fn a_store_without_a_dataset_is_an_error() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    let refused = run(&workspace, &server, &["inspect", "s3://ds/other"]).failed(1);
+    assert!(refused.contains("`s3://ds/other` holds no dataset"), "{refused}");
+    let refused = workspace.run(&["inspect", "ftp://ds"]).failed(1);
+    assert!(refused.contains("expected `s3://BUCKET/FOLDER`"), "{refused}");
+}
+
+#[test]
+fn credentials_come_from_the_profile_of_aws() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    let file =
+        |text: &str| format!("[default]\n{text}[work]\naws_access_key_id = id\naws_secret_access_key = secret\n");
+    workspace.write("credentials", &file(""));
+    workspace
+        .write("config", &format!("[profile work]\nendpoint_url = {}\n[profile sso]\nsso_session = x\n", server.url()));
+    let inspect = |profile: &str| {
+        let mut command = workspace.command();
+        command
+            .env("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+            .env("AWS_CONFIG_FILE", "config")
+            .env("AWS_PROFILE", profile);
+        Run::from(command.args(["inspect", URL]).output().unwrap())
+    };
+    inspect("work").succeeded();
+    let refused = inspect("sso").failed(1);
+    assert!(refused.contains("aws configure export-credentials --profile sso"), "{refused}");
+}

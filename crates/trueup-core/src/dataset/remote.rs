@@ -1,0 +1,141 @@
+//! Datasets in object stores: a location with a scheme, such as `s3://bucket/acme`, in place of a folder.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `location` | finds the store and the prefix that a URL means, and where its credentials are |
+//! | `aws_profile` | reads the files in which the tools of AWS keep credentials |
+//! | `listing` | lists the names of a dataset's manifests |
+//! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
+//! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
+//! | `fault` | says what a store answered, in one line and without credentials |
+//!
+//! Without the feature `object-store` a URL is an error.
+
+#[cfg(feature = "object-store")]
+mod aws_profile;
+#[cfg(feature = "object-store")]
+mod fault;
+#[cfg(feature = "object-store")]
+mod fetch;
+#[cfg(feature = "object-store")]
+mod listing;
+#[cfg(feature = "object-store")]
+mod location;
+#[cfg(feature = "object-store")]
+mod runtime;
+
+#[cfg(feature = "object-store")]
+pub(super) use location::RemoteFolder;
+#[cfg(feature = "object-store")]
+pub(super) use runtime::Pending;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why bytes of an object cannot be read.
+#[derive(Debug)]
+pub(super) enum ReadFault {
+    Io(io::Error),
+    /// The object has this many bytes, which is not what was promised.
+    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "there are no objects without the feature"))]
+    Length(u64),
+}
+
+impl From<io::Error> for ReadFault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Returns whether a location is a URL, such as `s3://bucket/acme`, and no path of the file system. The name of a drive
+/// has one letter and is no scheme.
+///
+/// ```
+/// # use std::path::Path;
+/// # use trueup_core::dataset::is_url;
+/// assert!(is_url(Path::new("s3://bucket/acme")));
+/// assert!(!is_url(Path::new("data/acme")));
+/// ```
+#[must_use]
+pub fn is_url(location: &Path) -> bool {
+    let scheme = location.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
+/// Returns the location of a file below a folder, or of an object below a URL.
+pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
+    match folder.to_str() {
+        Some(url) if is_url(folder) => PathBuf::from(format!("{}/{name}", url.trim_end_matches('/'))),
+        _ => folder.join(name),
+    }
+}
+
+/// Returns a location for an error message: without what a URL may have of credentials, which is before an `@` and
+/// after a `?`.
+pub(super) fn shown(location: &Path) -> PathBuf {
+    let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
+    else {
+        return location.to_owned();
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    PathBuf::from(format!("{scheme}://{host}{path}"))
+}
+
+/// What stands for a folder in an object store where there can be none.
+#[cfg(not(feature = "object-store"))]
+mod absent {
+    use super::ReadFault;
+    use bytes::Bytes;
+    use std::convert::Infallible;
+    use std::io;
+    use std::ops::Range;
+    use std::path::Path;
+
+    #[derive(Clone, Debug)]
+    pub(in super::super) struct RemoteFolder(Infallible);
+
+    impl RemoteFolder {
+        pub(in super::super) fn of(location: &Path) -> io::Result<Option<Self>> {
+            if !super::is_url(location) {
+                return Ok(None);
+            }
+            let message = "this program is built without the feature `object-store`, which reads URLs; give a folder";
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+        }
+
+        pub(in super::super) fn names(&self) -> io::Result<Vec<String>> {
+            match self.0 {}
+        }
+
+        pub(in super::super) fn length(&self, _: &str) -> io::Result<u64> {
+            match self.0 {}
+        }
+
+        pub(in super::super) fn fetch(&self, _: &str, _: &Range<u64>, _: u64) -> Pending {
+            match self.0 {}
+        }
+
+        pub(in super::super) fn whole(&self, _: &str, _: u64) -> Result<Bytes, ReadFault> {
+            match self.0 {}
+        }
+    }
+
+    #[derive(Debug)]
+    pub(in super::super) struct Pending(Infallible);
+
+    impl Pending {
+        pub(in super::super) fn wait_while<S>(
+            self,
+            _: impl Fn() -> Result<(), S>,
+        ) -> Result<Result<Bytes, ReadFault>, S> {
+            match self.0 {}
+        }
+    }
+}
+
+#[cfg(not(feature = "object-store"))]
+pub(super) use absent::{Pending, RemoteFolder};

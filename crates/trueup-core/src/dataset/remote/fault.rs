@@ -1,0 +1,50 @@
+//! What a store answered, in one line. The body of an answer may hold signatures and the name of a key, so that only
+//! the code and the message in it are shown.
+
+use object_store::Error;
+use std::error::Error as StdError;
+use std::io;
+
+/// The most characters of an answer that are shown.
+const SHOWN: usize = 500;
+
+/// Makes an error of the operating system, whose kind says whether the object is missing, from that of a store.
+pub(super) fn io_error(error: &Error) -> io::Error {
+    let text = describe(error);
+    // Of a list, the client does not tell.
+    let is_denied = ["status code: 401", "status code: 403"].iter().any(|status| text.contains(status));
+    let (kind, advice) = match error {
+        Error::NotFound { .. } => (io::ErrorKind::NotFound, "not found"),
+        _ if is_denied => {
+            (io::ErrorKind::PermissionDenied, "access is denied; check the credentials in the environment")
+        }
+        Error::NotSupported { .. } => (io::ErrorKind::Unsupported, "the server cannot answer the request"),
+        _ => (io::ErrorKind::Other, "the store could not be read"),
+    };
+    io::Error::new(kind, format!("{advice}: {text}"))
+}
+
+/// Returns the text of an error and of its innermost cause, without the body of the answer, except for its code and
+/// message.
+pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
+    let mut text = without_body(&error.to_string());
+    let causes = std::iter::successors(error.source(), |cause: &&(dyn StdError + 'static)| StdError::source(*cause));
+    if let Some(cause) = causes.last().map(|cause| without_body(&cause.to_string()))
+        && !text.contains(&cause)
+    {
+        text = format!("{text}: {cause}");
+    }
+    text.chars().filter(|char| !char.is_control()).take(SHOWN).collect()
+}
+
+/// Returns a text in one line, and of an XML document in it only the code and the message.
+fn without_body(text: &str) -> String {
+    let (before, body) = text.split_at(text.find('<').unwrap_or(text.len()));
+    let element = |name: &str| {
+        let (_, rest) = body.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(content, _)| content)
+    };
+    let parts = [Some(before.trim_end().trim_end_matches(':')), element("Code"), element("Message")];
+    let text = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

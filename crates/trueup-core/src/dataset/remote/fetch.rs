@@ -1,0 +1,133 @@
+//! Reading bytes of an object. Long ranges are read in parts at the same time, so that each request ends soon. The
+//! client repeats requests that fail; an answer that is cut off is repeated here.
+
+use super::ReadFault;
+use super::fault::io_error;
+use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
+use super::runtime::Pending;
+use bytes::{Bytes, BytesMut};
+use object_store::path::Path as ObjectPath;
+use object_store::{GetOptions, ObjectStore};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// The most bytes of one request.
+const PART_BYTES: u64 = 8 << 20;
+
+/// The most requests at the same time, of the whole process.
+static REQUESTS: Semaphore = Semaphore::const_new(32);
+
+/// The time before the first repetition of an answer that was cut off; each further one waits twice as long.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl RemoteFolder {
+    /// Starts to read bytes of an object that must be `promised` bytes long.
+    pub(in super::super) fn fetch(&self, name: &str, bytes: &Range<u64>, promised: u64) -> Pending {
+        Pending::start(read(self.store.clone(), self.object(name), bytes.clone(), promised))
+    }
+
+    /// Reads a whole object of at most `limit` bytes.
+    pub(in super::super) fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
+        let (store, path) = (self.store.clone(), self.object(name));
+        let read = async move {
+            let (first, length) = read_part(&store, &path, 0..PART_BYTES.min(limit.saturating_add(1)), None).await?;
+            if length > limit {
+                return Err(ReadFault::Length(length));
+            }
+            let rest = read(store, path, first.len() as u64..length, length).await?;
+            Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
+        };
+        Pending::start(read).wait()
+    }
+
+    /// Returns the length of an object.
+    pub(in super::super) fn length(&self, name: &str) -> io::Result<u64> {
+        let (store, path) = (self.store.clone(), self.object(name));
+        Pending::start(async move { length(&store, &path).await.map_err(|error| io_error(&error)) }).wait()
+    }
+}
+
+async fn length(store: &Store, path: &ObjectPath) -> object_store::Result<u64> {
+    let _permit = REQUESTS.acquire().await;
+    Ok(store.objects.get_opts(path, GetOptions::new().with_head(true)).await?.meta.size)
+}
+
+/// Reads bytes of an object, in parts.
+async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: u64) -> Result<Bytes, ReadFault> {
+    if bytes.end - bytes.start <= PART_BYTES {
+        return Ok(if bytes.is_empty() {
+            Bytes::new()
+        } else {
+            read_part(&store, &path, bytes, Some(promised)).await?.0
+        });
+    }
+    let mut parts = tokio::task::JoinSet::new();
+    for (number, start) in (bytes.start..bytes.end).step_by(PART_STEP).enumerate() {
+        let (store, path, part) = (store.clone(), path.clone(), start..bytes.end.min(start + PART_BYTES));
+        parts.spawn(async move { (number, read_part(&store, &path, part, Some(promised)).await) });
+    }
+    let mut read = Vec::with_capacity(parts.len());
+    while let Some(part) = parts.join_next().await {
+        let (number, part) = part.map_err(io::Error::other)?;
+        read.push((number, part?.0));
+    }
+    read.sort_unstable_by_key(|(number, _)| *number);
+    let mut whole = BytesMut::with_capacity(read.iter().map(|(_, part)| part.len()).sum());
+    read.into_iter().for_each(|(_, part)| whole.extend_from_slice(&part));
+    Ok(whole.freeze())
+}
+
+/// [`PART_BYTES`] as the step of a range.
+const PART_STEP: usize = 8 << 20;
+
+const _: () = assert!(PART_STEP as u64 == PART_BYTES);
+
+/// Reads bytes of an object with one request, up to its end, and returns its length, too. If the length is
+/// `promised`, a part of the bytes is not enough.
+async fn read_part(
+    store: &Store,
+    path: &ObjectPath,
+    bytes: Range<u64>,
+    promised: Option<u64>,
+) -> Result<(Bytes, u64), ReadFault> {
+    let (start, mut pause) = (Instant::now(), PAUSE);
+    for attempt in 0_usize.. {
+        let permit = REQUESTS.acquire().await;
+        let options = GetOptions::new().with_range(Some(bytes.clone()));
+        let answer = match store.objects.get_opts(path, options).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                drop(permit);
+                return Err(length_fault(store, path, promised).await.unwrap_or_else(|| io_error(&error).into()));
+            }
+        };
+        let length = answer.meta.size;
+        if promised.is_some_and(|promised| promised != length) {
+            return Err(ReadFault::Length(length));
+        }
+        let expected = bytes.end.min(length) - bytes.start.min(length);
+        let fault = match answer.bytes().await {
+            Ok(read) if read.len() as u64 == expected => return Ok((read, length)),
+            Ok(read) => io::Error::other(format!("the answer has {} bytes instead of {expected}", read.len())),
+            Err(error) => io_error(&error),
+        };
+        drop(permit);
+        if attempt == RETRIES || start.elapsed() > RETRY_TIME {
+            let seconds = start.elapsed().as_secs();
+            return Err(io::Error::new(fault.kind(), format!("{fault} ({attempt} repetitions in {seconds} s)")).into());
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+    Err(io::Error::other("the object could not be read").into())
+}
+
+/// Returns the fault of an object whose length is not the one `promised`, which may be why a range of it does not
+/// exist.
+async fn length_fault(store: &Store, path: &ObjectPath, promised: Option<u64>) -> Option<ReadFault> {
+    let (promised, found) = (promised?, length(store, path).await.ok()?);
+    (found != promised).then_some(ReadFault::Length(found))
+}

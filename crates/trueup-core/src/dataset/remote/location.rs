@@ -1,0 +1,179 @@
+//! The store and the prefix that a URL means. Credentials come from the places that each cloud's own tools use:
+//! variables of the environment, files of the cloud's tools where the store's client reads them, and the identity of
+//! the machine.
+
+use super::aws_profile::with_profile;
+use super::fault;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path as ObjectPath;
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use url::Url;
+
+/// The time for an answer to one request, with its body.
+const REQUEST_TIME: Duration = Duration::from_secs(30);
+
+/// The time to connect to a server.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// The time from the first attempt of a request after which it is not repeated.
+pub(super) const RETRY_TIME: Duration = Duration::from_secs(30);
+
+/// The most repetitions of a request that fails.
+pub(super) const RETRIES: usize = 8;
+
+/// The most stores that are kept for later, unless more are in use.
+const KEPT_STORES: usize = 64;
+
+/// The URLs that mean a store, for error messages.
+const EXPECTED: &str =
+    "expected `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, `az://CONTAINER/FOLDER` or `https://HOST/FOLDER`";
+
+/// What stands for the folder of a dataset in an object store: a prefix of the names of objects.
+#[derive(Clone, Debug)]
+pub(in super::super) struct RemoteFolder {
+    pub(super) store: Arc<Store>,
+    pub(super) prefix: ObjectPath,
+}
+
+/// A store, and the connections to it.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) objects: Box<dyn ObjectStore>,
+    /// What lists a folder of a web server, which has no other way to do so; `None` for other stores.
+    pub(super) pages: Option<WebPages>,
+}
+
+/// A folder of a web server.
+#[derive(Debug)]
+pub(super) struct WebPages {
+    pub(super) client: reqwest::Client,
+    /// The URL of the folder, with a slash at its end.
+    pub(super) url: Url,
+}
+
+impl RemoteFolder {
+    /// Returns what a location means; `None` if it is a path of the file system.
+    pub(in super::super) fn of(location: &Path) -> io::Result<Option<Self>> {
+        static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
+
+        let Some(text) = location.to_str().filter(|_| super::is_url(location)) else { return Ok(None) };
+        let text = text.trim_end_matches('/');
+        // The connections to a store are used for all of its objects, and for what is read later.
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let folders = folders.get_or_insert_default();
+        if let Some(folder) = folders.get(text) {
+            return Ok(Some(folder.clone()));
+        }
+        let folder = Self::connect(text)?;
+        if folders.len() >= KEPT_STORES {
+            folders.retain(|_, folder| Arc::strong_count(&folder.store) > 1);
+        }
+        folders.insert(text.to_owned(), folder.clone());
+        Ok(Some(folder))
+    }
+
+    /// Makes the client of a store. It connects when an object is read.
+    fn connect(text: &str) -> io::Result<Self> {
+        let refused = |fault: &str| io::Error::new(io::ErrorKind::InvalidInput, fault.to_owned());
+        let url = Url::parse(text).map_err(|error| refused(&format!("{EXPECTED}: {error}")))?;
+        let (scheme, prefix) = match ObjectStoreScheme::parse(&url) {
+            Ok((ObjectStoreScheme::Local | ObjectStoreScheme::Memory, _)) | Err(_) => return Err(refused(EXPECTED)),
+            Ok(parsed) => parsed,
+        };
+        // The account of a container on Azure stands where other URLs have a user.
+        let has_user = !url.username().is_empty() && scheme != ObjectStoreScheme::MicrosoftAzure;
+        if has_user || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+            return Err(refused(
+                "a location has no user, password or `?`; credentials come from the environment, as for the tools of the store",
+            ));
+        }
+        // Another provider that the program has installed is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let pages = match scheme {
+            ObjectStoreScheme::Http => Some(WebPages::new(&url)?),
+            _ => None,
+        };
+        let objects = open(&scheme, &url)?;
+        Ok(Self { store: Arc::new(Store { objects, pages }), prefix })
+    }
+
+    /// Returns the path of an object, by its name below the folder.
+    pub(super) fn object(&self, name: &str) -> ObjectPath {
+        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+    }
+}
+
+/// Makes the client of a store, with the settings and credentials of the environment.
+fn open(scheme: &ObjectStoreScheme, url: &Url) -> io::Result<Box<dyn ObjectStore>> {
+    let refused = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, fault::describe(&error));
+    let retry = RetryConfig {
+        backoff: BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() },
+        max_retries: RETRIES,
+        retry_timeout: RETRY_TIME,
+    };
+    let times = [
+        (ClientConfigKey::Timeout, format!("{} seconds", REQUEST_TIME.as_secs())),
+        (ClientConfigKey::ConnectTimeout, format!("{} seconds", CONNECT_TIME.as_secs())),
+    ];
+    Ok(match scheme {
+        ObjectStoreScheme::AmazonS3 => {
+            let builder = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retry);
+            let mut builder = with_profile(builder)?;
+            let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+            // Who names a server without TLS wants to use it, as with the tools of AWS.
+            if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+                builder = builder.with_allow_http(true);
+            }
+            for (key, value) in times {
+                builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
+            }
+            Box::new(builder.build().map_err(refused)?)
+        }
+        ObjectStoreScheme::GoogleCloudStorage => {
+            let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str()).with_retry(retry);
+            for (key, value) in times {
+                builder = builder.with_config(GoogleConfigKey::Client(key), value);
+            }
+            Box::new(builder.build().map_err(refused)?)
+        }
+        ObjectStoreScheme::MicrosoftAzure => {
+            let mut builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str()).with_retry(retry);
+            for (key, value) in times {
+                builder = builder.with_config(AzureConfigKey::Client(key), value);
+            }
+            Box::new(builder.build().map_err(refused)?)
+        }
+        _ => {
+            let options = ClientOptions::new()
+                .with_allow_http(true)
+                .with_timeout(REQUEST_TIME)
+                .with_connect_timeout(CONNECT_TIME);
+            let origin = &url[..url::Position::BeforePath];
+            Box::new(
+                HttpBuilder::new()
+                    .with_url(origin)
+                    .with_client_options(options)
+                    .with_retry(retry)
+                    .build()
+                    .map_err(refused)?,
+            )
+        }
+    })
+}
+
+impl WebPages {
+    fn new(url: &Url) -> io::Result<Self> {
+        let mut url = url.clone();
+        url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
+        let client = reqwest::Client::builder().timeout(REQUEST_TIME).connect_timeout(CONNECT_TIME).build();
+        Ok(Self { client: client.map_err(io::Error::other)?, url })
+    }
+}

@@ -1,0 +1,246 @@
+//! Datasets in an object store: the same answers as from a folder, with as few round trips as the files and columns
+//! need, and an error or the right answer when the store has faults.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod stored;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use stored::{Stored, answers, queries};
+use trueup_core::dataset::{Verification, store};
+use trueup_core::query::AccountFilter;
+use trueup_core::{Dataset, DatasetError, Error, Interrupt};
+use trueup_testkit::damage::Numbers;
+use trueup_testkit::object_server::{Fault, Requested};
+
+/// Returns the text of the error that opening a location gives.
+fn refused(location: &str) -> String {
+    Dataset::open(location).unwrap_err().to_string()
+}
+
+#[test]
+fn answers_are_those_of_the_folder() {
+    let stored = Stored::new();
+    let (local, remote) = (stored.local(), stored.remote());
+    assert_eq!(remote.manifest(), local.manifest());
+    assert_eq!(remote.account_keys().unwrap(), local.account_keys().unwrap());
+    assert_eq!(answers(&remote), answers(&local));
+    let insights =
+        |dataset: &Dataset| dataset.insights(&AccountFilter::All, None, 100, &Interrupt::default()).unwrap().documents;
+    assert_eq!((insights(&remote).len(), insights(&remote)), (3, insights(&local)));
+    let verified = |location: &Path| Verification::of(location, None).unwrap();
+    assert_eq!(verified(&stored.url()), verified(&stored.folder()));
+    assert_eq!(store::versions(&stored.url()).unwrap(), [1]);
+    assert_eq!(Dataset::open_version(stored.url(), 1).unwrap().event_rows(), local.event_rows());
+}
+
+#[test]
+fn opening_takes_one_request_for_each_file() {
+    let stored = Stored::new();
+    drop(stored.server.take_log());
+    let dataset = stored.remote();
+    let mut requested: Vec<String> = stored.server.take_log().into_iter().map(|request| request.path).collect();
+    requested.sort_unstable();
+    let manifest = dataset.manifest().unwrap();
+    let mut expected: Vec<String> =
+        manifest.tables().iter().flat_map(|(_, files)| *files).map(|file| file.path.clone()).collect();
+    expected.extend([String::new(), store::file_name(1)]);
+    let mut expected: Vec<String> = expected.iter().map(|name| format!("bucket/acme/{name}")).collect();
+    expected.sort_unstable();
+    assert!(expected.len() > 5, "{expected:?}");
+    assert_eq!(requested, expected);
+}
+
+#[test]
+fn a_query_takes_at_most_one_request_for_each_row_group_and_a_second_one_none() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    for query in queries(&dataset) {
+        // Each query finds the cache empty.
+        let dataset = stored.remote();
+        drop(stored.server.take_log());
+        let explained = dataset.explain(&query).unwrap();
+        let first = dataset.query(&query).unwrap();
+        let requested = stored.server.take_log();
+        let row_groups = explained.event_row_groups_kept + explained.spend_row_groups_kept;
+        // The columns of these row groups are near each other.
+        assert!(requested.len() <= row_groups, "{} requests, {row_groups} row groups", requested.len());
+        assert!(requested.iter().all(|request| request.method == "GET" && request.range.is_some()), "{requested:?}");
+        assert_eq!(dataset.query(&query).unwrap(), first);
+        assert_eq!(stored.server.take_log(), []);
+    }
+}
+
+#[test]
+fn passing_faults_change_no_answer() {
+    let stored = Stored::new();
+    let expected = answers(&stored.local());
+    let faults = [
+        Fault::Status(500),
+        Fault::Status(503),
+        Fault::Cut,
+        Fault::Close,
+        Fault::Flip,
+        Fault::Slow(Duration::from_millis(50)),
+    ];
+    for fault in faults {
+        // A byte of the manifest that changes on its way is an error, which is tested with random faults.
+        let dataset = stored.remote();
+        // Each range fails the first time. What is read again after a cut has the same end.
+        let mut seen = HashSet::new();
+        stored.server.fail(move |request| {
+            let end = request.range.as_ref().map(|range| range.end);
+            seen.insert((request.path.clone(), end)).then_some(fault)
+        });
+        assert_eq!(answers(&dataset), expected, "{fault:?}");
+        stored.server.heal();
+    }
+}
+
+#[test]
+fn a_store_with_random_faults_gives_the_right_answer_or_an_error() {
+    let stored = Stored::new();
+    let expected = answers(&stored.local());
+    let right = Arc::new(AtomicUsize::new(0));
+    for seed in 0..12 {
+        let mut numbers = Numbers::new(seed);
+        stored.server.fail(move |_| match numbers.below(12) {
+            0 => Some(Fault::Status(500)),
+            1 => Some(Fault::Cut),
+            2 => Some(Fault::Flip),
+            3 => Some(Fault::Close),
+            _ => None,
+        });
+        if let Ok(dataset) = Dataset::open(stored.url()) {
+            for (query, expected) in queries(&dataset).iter().zip(&expected) {
+                if let Ok(table) = dataset.query(query) {
+                    assert_eq!(table, *expected);
+                    right.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        stored.server.heal();
+    }
+    assert!(right.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn bytes_that_stay_wrong_are_an_error_that_names_the_object() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    stored.server.fail(|_| Some(Fault::Flip));
+    let query = &queries(&dataset)[0];
+    let error = dataset.query(query).unwrap_err();
+    assert!(matches!(error, Error::Dataset(DatasetError::Checksum { .. })), "{error}");
+    assert!(error.to_string().starts_with(&format!("`{}/events/", stored.url().display())), "{error}");
+    stored.server.heal();
+    assert!(dataset.query(query).is_ok());
+}
+
+#[test]
+fn a_store_that_refuses_is_an_error_without_credentials() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    stored.server.fail(|_| Some(Fault::Status(403)));
+    let error = dataset.query(&queries(&dataset)[0]).unwrap_err().to_string();
+    for part in [
+        &format!("`{}/events/", stored.url().display()),
+        "access is denied",
+        "403 Forbidden",
+        "ExpiredToken: A message.",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(!error.contains("SECRET") && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn a_store_that_stays_overloaded_is_an_error_that_tells_how_often_it_was_tried() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    stored.server.fail(|_| Some(Fault::Status(503)));
+    let start = Instant::now();
+    let error = dataset.query(&queries(&dataset)[0]).unwrap_err().to_string();
+    assert!(error.contains("after 8 retries") && error.contains("SlowDown: A message."), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn missing_and_changed_objects_are_errors() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    let query = &queries(&dataset)[0];
+    let name = &dataset.manifest().unwrap().events[0].path;
+    let path = stored.folder().join(name);
+    let bytes = std::fs::read(&path).unwrap();
+
+    std::fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
+    let longer = bytes.len() + 4;
+    let expected =
+        format!("`{}/{name}` has {longer} bytes, but the manifest says {}", stored.url().display(), bytes.len());
+    assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
+    assert_eq!(refused(stored.url().to_str().unwrap()), expected);
+
+    // A range of a shorter object may not exist.
+    std::fs::write(&path, &bytes[..10]).unwrap();
+    let expected = format!("`{}/{name}` has 10 bytes, but the manifest says {}", stored.url().display(), bytes.len());
+    assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
+
+    std::fs::remove_file(&path).unwrap();
+    let expected = format!("`{}/{name}` is missing, but the manifest names it", stored.url().display());
+    assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
+    assert_eq!(refused(stored.url().to_str().unwrap()), expected);
+}
+
+#[test]
+fn a_location_without_a_dataset_is_an_error() {
+    let stored = Stored::new();
+    let url = stored.server.url();
+    assert_eq!(refused(&format!("{url}/bucket/")), format!("`{url}/bucket/` holds no dataset"));
+    let unlisted = refused(&format!("{url}/bucket/other"));
+    assert!(unlisted.contains("404 Not Found") && unlisted.contains("name a version"), "{unlisted}");
+    let version = Dataset::open_version(stored.url(), 7).unwrap_err().to_string();
+    assert_eq!(version, format!("`{}` holds no dataset of version 7", stored.url().display()));
+}
+
+#[test]
+fn locations_with_credentials_or_unknown_schemes_are_refused_and_not_shown() {
+    for location in ["https://me:secret@127.0.0.1:1/x", "https://secret@127.0.0.1:1/x", "s3://bucket/x?token=secret"] {
+        let error = refused(location);
+        assert!(error.contains("a location has no user, password or `?`") && !error.contains("secret"), "{error}");
+    }
+    for location in ["ftp://host/x", "file:///tmp/x", "memory:///x", "s3:///x"] {
+        let error = refused(location);
+        assert!(error.contains("expected `s3://BUCKET/FOLDER`"), "{location}: {error}");
+    }
+}
+
+#[test]
+fn threads_of_any_kind_may_query_at_the_same_time() {
+    let stored = Stored::new();
+    let expected = answers(&stored.local());
+    let dataset = stored.remote().with_column_budget(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(answers(&dataset), expected));
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async { assert_eq!(answers(&dataset), expected) });
+}
+
+#[test]
+fn a_long_file_is_read_in_parts() {
+    let stored = Stored::with_insight_of(12 << 20);
+    let dataset = stored.remote();
+    drop(stored.server.take_log());
+    let read = dataset.insights(&AccountFilter::All, None, 100, &Interrupt::default()).unwrap();
+    assert_eq!(read.documents.iter().map(|insight| insight.document.len()).max(), Some((12 << 20) + 11));
+    let length = |request: &Requested| request.range.as_ref().map_or(0, |range| range.end - range.start);
+    assert!(stored.server.take_log().iter().all(|request| length(request) <= 8 << 20));
+}
