@@ -7,7 +7,8 @@
 //!   inputs::open       the given files by input, and their columns            inputs.rs
 //!   HeldRows           the rows of joined inputs, in a share of the memory    held.rs
 //!   TablePlanner       a TableMapper for each table                           table.rs
-//!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs
+//!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs,
+//!                                                                             conditions.rs
 //!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
 //! TableMapper::map     makes a canonical batch, when the ingest reads an input
 //!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
@@ -23,6 +24,7 @@ mod cells;
 mod check;
 mod column;
 mod columns;
+mod conditions;
 mod credit;
 mod dates;
 mod declaration;

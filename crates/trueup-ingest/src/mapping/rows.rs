@@ -1,7 +1,8 @@
-//! The rows that a table is made of: joins of its inputs, and the conditions that pick rows.
+//! The rows that a table is made of: joined from its inputs, and picked by its conditions.
 
 use super::cells::{PickedRows, Texts};
 use super::columns::{ColumnRef, KnownColumns};
+use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Join, TableDeclaration, Unmatched};
 use super::error::{KeyFault, PlanFault};
 use super::faults::{FoundFault, RawFault};
@@ -16,18 +17,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use trueup_core::Shown;
 
 /// How the rows of a table come from its inputs.
 #[derive(Default)]
 pub(super) struct RowPlan {
+    /// The name of the input whose rows become rows of the table; empty if there is none.
+    from: String,
     /// For each input of the table, the names of its columns in its files.
     names_in_file: Vec<Vec<String>>,
     joins: Vec<JoinPlan>,
     conditions: Vec<Condition>,
-    /// Whether rows were picked.
-    is_read: AtomicBool,
     /// The columns that are read as text.
     text_columns: BTreeSet<ColumnRef>,
     /// The texts of joined columns, by batch.
@@ -45,27 +44,6 @@ struct JoinPlan {
     refusal: FoundFault,
 }
 
-/// A condition on the text of a column.
-struct Condition {
-    key: String,
-    column: ColumnRef,
-    values: Vec<String>,
-    /// Whether the column must have one of the values, or must have none.
-    wanted: bool,
-    /// Whether a row has had one of the values.
-    is_found: AtomicBool,
-}
-
-impl Condition {
-    fn is_met(&self, text: &str) -> bool {
-        let has = self.values.iter().any(|value| value == text);
-        if has && !self.is_found.load(Ordering::Relaxed) {
-            self.is_found.store(true, Ordering::Relaxed);
-        }
-        has == self.wanted
-    }
-}
-
 impl RowPlan {
     /// Plans the rows of a table, and finds the columns that its keys can name. A table without an input has one row.
     pub(super) fn new(
@@ -76,6 +54,7 @@ impl RowPlan {
     ) -> Result<(Self, KnownColumns), PlanFault> {
         let mut plan = Self::default();
         let Some(from) = &table.from else { return Ok((plan, KnownColumns::default())) };
+        plan.from.clone_from(from);
         let mut known = plan.add_input(from, from, inputs, &format!("{key}.from"))?;
         for (at, join) in table.join.iter().enumerate() {
             plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
@@ -84,8 +63,7 @@ impl RowPlan {
             for (column, values) in conditions {
                 let key = format!("{key}.{name}.{column}");
                 let column = plan.add_text(known.find(column, &key)?.text(&key)?);
-                let (values, is_found) = (values.texts().to_vec(), AtomicBool::new(false));
-                plan.conditions.push(Condition { key, column, values, wanted, is_found });
+                plan.conditions.push(Condition::new(key, column, values.texts(), wanted));
             }
         }
         Ok((plan, known))
@@ -184,13 +162,7 @@ impl RowPlan {
 
     /// Returns a warning for each `where` whose values no row has had, so that it left out every row.
     pub(super) fn warnings(&self) -> Vec<String> {
-        let is_read = self.is_read.load(Ordering::Relaxed);
-        let lost = |one: &&Condition| is_read && one.wanted && !one.is_found.load(Ordering::Relaxed);
-        let warning = |Condition { key, values, .. }: &Condition| {
-            let values: Vec<String> = values.iter().map(|value| format!("`{}`", Shown(value))).collect();
-            format!("key `{key}`: no row has the value {}, so that the table has no rows", values.join(" or "))
-        };
-        self.conditions.iter().filter(lost).map(warning).collect()
+        self.conditions.iter().filter_map(|condition| condition.warning(&self.from)).collect()
     }
 
     /// Returns the texts of a batch of the first input, by column.
@@ -211,14 +183,15 @@ impl RowPlan {
         rows: usize,
         limit: usize,
     ) -> (PickedRows, usize, Vec<RawFault>) {
-        self.is_read.store(true, Ordering::Relaxed);
         let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
-        let mut picker = RowPicker { plan: self, texts, chosen: Vec::new(), picked, faults: Vec::new() };
+        let others = vec![FirstTexts::default(); self.conditions.len()];
+        let mut picker = RowPicker { plan: self, texts, chosen: Vec::new(), picked, others, faults: Vec::new() };
         let mut row = first;
         while row < rows && picker.picked.len() < limit {
             picker.pick(row);
             row += 1;
         }
+        self.conditions.iter().zip(&picker.others).for_each(|(condition, others)| condition.add(others));
         (picker.picked, row, picker.faults)
     }
 }
@@ -238,6 +211,8 @@ struct RowPicker<'a> {
     /// The rows that are joined so far to the row that is being picked, by join.
     chosen: Vec<HeldRow>,
     picked: PickedRows,
+    /// What rows have instead of the values of the conditions.
+    others: Vec<FirstTexts>,
     faults: Vec<RawFault>,
 }
 
@@ -245,10 +220,13 @@ impl RowPicker<'_> {
     /// Joins the next input to a row of the first input, and then the inputs after it.
     fn pick(&mut self, row: usize) {
         let Some(join) = self.plan.joins.get(self.chosen.len()) else {
-            let is_met = |condition: &Condition| condition.is_met(self.text(condition.column, row).unwrap_or(""));
+            let (mut is_picked, mut others) = (true, std::mem::take(&mut self.others));
             // Each condition sees every row, because a value that no row has is worth a warning.
-            let unmet = self.plan.conditions.iter().filter(|condition| !is_met(condition)).count();
-            if unmet == 0 {
+            for (condition, others) in self.plan.conditions.iter().zip(&mut others) {
+                is_picked &= condition.is_met(self.text(condition.column, row).unwrap_or(""), others);
+            }
+            self.others = others;
+            if is_picked {
                 // The source layer makes smaller batches.
                 self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
                 self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));

@@ -62,7 +62,32 @@ fn a_condition_that_no_row_meets_is_a_warning() {
     assert_eq!(summary.events.taken, 1);
     let warnings: Vec<&str> =
         summary.warnings.iter().filter_map(|text| text.split_once("mapping.toml`, ")).map(|(_, text)| text).collect();
-    assert_eq!(warnings, ["key `events[2].where.status`: no row has the value `Won`, so that the table has no rows"]);
+    assert_eq!(
+        warnings,
+        [
+            "key `events[2].where.status`: no row of the input `log` has the value `Won`, so that the table has no rows; the column \
+             has ``, `won`"
+        ]
+    );
+}
+
+#[test]
+fn a_warning_about_a_condition_lists_five_values() {
+    let mapping = "[input.log]\nfile = \"log.csv\"\n[[events]]\nfrom = \"log\"\nwhere = { status = [\"Won\", \"Sold\"] }\n\
+                   [events.columns]\naccount = \"status\"\nopportunityId = \"ref\"\ntype = { value = \"sold\" }\ndate = \"when\"\n";
+    let warned = |statuses: &[&str]| {
+        let rows: String = statuses.iter().map(|status| format!("A,2025-01-02,{status}\n")).collect();
+        let case = Case::new(mapping).file("log.csv", format!("ref,when,status\n{rows}"));
+        let warnings = case.ingest().run().unwrap().warnings;
+        warnings.into_iter().find_map(|text| Some(text.split_once("has the value ")?.1.to_owned()))
+    };
+    let words = |found: &str| Some(format!("`Won` or `Sold`, so that the table has no rows; the column has {found}"));
+    assert_eq!(warned(&["f", "e", "d", "c", "b", "a", "a"]), words("`a`, `b`, `c`, `d`, `e` and others"));
+    assert_eq!(warned(&["b", "c", "d", "e", "a", "c"]), words("`a`, `b`, `c`, `d`, `e`"));
+    assert_eq!(warned(&["won"]), words("`won`"));
+    // A file without rows shows nothing about the value.
+    assert_eq!(warned(&[]), None);
+    assert_eq!(warned(&["b", "Sold"]), None);
 }
 
 #[test]

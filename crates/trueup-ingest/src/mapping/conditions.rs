@@ -1,0 +1,86 @@
+//! The conditions that pick rows of a table, and the warning about a condition that no row meets.
+
+use super::columns::ColumnRef;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use trueup_core::Shown;
+
+/// A condition on the text of a column.
+pub(super) struct Condition {
+    key: String,
+    pub(super) column: ColumnRef,
+    values: Vec<String>,
+    /// Whether the column must have one of the values, or must have none.
+    wanted: bool,
+    /// Whether a row has had one of the values.
+    is_found: AtomicBool,
+    /// What rows had instead. Several threads add to it.
+    others: Mutex<FirstTexts>,
+}
+
+impl Condition {
+    pub(super) fn new(key: String, column: ColumnRef, values: &[String], wanted: bool) -> Self {
+        let (is_found, others) = (AtomicBool::new(false), Mutex::default());
+        Self { key, column, values: values.to_vec(), wanted, is_found, others }
+    }
+
+    /// Returns whether a row with this text meets the condition. If a warning may be due, adds the text to `others`.
+    pub(super) fn is_met(&self, text: &str, others: &mut FirstTexts) -> bool {
+        let has = self.values.iter().any(|value| value == text);
+        if !self.is_found.load(Ordering::Relaxed) {
+            if has {
+                self.is_found.store(true, Ordering::Relaxed);
+            } else if self.wanted {
+                others.add(text);
+            }
+        }
+        has == self.wanted
+    }
+
+    /// Adds what the rows of a batch had instead of the values.
+    pub(super) fn add(&self, others: &FirstTexts) {
+        let mut all = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        others.0.iter().for_each(|text| all.add(text));
+    }
+
+    /// Returns the warning that rows of an input were read, and that none had one of the values of a `where`.
+    pub(super) fn warning(&self, input: &str) -> Option<String> {
+        let Self { key, values, .. } = self;
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.wanted || self.is_found.load(Ordering::Relaxed) || others.0.is_empty() {
+            return None;
+        }
+        let quoted = |text: &String| format!("`{}`", Shown(text));
+        let values: Vec<String> = values.iter().map(quoted).collect();
+        let found: Vec<String> = others.0.iter().take(SHOWN_TEXTS).map(quoted).collect();
+        let (found, more) = (found.join(", "), if others.0.len() > SHOWN_TEXTS { " and others" } else { "" });
+        Some(format!(
+            "key `{}`: no row of the input `{}` has the value {}, so that the table has no rows; the column has {found}{more}",
+            Shown(key),
+            Shown(input),
+            values.join(" or ")
+        ))
+    }
+}
+
+/// The most texts that a warning shows.
+const SHOWN_TEXTS: usize = 5;
+
+/// The first texts of a column in their own order, one more than a warning shows. They do not depend on the order of the
+/// rows.
+#[derive(Clone, Default)]
+pub(super) struct FirstTexts(BTreeSet<String>);
+
+impl FirstTexts {
+    fn add(&mut self, text: &str) {
+        let is_full = self.0.len() > SHOWN_TEXTS;
+        if self.0.contains(text) || (is_full && self.0.last().is_some_and(|last| last.as_str() < text)) {
+            return;
+        }
+        self.0.insert(text.to_owned());
+        if is_full {
+            self.0.pop_last();
+        }
+    }
+}
