@@ -114,9 +114,9 @@ impl<R: Read> TextBlocks<R> {
         Ok(())
     }
 
-    /// Returns the bytes of the whole records of `pending`. Every block begins outside quotes, so a line end lies outside quotes if
-    /// the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before the
-    /// first wrong split, and the parser reports that quote.
+    /// Returns the bytes of the whole records of `pending`. Every block begins outside quotes, so a line end lies
+    /// outside quotes if the number of quotes before it is even. In a file with broken quoting, the first broken quote
+    /// comes before the first wrong split, and the parser reports that quote.
     fn whole_records(&self) -> usize {
         if !self.has_quotes || !self.pending.contains(&b'"') {
             return self.pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
