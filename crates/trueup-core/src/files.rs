@@ -232,9 +232,15 @@ impl OpenFile {
 }
 
 impl Read for OpenFile {
+    /// Reads bytes, and repeats a read that a signal interrupts, because not every reader of a format does.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.transfer(Operation::Read, buffer.len())?;
-        self.file.read(&mut buffer[..length])
+        loop {
+            let read = self.transfer(Operation::Read, buffer.len());
+            match read.and_then(|length| self.file.read(&mut buffer[..length])) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
     }
 }
 
@@ -287,5 +293,36 @@ fn mode_below(path: &Path, always: u32, inherited: u32) -> io::Result<u32> {
     {
         let _ = (path, inherited);
         Ok(always)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FaultInjector, Files, InjectedFault, Operation};
+    use std::fs;
+    use std::io::{self, Read};
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn an_interrupted_read_is_repeated() {
+        /// Interrupts every second read.
+        #[derive(Debug, Default)]
+        struct Interrupting(AtomicBool);
+        impl FaultInjector for Interrupting {
+            fn before(&self, operation: Operation, _: &Path) -> Option<InjectedFault> {
+                let interrupts = operation == Operation::Read && !self.0.fetch_xor(true, Ordering::Relaxed);
+                interrupts.then(|| InjectedFault::Fail(io::ErrorKind::Interrupted.into()))
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "abc").unwrap();
+        let mut file = Files::failing(Arc::new(Interrupting::default())).open(&path).unwrap();
+        let mut bytes = [0; 2];
+        assert_eq!((file.read(&mut bytes).unwrap(), &bytes), (2, b"ab"));
+        assert_eq!((file.read(&mut bytes).unwrap(), bytes[0]), (1, b'c'));
+        assert_eq!(file.read(&mut bytes).unwrap(), 0);
     }
 }

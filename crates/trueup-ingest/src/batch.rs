@@ -221,10 +221,7 @@ fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> R
     }
     let mut bytes = vec![0; 1 << 20];
     loop {
-        let length = match file.read(&mut bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            length => length.at("read", &input.path)?,
-        };
+        let length = file.read(&mut bytes).at("read", &input.path)?;
         hasher.update(&bytes[..length]);
         if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
             return Ok(hex(&hasher.finalize()));

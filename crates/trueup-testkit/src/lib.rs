@@ -3,9 +3,11 @@
 //! - [`cases`] generates random tables and requests;
 //! - [`oracle`] answers a request in the slow, obvious way;
 //! - [`damage`] damages and copies files;
-//! - [`object_server`] serves files as an object store does, with faults.
+//! - [`object_server`] serves files as an object store does, with faults;
+//! - [`exhaustive`] selects between a sample and everything.
 
 pub mod cases;
 pub mod damage;
+pub mod exhaustive;
 pub mod object_server;
 pub mod oracle;

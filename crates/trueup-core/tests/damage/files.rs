@@ -5,6 +5,7 @@ use std::fs;
 use trueup_core::dataset::manifest::SCHEMA_VERSION;
 use trueup_core::dataset::{Verification, store};
 use trueup_core::{Dataset, DatasetError, Error};
+use trueup_testkit::exhaustive::{bits, step};
 
 #[test]
 fn a_valid_dataset_answers_and_has_no_faults() {
@@ -85,18 +86,18 @@ fn a_file_that_is_not_parquet_is_named() {
 /// The checksum finds damage that does not change the length. A query may or may not read the damaged bytes, but it
 /// does not panic.
 #[test]
-fn verification_finds_a_flipped_byte_and_no_query_panics() {
+fn verification_finds_a_flipped_bit_and_no_query_panics() {
     let stored = TestDataset::sound();
     for name in FILES {
         let path = stored.path(name);
         let bytes = fs::read(&path).unwrap();
         // Every fifth byte is enough, because the files are repetitive.
-        for at in (0..bytes.len()).step_by(5) {
+        for (case, (at, bit)) in bits(bytes.len(), 5).into_iter().enumerate() {
             let mut changed = bytes.clone();
-            changed[at] ^= 0xff;
+            changed[at] ^= 1 << bit;
             fs::write(&path, &changed).unwrap();
             drop(stored.ask());
-            if at % 61 == 0 {
+            if case % step(61) == 0 {
                 let fault = stored.fault();
                 assert!(fault.starts_with(&format!("`{}` has the checksum ", path.display())), "{fault}");
             }

@@ -12,6 +12,7 @@ use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Interrupt};
 use trueup_testkit::damage::{Numbers, mutate};
+use trueup_testkit::exhaustive::bits;
 
 /// How often each file is changed.
 const CASES: u64 = 30;
@@ -93,12 +94,12 @@ fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
         let mut refused = 0;
         for name in FILES {
             let bytes = fs::read(stored.path(name)).unwrap();
-            for at in (0..bytes.len()).step_by(7) {
+            for (at, bit) in bits(bytes.len(), 7) {
                 let mut changed = bytes.clone();
-                changed[at] ^= 1 << (at % 8);
+                changed[at] ^= 1 << bit;
                 fs::write(stored.path(name), changed).unwrap();
                 match answers(&dataset) {
-                    Ok(answer) => assert_eq!(answer, sound, "{name}, byte {at}"),
+                    Ok(answer) => assert_eq!(answer, sound, "{name}, byte {at}, bit {bit}"),
                     Err(error) => {
                         let message = error.to_string();
                         assert!(message.contains(name) && message.contains("the bytes from 0 on"), "{message}");

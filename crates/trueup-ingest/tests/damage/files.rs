@@ -10,6 +10,7 @@ use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Error, Interrupt};
 use trueup_ingest::Ingest;
 use trueup_testkit::damage::{Numbers, copy_folder};
+use trueup_testkit::exhaustive::{bits, is_exhaustive, step};
 
 /// A small dataset of two event files that tests damage, and its answers.
 struct DamagedDataset {
@@ -143,16 +144,19 @@ fn a_flipped_bit_never_changes_an_answer() {
     for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         // Flip one bit of each byte, and each bit of some bytes.
-        let one = (0..bytes.len()).map(|at| (at, at % 8));
-        let chosen: Vec<usize> = (0..12).map(|_| numbers.below(bytes.len())).collect();
-        let flips: Vec<_> = one.chain(chosen.iter().flat_map(|at| (0..8).map(|bit| (*at, bit)))).collect();
+        let mut flips = bits(bytes.len(), 1);
+        if !is_exhaustive() {
+            let chosen: Vec<usize> = (0..12).map(|_| numbers.below(bytes.len())).collect();
+            flips.extend(chosen.iter().flat_map(|at| (0..8).map(|bit| (*at, bit))));
+        }
+        println!("{} bits of {}", flips.len(), path.display());
         for (case, (at, bit)) in flips.into_iter().enumerate() {
             let what = format!("{}, byte {at}, bit {bit}", path.display());
             let mut changed = bytes.clone();
             changed[at] ^= 1 << bit;
             fs::write(&path, &changed).unwrap();
             assert!(dataset.query_is_refused(&what), "{what}");
-            if case % 31 == 0 {
+            if case % step(31) == 0 {
                 dataset.check_verification(&what);
             }
         }
@@ -171,7 +175,7 @@ fn a_file_of_another_length_is_refused() {
             let what = format!("{}, {} of {} bytes", path.display(), changed.len(), bytes.len());
             fs::write(&path, &changed).unwrap();
             assert!(dataset.query_is_refused(&what), "{what}");
-            if case % 61 == 0 {
+            if case % step(61) == 0 {
                 dataset.check_verification(&what);
             }
         }
@@ -243,8 +247,13 @@ fn an_ingest_never_carries_damage_into_a_new_version() {
     for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         let mut refused = 0;
-        for _ in 0..20 {
-            let (at, bit) = (numbers.below(bytes.len()), numbers.below(8));
+        let flips = if is_exhaustive() {
+            bits(bytes.len(), 1)
+        } else {
+            (0..20).map(|_| (numbers.below(bytes.len()), numbers.below(8))).collect()
+        };
+        println!("{} bits of {}", flips.len(), path.display());
+        for (at, bit) in flips {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << bit;
             fs::write(&path, &changed).unwrap();
@@ -275,12 +284,12 @@ fn a_byte_that_changes_in_an_open_dataset_never_changes_an_answer() {
         let mut refused = 0;
         for path in damaged.files() {
             let bytes = fs::read(&path).unwrap();
-            for at in (0..bytes.len()).step_by(11) {
+            for (at, bit) in bits(bytes.len(), 11) {
                 let mut changed = bytes.clone();
-                changed[at] ^= 1 << (at % 8);
+                changed[at] ^= 1 << bit;
                 fs::write(&path, &changed).unwrap();
                 match answers(&dataset) {
-                    Ok(answer) => assert_eq!(answer, damaged.sound, "{}, byte {at}", path.display()),
+                    Ok(answer) => assert_eq!(answer, damaged.sound, "{}, byte {at}, bit {bit}", path.display()),
                     Err(_) => refused += 1,
                 }
             }

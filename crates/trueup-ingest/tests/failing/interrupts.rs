@@ -9,6 +9,7 @@ use std::time::Duration;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_ingest::{ErrorKind, Ingest, Interrupt, Interruption, Phase};
 use trueup_testkit::damage::copy_folder;
+use trueup_testkit::exhaustive::step;
 
 /// Cancels an ingest before an operation, which then happens as usual if the interrupt lets it.
 #[derive(Debug)]
@@ -97,19 +98,19 @@ fn interrupt_each(case: &Case, step: usize) -> (usize, usize) {
 
 #[test]
 fn an_interrupt_at_any_operation_leaves_the_dataset_as_it_was() {
-    let (stopped, published) = interrupt_each(&Case::new(1 << 30), 1);
+    let (stopped, published) = interrupt_each(&Case::new(), 1);
     assert!(stopped > 40 && (1..20).contains(&published), "{stopped} stopped, {published} published");
 }
 
 #[test]
 fn an_interrupt_while_rows_are_spilled_leaves_the_dataset_as_it_was() {
-    let (stopped, _) = interrupt_each(&Case::new(20_000), 23);
+    let (stopped, _) = interrupt_each(&Case::spilled(), step(23));
     assert!(stopped > 15, "{stopped}");
 }
 
 #[test]
 fn an_interrupted_first_ingest_leaves_no_folder() {
-    let case = Case::new(1 << 30);
+    let case = Case::new();
     let counting = Canceling::new(usize::MAX);
     fs::remove_dir_all(case.dataset()).unwrap();
     counting.apply(case.first()).run().unwrap();
@@ -138,7 +139,7 @@ fn an_interrupt_from_the_progress_stops_each_phase() {
         Phase::WritingSpend,
         Phase::ReadingInsights,
     ];
-    let case = Case::new(1 << 30);
+    let case = Case::new();
     case.ingest(&[("insights.ndjson", Ingest::insights)]).run().unwrap();
     case.write("insights2.ndjson", "{\"account\":\"a01\",\"date\":\"2025-01-02\",\"insight\":{\"n\":2}}\n");
     let second = || {
@@ -164,7 +165,7 @@ fn an_interrupt_from_the_progress_stops_each_phase() {
 
 #[test]
 fn a_deadline_stops_an_ingest() {
-    let case = Case::new(1 << 30);
+    let case = Case::new();
     let old = content(&case.dataset());
     let error = case.second().interrupt(Interrupt::after(Duration::ZERO)).run().unwrap_err();
     assert_eq!(error.interruption(), Some(Interruption::Deadline));

@@ -3,21 +3,23 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod case;
 mod interrupts;
 
-use std::fmt::Write as _;
+use case::Case;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use tempfile::TempDir;
+use std::thread;
 use trueup_core::dataset::Verification;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 use trueup_ingest::{Ingest, IngestError, IngestSummary};
 use trueup_testkit::damage::copy_folder;
+use trueup_testkit::exhaustive::{is_exhaustive, step};
 
 /// Error numbers of Linux.
 const EINTR: i32 = 4;
@@ -91,81 +93,11 @@ impl Way {
     }
 }
 
-/// Adds a file to an ingest.
-type Add = fn(Ingest, PathBuf) -> Ingest;
-
-/// A dataset of one version, and the inputs of the next.
-struct Case {
-    dir: TempDir,
-    memory: usize,
-}
-
-impl Case {
-    fn new(memory: usize) -> Self {
-        let case = Self { dir: tempfile::tempdir().unwrap(), memory };
-        case.write("1.csv", &events(0..12));
-        case.write("2.csv", &(events(6..9).replace(",sold,", ",closed,") + &rows(14..16)));
-        case.write("spend.csv", "account,date,adSpend\na01,2025-01-02,1\na02,2025-01-03,2.5\n");
-        case.write("spend2.csv", "account,date,adSpend\na01,2025-01-02,7\n");
-        case.write("accounts.csv", "account,accountName\na01,One\n");
-        case.write("insights.ndjson", "{\"account\":\"a01\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n");
-        case.first().run().unwrap();
-        case
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.dir.path().join(name), text).unwrap();
-    }
-
-    fn dataset(&self) -> PathBuf {
-        self.dir.path().join("dataset")
-    }
-
-    fn ingest(&self, files: &[(&str, Add)]) -> Ingest {
-        // With one thread, the operations have nearly the same order each time.
-        let ingest = Ingest::into(self.dataset()).memory(self.memory).row_group_rows(30).threads(1);
-        files.iter().fold(ingest, |ingest, (name, add)| add(ingest, self.dir.path().join(name)))
-    }
-
-    fn first(&self) -> Ingest {
-        self.ingest(&[("1.csv", Ingest::events), ("spend.csv", Ingest::spend), ("accounts.csv", Ingest::accounts)])
-    }
-
-    fn second(&self) -> Ingest {
-        self.ingest(&[("2.csv", Ingest::events), ("spend2.csv", Ingest::spend), ("insights.ndjson", Ingest::insights)])
-    }
-
-    fn inputs(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let entries = fs::read_dir(self.dir.path()).unwrap().map(|entry| entry.unwrap().path());
-        let mut inputs: Vec<_> =
-            entries.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-        inputs.sort();
-        inputs
-    }
-}
-
-fn events(accounts: impl Iterator<Item = usize>) -> String {
-    "account,opportunityId,type,date,eventId,total\n".to_owned() + &rows(accounts)
-}
-
-fn rows(accounts: impl Iterator<Item = usize>) -> String {
-    let mut text = String::new();
-    for account in accounts {
-        for customer in 0..8 {
-            for (at, stage) in ["lead-originated", "sold"].iter().enumerate() {
-                let day = 1 + customer + at * 9;
-                writeln!(text, "a{account:02},c{customer},{stage},2025-01-{day:02},{customer}/{at},{customer}.5")
-                    .unwrap();
-            }
-        }
-    }
-    text
-}
-
 /// Returns what the dataset answers.
 fn answers(dataset: &Path) -> (ResultTable, usize) {
     let fields = ["account", "opportunityId", "eventCount", "total", "closedRevenue", "spend", "customers"];
-    let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-04-30".parse().unwrap());
+    let query = query.allow_long_total();
     let dataset = Dataset::open(dataset).unwrap();
     let insights = dataset.manifest().unwrap().insights.len();
     (dataset.query(&query).unwrap(), insights)
@@ -206,8 +138,16 @@ fn run_failing(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, 
 }
 
 /// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and checks each
-/// time what is left. Returns how many ingests failed.
-fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize {
+/// time what is left. Each way has its own case and thread. Returns how many ingests failed.
+fn fail_each(make: fn() -> Case, ways: &[Way], ever_after: bool, step: usize) -> usize {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            ways.iter().map(|way| scope.spawn(move || fail_in(&make(), *way, ever_after, step))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
+}
+
+fn fail_in(case: &Case, way: Way, ever_after: bool, step: usize) -> usize {
     let (old_folder, dataset) = (case.dir.path().join("old"), case.dataset());
     fs::rename(&dataset, &old_folder).unwrap();
     let inputs = case.inputs();
@@ -225,12 +165,9 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
     assert_ne!(old, new);
     assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new());
     let operations = std::mem::take(&mut *counting.seen.lock().unwrap());
-    let positions = |way: Way| {
-        let count = operations.iter().filter(|operation| way.applies_to(**operation)).count();
-        (0..count).map(move |position| (way, position)).step_by(step)
-    };
+    let count = operations.iter().filter(|operation| way.applies_to(**operation)).count();
     let mut failed = 0;
-    for (way, first) in ways.iter().flat_map(|way| positions(*way)) {
+    for first in (0..count).step_by(step) {
         reset();
         let failing = Failing::new(way, first, ever_after);
         let run = run_failing(&failing, case.second());
@@ -256,30 +193,40 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
         assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
         assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");
     }
+    println!("{way:?}: {failed} of {} ingests failed", count.div_ceil(step));
     failed
 }
 
 #[test]
 fn a_failed_operation_leaves_the_old_dataset_or_the_new_one() {
-    let failed = fail_each(&Case::new(1 << 30), &WAYS, false, 1);
+    let failed = fail_each(Case::new, &WAYS, false, 1);
     assert!(failed > 60, "{failed}");
 }
 
 #[test]
 fn a_lost_disk_leaves_the_old_dataset_or_the_new_one() {
-    let failed = fail_each(&Case::new(1 << 30), &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, 1);
+    let failed = fail_each(Case::new, &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, 1);
     assert!(failed > 40, "{failed}");
 }
 
 #[test]
 fn a_failed_spill_leaves_the_old_dataset_or_the_new_one() {
-    let failed = fail_each(&Case::new(20_000), &[Way::Error(ENOSPC), Way::Short], false, 23);
+    let ways = if is_exhaustive() { &WAYS[..] } else { &[Way::Error(ENOSPC), Way::Short] };
+    let failed = fail_each(Case::spilled, ways, false, step(23));
     assert!(failed > 15, "{failed}");
 }
 
 #[test]
+fn a_failed_operation_on_other_inputs_leaves_the_old_dataset_or_the_new_one() {
+    for make in [Case::gzip, Case::xlsx, Case::mapped] {
+        let failed = fail_each(make, &WAYS, false, step(13));
+        assert!(failed > 5, "{failed}");
+    }
+}
+
+#[test]
 fn a_failed_first_ingest_leaves_nothing() {
-    let case = Case::new(1 << 30);
+    let case = Case::new();
     let dataset = case.dataset();
     let counting = Failing::new(Way::Short, usize::MAX, false);
     fs::remove_dir_all(&dataset).unwrap();
@@ -312,7 +259,7 @@ fn a_failed_sync_after_publication_keeps_the_version() {
             is_last.then(|| InjectedFault::Fail(io::Error::from_raw_os_error(EIO)))
         }
     }
-    let case = Case::new(1 << 30);
+    let case = Case::new();
     let old = answers(&case.dataset());
     let files = Files::failing(Arc::new(LastSync(case.dataset())));
     let error = case.second().files(files).run().unwrap_err();

@@ -5,7 +5,9 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trueup::Dataset;
+use trueup::access::{DirectorySettings, MemoryDirectory};
 use trueup::service::{Limits, ServiceError};
+use trueup_testkit::exhaustive::step;
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
@@ -46,7 +48,8 @@ fn only_the_log_names_a_damaged_file() {
 fn a_running_service_never_answers_changed_bytes() {
     // These budgets are smaller than the columns, which are therefore dropped and read again.
     for budget in [0, 1_000] {
-        let platform = Platform::new();
+        let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX));
+        let platform = Platform::with_directory(Arc::new(directory), &Rival::default(), |builder| builder);
         let dataset = Dataset::open(platform.dataset()).unwrap().with_column_budget(budget);
         platform.service.replace_dataset(Arc::new(dataset));
         let questions = [
@@ -61,7 +64,7 @@ fn a_running_service_never_answers_changed_bytes() {
         for file in manifest.tables().into_iter().flat_map(|(_, files)| files.to_vec()) {
             let path = platform.dataset().join(&file.path);
             let sound = fs::read(&path).unwrap();
-            for at in (0..sound.len()).step_by(sound.len() / 40 + 1) {
+            for at in (0..sound.len()).step_by(step(sound.len() / 40 + 1)) {
                 let mut changed = sound.clone();
                 changed[at] ^= 1 << (at % 8);
                 // Written in place, because the service may have the file open.

@@ -1,0 +1,31 @@
+//! The switch between tests that try a sample and tests that try everything.
+//!
+//! Some tests have far more cases than anybody waits for, such as each bit of each file. By default, they try a sample.
+//! With `TRUEUP_EXHAUSTIVE=1` in the environment they try all, for minutes to an hour.
+
+use std::env;
+
+/// The environment variable that selects everything.
+const VARIABLE: &str = "TRUEUP_EXHAUSTIVE";
+
+/// Returns whether tests try everything.
+#[must_use]
+pub fn is_exhaustive() -> bool {
+    env::var_os(VARIABLE).is_some_and(|value| value == "1")
+}
+
+/// Returns the distance between the cases that a test tries: 1 if it tries everything, otherwise `sample`.
+#[must_use]
+pub fn step(sample: usize) -> usize {
+    if is_exhaustive() { 1 } else { sample }
+}
+
+/// Returns the bits of a file that a test flips, each as a byte and a bit of it: all if it tries everything, otherwise
+/// one bit of every `sample`-th byte.
+#[must_use]
+pub fn bits(length: usize, sample: usize) -> Vec<(usize, usize)> {
+    if is_exhaustive() {
+        return (0..length).flat_map(|at| (0..8).map(move |bit| (at, bit))).collect();
+    }
+    (0..length).step_by(sample).map(|at| (at, at % 8)).collect()
+}
