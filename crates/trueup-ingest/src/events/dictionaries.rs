@@ -105,7 +105,7 @@ impl DictionaryBuilder {
         let code = u32::try_from(texts.len()).ok()?;
         let bytes = text.len() + TEXT_OVERHEAD_BYTES;
         let left = room.checked_sub(bytes)?;
-        shared_room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes)).ok()?;
+        take(shared_room, bytes)?;
         *room = left;
         texts.push(Box::from(text));
         codes.insert_unique(hash, code, |code| hasher.hash_one(&*texts[*code as usize]));
@@ -159,6 +159,18 @@ fn ranks(texts: &[Box<str>]) -> Vec<u32> {
 /// Locks a mutex. Its content is whole at any time, even if a thread has panicked while it held the lock.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes bytes from the room that several threads share; `None` if there is less.
+fn take(room: &AtomicUsize, bytes: usize) -> Option<()> {
+    let mut found = room.load(Ordering::Relaxed);
+    loop {
+        let left = found.checked_sub(bytes)?;
+        match room.compare_exchange_weak(found, left, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return Some(()),
+            Err(now) => found = now,
+        }
+    }
 }
 
 #[cfg(test)]
