@@ -3,6 +3,8 @@
 
 use crate::test_dataset::{INSIGHTS, Row, SOUND, TestDataset, events, row};
 use arrow_array::RecordBatch;
+use trueup_core::query::{EventsQuery, Filter};
+use trueup_core::{Dataset, Day, Execution};
 
 /// Checks that a query and a verification of a row group both fail with a message that ends with `ends`.
 fn rejects(rows: &[Row], ends: &str) {
@@ -108,6 +110,21 @@ fn a_fault_names_its_row_group() {
     stored.publish();
     let expected = "events-0.parquet`, row group 1, column `account`: a customer has two accounts";
     assert!(stored.refused().ends_with(expected), "{}", stored.refused());
+}
+
+/// The values of a filter are first looked for in the row groups of the query's days.
+#[test]
+fn a_value_that_is_found_early_leaves_other_row_groups_unread() {
+    let stored = TestDataset::with_events(&[&SOUND, &[row(3, "c", "9", 20_500), row(3, "d", "9", 20_500)]]);
+    stored.publish();
+    let dataset = Dataset::open(stored.folder()).unwrap();
+    let unseen = |campaign: &str| {
+        let query = EventsQuery::new(["leads"], Day::from_number(20_000), Day::from_number(20_002));
+        dataset.unseen_values(&query.filter(Filter::equals("campaign", campaign)), &Execution::default())
+    };
+    assert_eq!(unseen("1").unwrap(), []);
+    let error = unseen("9").unwrap_err().to_string();
+    assert!(error.ends_with("row group 1, column `account`: a customer has two accounts"), "{error}");
 }
 
 /// Checks that verification finds exactly one fault in the first event file, at this row group and row.
