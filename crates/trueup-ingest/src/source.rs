@@ -88,7 +88,7 @@ enum FormatReader {
     Ndjson(InputBlocks, bool),
     Parquet(Box<ParquetReader>),
     Xlsx(SheetReader),
-    Arrow(BatchReader),
+    Arrow(Box<BatchReader>),
     /// Whether the row is still to be read.
     OneRow(bool),
 }
@@ -116,7 +116,7 @@ impl<'a> InputReader<'a> {
         let (reader, read) = if binary == Some(InputFormat::Arrow) {
             let read = Arc::new(AtomicU64::new(0));
             let batches = BatchReader::open(CountedReader { reader: file, bytes: read.clone() }, limits);
-            (FormatReader::Arrow(batches.map_err(of_input)?), read)
+            (FormatReader::Arrow(Box::new(batches.map_err(of_input)?)), read)
         } else if binary == Some(InputFormat::Parquet) {
             let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
             let reader = ParquetReader::open(bytes, limits, &|name| options.decodes(name)).map_err(of_input)?;
