@@ -134,7 +134,7 @@ impl BatchFaults {
         let mut rows: Vec<PendingFault> = long.chain(faults.into_iter().map(PendingFault::Rule)).collect();
         rows.sort_by_key(PendingFault::row);
         let DecodedBatch { batch, locations, malformed, .. } = decoded;
-        Self { batch: Some(batch).filter(|_| !rows.is_empty()), locations, longest, malformed, rows }
+        Self { batch: (!rows.is_empty()).then_some(batch), locations, longest, malformed, rows }
     }
 
     /// Returns the bytes of memory that the faults take, approximately.

@@ -31,7 +31,7 @@ fn a_file_that_is_cut_or_longer_is_named_with_both_lengths() {
     for name in FILES {
         let stored = TestDataset::sound();
         let bytes = fs::read(stored.path(name)).unwrap();
-        let longer: Vec<u8> = bytes.iter().copied().chain([b'\n']).collect();
+        let longer: Vec<u8> = bytes.iter().copied().chain(*b"\n").collect();
         for changed in [&[], &bytes[..1], &bytes[..bytes.len() / 2], &bytes[..bytes.len() - 1], &longer] {
             fs::write(stored.path(name), changed).unwrap();
             let path = stored.path(name);

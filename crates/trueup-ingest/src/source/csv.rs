@@ -50,8 +50,9 @@ pub(crate) fn separator(char: char) -> Option<u8> {
 /// Refuses a header of one column that has other separators.
 fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
     let count = |candidate: u8| header.bytes().filter(|byte| *byte == candidate).count();
-    let others: Vec<(char, usize)> = [b',', b';', b'\t', b'|']
-        .into_iter()
+    let others: Vec<(char, usize)> = b",;\t|"
+        .iter()
+        .copied()
         .filter(|candidate| *candidate != separator)
         .map(|candidate| (char::from(candidate), count(candidate)))
         .collect();
