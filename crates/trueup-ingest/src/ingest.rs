@@ -269,8 +269,8 @@ impl Ingest {
     }
 
     /// Stops the ingest when this interrupt or a clone of it is canceled, or at its deadline. Until the new version is
-    /// published, the ingest then fails with [`ErrorKind::Interrupted`] and leaves nothing behind: no file, and the
-    /// dataset as it was.
+    /// published, the ingest then fails with [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) and leaves
+    /// nothing behind: no file, and the dataset as it was.
     pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
         self
