@@ -218,7 +218,7 @@ impl Mapping {
 }
 
 impl MappedTables {
-    /// Sets the accounts whose time zones make points in time of clock times. Events are read after.
+    /// Sets the accounts whose time zones make points in time of clock times. Must be called before events are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.account_zones.set(accounts);
     }

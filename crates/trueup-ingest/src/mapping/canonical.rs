@@ -52,7 +52,7 @@ impl CanonicalTable {
         }
     }
 
-    /// Returns the columns that it may have; `None` if it may have any.
+    /// Returns the columns that such a table may have; `None` if it may have any.
     pub(super) const fn columns(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Events => None,
@@ -61,7 +61,7 @@ impl CanonicalTable {
         }
     }
 
-    /// Returns the columns that it needs, except dates.
+    /// Returns the columns that such a table needs, except for its dates and the stage of events.
     pub(super) const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["account", "opportunityId"],

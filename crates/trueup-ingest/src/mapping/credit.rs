@@ -42,8 +42,8 @@ impl FirstTouchCredit {
     }
 
     /// Returns events whose copied columns have the values of their customer's first conversion. A customer without one
-    /// keeps the values of its events. Copied columns that the events lack are added, as the only change before the
-    /// conversions are known.
+    /// keeps the values of its events. Copied columns that the events lack are added. Before the conversions are known,
+    /// this is the only change.
     pub(super) fn apply(&self, events: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let mut fields: Vec<Field> = events.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
         let mut columns = events.columns().to_vec();

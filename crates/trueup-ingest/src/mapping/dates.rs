@@ -39,7 +39,8 @@ impl DateFormat {
         Some(Self { others: formats.collect(), ..first })
     }
 
-    /// Reads a text in the format that it has. A text that is something else in two formats cannot be read.
+    /// Reads a text in the format that it has. A text that fits several formats and means something else in one of them
+    /// cannot be read.
     fn read<T: PartialEq>(&self, read: impl Fn(&Self) -> Result<T, String>) -> Result<T, String> {
         if self.others.is_empty() {
             return read(self);
@@ -66,7 +67,7 @@ impl DateFormat {
                 Item::Numeric(number, _) => {
                     let (at, width) = field(number)?;
                     let (digits, after) = rest.split_at_checked(width)?;
-                    // A longer number is another one.
+                    // A number with more digits is another year.
                     let ends = width == 2 || !after.first().is_some_and(u8::is_ascii_digit);
                     if !ends || !digits.iter().all(u8::is_ascii_digit) || fields[at].is_some() {
                         return None;

@@ -28,8 +28,8 @@ pub(super) struct MappingFile {
 }
 
 impl MappingFile {
-    /// Returns the names of all columns that the keys of tables mention, and of others: where a key names a column with
-    /// its input, only the name of the column.
+    /// Returns the names of all columns that the keys of tables mention. A name with a dot may be that of a column with
+    /// its input, so what follows the dot is returned, too. Further names do no harm.
     pub(super) fn mentioned_columns(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         let tables = self.spend.iter().chain(&self.accounts).map(|table| (&table.join, [&table.only, &table.unless]));
@@ -61,16 +61,17 @@ pub(super) struct InputDeclaration {
     /// A file name, in which `*` matches any characters and `?` matches one.
     pub(super) file: String,
     pub(super) format: Option<FileFormat>,
-    /// What separates the cells of a CSV file; a comma if absent.
+    /// What separates the cells of a CSV file. If absent, the option of the ingest decides, or else a tab in a file
+    /// whose name ends in `.tsv`, and a comma in any other.
     pub(super) separator: Option<char>,
-    /// The encoding of a text, if it is not UTF-8.
+    /// The encoding of a text. If absent, the option of the ingest decides, or else it is UTF-8.
     pub(super) encoding: Option<String>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
     /// Cells of a CSV or XLSX file that mean no value.
     #[serde(default)]
     pub(super) empty: Vec<String>,
-    /// The sheet of an XLSX file; the first one if absent.
+    /// The sheet of an XLSX file. If absent, the option of the ingest decides, or else it is the first one.
     pub(super) sheet: Option<String>,
     /// From the name of a column in the file to its name in the mapping.
     #[serde(default)]
@@ -254,7 +255,7 @@ pub(super) struct ValueSource {
     pub(super) default: Option<Constant>,
     /// The formats of dates, as strftime defines them.
     pub(super) format: Option<OneOrMore>,
-    /// The IANA time zone of clock times, before the one that the ingest states.
+    /// The IANA time zone of clock times. It has precedence over the one that the ingest states.
     pub(super) time_zone: Option<String>,
 }
 

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, quoted};
 
-/// How files are read for a draft. The draft has the same for the ingest.
+/// How files are read for a draft. The draft states the same, so that the ingest reads them in this way, too.
 #[derive(Clone, Debug, Default)]
 pub struct DraftOptions {
     /// The encoding of text files; UTF-8 if absent.
@@ -39,8 +39,8 @@ pub struct DraftOptions {
 ///
 /// Each file becomes an input. Its columns are recognized by their names and by the values of its first rows, which
 /// also decide the formats of dates and amounts, the stages of events, and which files are joined. A comment says why.
-/// What they leave open, such as whether `01/02/2026` is in January or in February, is a question in a comment: the
-/// draft does not load before its questions are answered.
+/// What names and values leave open, such as whether `01/02/2026` is in January or in February, is a question in a
+/// comment: the draft does not load before its questions are answered.
 ///
 /// # Errors
 /// A file cannot be read, is not in its format, or is given twice.

@@ -91,7 +91,8 @@ impl PickedFaults {
         }
     }
 
-    /// Adapts the numbers of the rows after the rows for which `kept` is false were left out. Those have no faults.
+    /// Numbers the rows again after the rows for which `kept` is false are left out. The rows that are left out have no
+    /// faults.
     pub(super) fn keep(&mut self, kept: &[bool]) {
         if self.0.is_empty() {
             return;

@@ -104,7 +104,7 @@ impl HeldRows {
         Ok(held)
     }
 
-    /// Returns the last file; its rows may be all rows.
+    /// Returns the file that an error about the memory of all rows names: the last one; empty if there are no rows.
     pub(super) fn last_file(&self) -> &Path {
         self.locations.last().map_or(Path::new(""), |(path, _)| path)
     }

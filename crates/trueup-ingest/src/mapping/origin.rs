@@ -1,4 +1,4 @@
-//! The origin of a column's values, of which its source must name exactly one.
+//! The origin of a column's values. The source of a column must name exactly one.
 
 use super::canonical::ColumnType;
 use super::declaration::{Constant, ValueSource};

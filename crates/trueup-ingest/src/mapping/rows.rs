@@ -227,7 +227,7 @@ impl RowPicker<'_> {
             }
             self.others = others;
             if is_picked {
-                // The source layer makes smaller batches.
+                // No batch has more rows than a `u32` can count.
                 self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
                 self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));
             }

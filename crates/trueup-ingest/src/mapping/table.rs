@@ -28,7 +28,7 @@ pub(super) struct TablePlanner<'a> {
     /// The rule of clock times for which the mapping has no `time_zone`.
     pub(super) clock: &'a ClockRule,
     pub(super) inputs: &'a BTreeMap<String, OpenedInput>,
-    /// The credit of the customers, which tables of events take.
+    /// The first-touch credit, which tables of events apply; `None` if the mapping gives none.
     pub(super) credit: Option<&'a Arc<FirstTouchCredit>>,
 }
 

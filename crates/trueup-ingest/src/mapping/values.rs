@@ -48,12 +48,12 @@ impl TextRules {
         })
     }
 
-    /// Returns the values that become others by name, each with the other.
+    /// Returns each value that the map has, with the value that it becomes.
     pub(super) fn map(&self) -> impl Iterator<Item = (&str, &str)> {
         self.map.iter().flatten().map(|(from, to)| (from.as_str(), to.0.as_str()))
     }
 
-    /// Returns whether values become others by name.
+    /// Returns whether the source has a map.
     pub(super) fn has_map(&self) -> bool {
         self.map.is_some()
     }

@@ -346,8 +346,8 @@ impl<T> Default for Memo<'_, T> {
 }
 
 impl<'a, T: Clone> Memo<'a, T> {
-    /// Returns what `read` makes of the text of the next row. A text that is not borrowed from the input is always
-    /// read.
+    /// Returns what `read` makes of the text of the next row. A missing text, a cell that is not a text in the file,
+    /// and a text that is not borrowed from the input are always read.
     fn get(
         &mut self,
         text: Option<Cow<'a, str>>,

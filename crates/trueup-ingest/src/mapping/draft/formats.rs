@@ -8,7 +8,8 @@ use trueup_core::Day;
 
 /// How a column of dates or times may be written.
 pub(super) struct DateForm {
-    /// The formats that fit; `None` is the one without `format`. Two if day and month may be either.
+    /// The formats that fit; `None` is the one without `format`. Several if more than one fits, such as day before
+    /// month and month before day.
     pub(super) formats: Vec<Option<String>>,
     pub(super) clock: Clock,
     /// The values that do not fit.
@@ -111,7 +112,7 @@ impl DateForm {
         most_misfits(column).into_iter().find_map(|most| Self::with_misfits(column, most))
     }
 
-    /// Returns the form that fits all values but `most`.
+    /// Returns the form that fits all values but at most `most`.
     fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
         let plain = |clock, misfits| Some(Self { formats: vec![None], clock, misfits });
         if let Some(misfits) = misfits(column, most, &|text| text.parse::<Day>().is_ok()) {
@@ -175,7 +176,7 @@ impl AmountForm {
         most_misfits(column).into_iter().find_map(|most| Self::with_misfits(column, most))
     }
 
-    /// Returns the form that fits all values but `most`.
+    /// Returns the form that fits all values but at most `most`.
     fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
         let has = |mark: char| column.texts().any(|text| text.contains(mark));
         let mut signs: Vec<char> = column.texts().flat_map(str::chars).filter(|char| SIGNS.contains(*char)).collect();
@@ -187,7 +188,8 @@ impl AmountForm {
             let remove = if has(',') { format!("{signs},") } else { signs.clone() };
             (AmountReading { remove, has_decimal_comma: false }, misfits)
         });
-        // Points that are left out stand in groups of thousands, so a comma need not be there.
+        // If the comma is the decimal mark, points separate thousands, so a value with a point alone may be such an
+        // amount, too.
         let comma = misfits(',', '.').filter(|_| has(',') || has('.')).map(|misfits| {
             let remove = if has('.') { format!("{signs}.") } else { signs.clone() };
             (AmountReading { remove, has_decimal_comma: true }, misfits)

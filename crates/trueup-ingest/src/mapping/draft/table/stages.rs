@@ -16,7 +16,7 @@ struct StageDraft {
     misfits: Vec<String>,
 }
 
-/// The fewest rows that say that no customer has two.
+/// The fewest rows with different ids from which the draft concludes that each row is a customer.
 const MIN_CUSTOMERS: usize = 10;
 
 impl TableDraft<'_, '_> {
