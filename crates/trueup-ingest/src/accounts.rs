@@ -1,4 +1,4 @@
-//! Accounts: a later account replaces an earlier account with the same key.
+//! Accounts: an account of a later ingest replaces the stored account with the same key.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::events::{ZoneChange, ZoneChanges};

@@ -72,7 +72,7 @@ impl IngestError {
         }
     }
 
-    /// Returns what happened, to be matched.
+    /// Returns what went wrong as an owned value.
     pub(crate) fn into_kind(self) -> ErrorKind {
         *self.0
     }
@@ -118,8 +118,8 @@ impl IngestError {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
-    /// Returns the rows that break a rule, if there are any: all rows of the inputs, or the ones before the fault that
-    /// ended the ingest.
+    /// Returns the rows that break a rule, if the ingest has counted any: all such rows of the inputs, or the ones that
+    /// were found before another fault ended the ingest.
     #[must_use]
     pub fn refused_rows(&self) -> Option<&RefusedRows> {
         match &*self.0 {
@@ -128,8 +128,9 @@ impl IngestError {
         }
     }
 
-    /// Returns whether the call is at fault: no input, an input that is given twice, or an input in the dataset's own
-    /// folder.
+    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
+    /// folder, a URL as an input or as the dataset, a pattern that is broken, or a delimiter that cannot separate
+    /// columns.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(

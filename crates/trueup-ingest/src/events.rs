@@ -58,7 +58,7 @@ pub(crate) struct Settings<'a> {
     /// The time zone of times without an offset; `None` if they are refused.
     pub(crate) clock_zone: Option<ClockZone>,
     pub(crate) budget: Budget,
-    /// The rows that a row group should have.
+    /// The most rows of a row group, unless a single customer has more.
     pub(crate) group_rows: usize,
     /// The rows after which a file ends at the next account.
     pub(crate) file_rows: usize,

@@ -15,7 +15,8 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 /// or the path itself. `takes_any` says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
-/// The path is a URL, a folder without files, or a pattern that matches nothing.
+/// The path is a URL, a folder without files or with a file that is not taken, or a pattern that is broken or matches
+/// nothing.
 pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
     if is_url(path) {
         return Err(ErrorKind::Url(path.to_owned()).into());
@@ -61,7 +62,7 @@ fn files_below(folder: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestErr
             if is_left_out(&entry.file_name()) {
                 continue;
             }
-            // A link to a folder above would have no end.
+            // A link to a folder is not followed, because a link to a folder above would have no end.
             if entry.file_type().at("list", &path)?.is_dir() {
                 folders.push(path);
             } else if takes_any || is_known_name(&unpacked_name(&path)) {

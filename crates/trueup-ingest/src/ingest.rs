@@ -15,10 +15,11 @@ use trueup_core::model::ClockZone;
 /// A limit of 0 counts as 1.
 ///
 /// # Inputs
-/// Files are Parquet (`.parquet`), CSV (`.csv`, `.tsv`), NDJSON (`.ndjson`, `.jsonl`) or XLSX (`.xlsx`, `.xlsm`). If a
-/// name ends in another way, the first bytes of the file decide. A file has the columns of the table that it is given
-/// as. The order of the files matters only where rows replace one another. If the dataset already holds the batch of a
-/// table, the table stays as it is.
+/// Files are Parquet (`.parquet`, `.pq`), CSV (`.csv`, `.tsv`), NDJSON or a JSON array (`.ndjson`, `.jsonl`, `.json`),
+/// or XLSX (`.xlsx`, `.xlsm`). If a name ends in another way, the first bytes of the file decide. A text may be
+/// compressed with gzip, zstd or bzip2. A file has the columns of the table that it is given as. The order of the files
+/// matters only where rows replace one another. If the dataset already holds the batch of a table, the table stays as
+/// it is.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -36,7 +37,7 @@ use trueup_core::model::ClockZone;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A row that breaks a rule ends the ingest, unless there is a file for such rows:
+/// A row that breaks a rule makes the ingest fail, unless there is a file for such rows:
 /// ```
 /// # use trueup_ingest::Ingest;
 /// # let dir = tempfile::tempdir()?;
@@ -107,7 +108,7 @@ impl Ingest {
         }
     }
 
-    /// Adds events: the path of a file, or another [`Source`]. With a mapping, it is one that the mapping reads.
+    /// Adds events: the path of a file, or another [`Source`]. With a mapping, adds an input of the mapping.
     pub fn events(self, source: impl Into<Source>) -> Self {
         self.add(Table::Events, source.into())
     }
@@ -132,7 +133,8 @@ impl Ingest {
         self
     }
 
-    /// Reads the event files through a mapping file.
+    /// Reads everything that [`Ingest::events`] adds through a mapping file, which makes events, spend and accounts of
+    /// it.
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
         self
@@ -172,8 +174,9 @@ impl Ingest {
         self
     }
 
-    /// Writes rows that break a rule to this file, one JSON object per row, instead of stopping at the first. The file
-    /// must not exist yet, unless [`Ingest::replace_rejects`] allows it.
+    /// Writes rows that break a rule to this file, one JSON object per row, and ingests the others. Without such a
+    /// file, these rows make the ingest fail once all rows are checked. The file must not exist yet, unless
+    /// [`Ingest::replace_rejects`] allows it.
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
         self.rejects = Some(path.as_ref().to_owned());
         self
@@ -204,7 +207,8 @@ impl Ingest {
     /// MiB.
     ///
     /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a
-    /// customer's history that takes more than an eighth of the memory; and the spend of one calendar quarter, the
+    /// customer's history that takes more than an eighth of the memory; the list of the accounts that have events, if
+    /// it takes more than half of the memory; and the spend of one calendar quarter, the days of the new spend, the
     /// accounts, the keys of insights, or the inputs that a mapping joins together with its first conversions, if they
     /// take more than a fourth of the memory. Each of them may always take 16 MiB.
     pub fn memory(mut self, bytes: usize) -> Self {

@@ -41,7 +41,7 @@ impl MappedInputs {
         Ok(Self { tables: tables?, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
     }
 
-    /// Sets the accounts whose time zones clock times may be in. Events are read after.
+    /// Sets the accounts whose time zones clock times may be in. Must be called before events are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.tables.set_accounts(accounts);
     }
@@ -51,13 +51,13 @@ impl MappedInputs {
         self.tables.held_bytes()
     }
 
-    /// Finds the conversions that give their customers credit, if the mapping asks for it. The events can be read
-    /// after.
+    /// Finds the first conversion of each customer, if the mapping gives first-touch credit. Must be called before
+    /// events are read.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         self.tables.find_first_conversions(reader)
     }
 
-    /// Returns warnings about what the mapping names and no row had, once all rows were read.
+    /// Returns warnings about values that the mapping names and no row had. Must be called after all rows are read.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let Some(mapping) = self.origins.last() else { return Vec::new() };
         let mut all: Vec<String> = Vec::new();

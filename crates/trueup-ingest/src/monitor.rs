@@ -33,7 +33,7 @@ pub enum Phase {
     CheckingInputs,
     /// Reads accounts.
     ReadingAccounts,
-    /// Reads the events for the conversions that give their customers credit, if a mapping asks for it.
+    /// Reads the events to find the first conversion of each customer, if a mapping gives first-touch credit.
     FindingConversions,
     /// Reads events.
     ReadingEvents,

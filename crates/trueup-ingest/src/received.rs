@@ -22,9 +22,9 @@ use std::time::Duration;
 
 /// An input of an ingest: a file, a reader, or Arrow record batches.
 ///
-/// Every path is a source. The rows of the others are received before they are ingested, and lie in the folder of the
-/// dataset until the ingest ends, so they need not fit in memory. Whoever produces them may block: an interrupt ends
-/// the ingest nevertheless.
+/// Every path is a source. The rows of a source that is not a file are received before they are ingested, and lie in
+/// the folder of the dataset until the ingest ends, so they need not fit in memory. What produces these rows may block:
+/// an interrupt ends the ingest nevertheless.
 ///
 /// # Examples
 /// ```
@@ -150,8 +150,8 @@ impl fmt::Debug for Producer {
 /// The time between two checks whether a source that keeps the ingest waiting is still wanted.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Passes on each item of an iterator. Another thread runs the iterator, which may block: it ends with the item that it
-/// is at if the ingest is interrupted.
+/// Passes on each item of an iterator. Another thread runs the iterator, which may block. If the ingest is interrupted,
+/// that thread ends once it has the item that it waits for.
 fn each_received<T: Send + 'static>(
     items: impl Iterator<Item = T> + Send + 'static,
     monitor: &Monitor,

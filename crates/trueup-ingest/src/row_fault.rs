@@ -118,7 +118,7 @@ pub enum Rule {
     MemberName,
     /// No two members of a JSON object have the same name.
     RepeatedMember,
-    /// A member of a JSON object has a value that its column can hold: what was expected.
+    /// A member of a JSON object has a value that its column can hold. The text says what was expected.
     MemberValue(&'static str),
     /// A line of insights is an object with the members `account`, `date` and `insight`.
     InsightLine,

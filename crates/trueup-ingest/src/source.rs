@@ -74,7 +74,8 @@ pub(crate) struct InputReader<'a> {
     reader: FormatReader,
     /// The columns of the rows; `None` if the file declares none.
     columns: Option<SchemaRef>,
-    /// The bytes of a text or a sheet that were read since the last chunk.
+    /// The bytes of the file that were read since the last chunk; all bytes of a workbook count for its first chunk.
+    /// Unused for Parquet, whose chunks know their bytes.
     read: Arc<AtomicU64>,
 }
 
@@ -154,7 +155,7 @@ impl<'a> InputReader<'a> {
         Ok(reader)
     }
 
-    /// Returns the columns of the rows; `None` for NDJSON, which declares none.
+    /// Returns the columns of the rows; `None` for NDJSON that no mapping reads, because it declares none.
     pub(crate) fn schema(&self) -> Option<&SchemaRef> {
         self.input.mapper.as_ref().map_or(self.columns.as_ref(), |mapper| Some(mapper.schema()))
     }

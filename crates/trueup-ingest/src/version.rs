@@ -56,8 +56,9 @@ enum Outcome {
 }
 
 impl VersionBuilder {
-    /// Begins the version after the newest of the dataset, and returns the newest version's manifest. Makes the
-    /// dataset's folder if it does not exist, and removes the files of ingests that were killed.
+    /// Begins the version after the newest of the dataset, and returns the newest version's manifest; `None` if the
+    /// dataset has no version yet. Makes the dataset's folder if it does not exist, and removes the files of ingests
+    /// that were killed.
     ///
     /// # Errors
     /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system refuses.

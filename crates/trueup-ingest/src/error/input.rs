@@ -25,7 +25,7 @@ pub enum InputFault {
         /// The name.
         name: String,
     },
-    /// The first line has not as many cells as the mapping names columns.
+    /// The number of cells in the first line is not the number of columns that the mapping names.
     #[error("the mapping's header has {expected} columns, but the first line has {found}")]
     OtherWidth {
         /// The number that is expected.
@@ -263,7 +263,7 @@ pub enum InputFault {
     /// Insights are given as something other than lines of JSON.
     #[error("insights are documents, one JSON object per line; give a file or a reader of NDJSON")]
     NotDocuments,
-    /// The rows cannot be read, or not held in memory in the form that they need.
+    /// The rows cannot be read, or cannot be held in memory in the form that they need.
     #[error("{0}")]
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
 }

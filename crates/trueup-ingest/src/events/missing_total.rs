@@ -13,7 +13,7 @@ use trueup_core::model::{TOTAL, amount_from_text, is_ignored_event_column};
 /// Words in the names of columns that may hold amounts.
 const MONEY_WORDS: [&str; 3] = ["revenue", "amount", "price"];
 
-/// What the batches of one input have shown. Several threads add to it.
+/// What the batches of one input, or of all inputs of a mapping, have shown. Several threads add to it.
 #[derive(Default)]
 pub(super) struct MissingTotal(Mutex<SeenColumns>);
 
@@ -45,7 +45,7 @@ impl MissingTotal {
         Ok(())
     }
 
-    /// Returns the warning for an input, and forgets what was seen of it.
+    /// Returns the warning for the batches so far, and forgets them. `input` is the last input.
     pub(super) fn take_warning(&self, input: &Input) -> Option<String> {
         let SeenColumns { has_total, like_money } = std::mem::take(&mut *lock(&self.0));
         let named = like_money.into_iter().filter(|(_, holds_numbers)| *holds_numbers);

@@ -58,8 +58,8 @@ fn optional<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Op
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// Sorts rows in the order of arrival. A row with an event id supersedes every earlier row of the account with that id;
-/// if no row has an event id, `has_ids` may be false, which is faster.
+/// Sorts rows, which are given in the order of arrival. A row with an event id supersedes every earlier row of the
+/// account with that id; if no row has an event id, `has_ids` may be false, which is faster.
 pub(super) fn sort(
     rows: EventBatch,
     has_ids: bool,

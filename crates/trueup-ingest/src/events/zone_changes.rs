@@ -62,7 +62,8 @@ impl ZoneChanges {
         (!self.is_empty()).then(|| format!("time zones change: {named}{more}; {moved} {events} another day now"))
     }
 
-    /// Computes the days of stored events again, as far as they are computed and their account changes.
+    /// Computes days of stored events again: the days that were computed from a `dateTime`, of accounts that get
+    /// another time zone.
     pub(super) fn apply(&self, batch: RecordBatch) -> Result<RecordBatch, IngestError> {
         if self.is_empty() {
             return Ok(batch);

@@ -39,8 +39,8 @@ impl OutputFile {
     /// Ends the file and gives it its name.
     ///
     /// # Errors
-    /// The file system refuses, or a file of that name has appeared meanwhile. Then no new file is left, except in
-    /// place of a file that was to be replaced: that one is either unchanged or complete.
+    /// The file system refuses, or a file of that name has appeared meanwhile and may not be replaced. Then no new file
+    /// is left. If files may be replaced, the path may have the new file nevertheless, which is then complete.
     pub fn keep(self) -> Result<(), OutputError> {
         let Self { path, target: OutputTarget::Staged { staged, place, replaces } } = self else { return Ok(()) };
         staged.file().sync_all().of(&path, "sync")?;
@@ -157,7 +157,8 @@ mod nameless {
     }
 }
 
-/// Removes a file whose name may not be durable. A file that replaced another stays, because the other is gone.
+/// Removes a file whose name may not be durable. If the file may have replaced another one, it stays, because the other
+/// one is gone.
 fn undo(place: &Path, replaces: bool) {
     if !replaces {
         drop(fs::remove_file(place));

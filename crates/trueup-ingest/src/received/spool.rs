@@ -91,7 +91,7 @@ impl<'a> Spool<'a> {
     }
 }
 
-/// Returns the columns as they are written. All batches have them, although one may lack nulls or metadata.
+/// Returns the columns as they are written: nullable and without metadata, because batches may differ in both.
 fn stored_schema(schema: &Schema) -> Schema {
     let nullable = |field: &FieldRef| field.as_ref().clone().with_nullable(true).with_metadata(HashMap::new());
     Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>())

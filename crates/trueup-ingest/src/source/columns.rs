@@ -115,7 +115,8 @@ impl ReadOptions {
         Ok(Arc::new(Schema::new(fields.chain(self.folder_columns().map(FolderColumn::field)).collect::<Vec<_>>())))
     }
 
-    /// Returns rows with these columns, from rows with those of the file. Columns that are not read may be missing.
+    /// Returns rows with the columns that `columns` returns, from rows with the columns of the file. Columns that are
+    /// not read may be missing.
     pub(super) fn with_columns(&self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
         let schema = batch.schema();
         let changes = |field: &FieldRef| !self.reads(field.name()) || becomes_text(field);

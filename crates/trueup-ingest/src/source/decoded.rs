@@ -17,8 +17,9 @@ pub(crate) struct DecodedBatch {
     pub(crate) fatal: Option<InputFault>,
 }
 
-/// Returns the name of the column that says which cells of a column the file has as numbers, dates or booleans, and not
-/// as texts: booleans. The inputs of mappings have it where cells of both kinds may occur in a column.
+/// Returns the name of the column of booleans that marks the cells of another column: true if the file has the cell as
+/// a number, a date or a boolean, and not as a text. The inputs of mappings have it for each column in which cells of
+/// both kinds may occur.
 pub(crate) fn value_marks(column: &str) -> String {
     format!("{column}{MARK}")
 }
@@ -28,7 +29,7 @@ pub(crate) fn is_value_marks(column: &str) -> bool {
     column.ends_with(MARK)
 }
 
-/// The end of the name, which no name in a file has.
+/// The end of the names of such columns. No name in a file ends like this.
 const MARK: &str = "\0values";
 
 /// Decoded rows that become other rows, part by part.

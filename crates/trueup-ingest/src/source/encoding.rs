@@ -35,7 +35,6 @@ impl FromStr for TextEncoding {
     type Err = UnknownEncoding;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        // The standard has an encoding that decodes nothing, for names that are dangerous on the web.
         let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
         let label = match plain.as_str() {
             "latin1" => "latin1",
@@ -43,6 +42,7 @@ impl FromStr for TextEncoding {
             "utf16be" => "utf-16be",
             _ => name,
         };
+        // Not the encoding of the standard that decodes nothing, which stands for names that are dangerous on the web.
         let known = Encoding::for_label_no_replacement(label.as_bytes());
         known.map(Self).ok_or_else(|| UnknownEncoding(name.to_owned()))
     }
@@ -56,10 +56,10 @@ pub struct UnknownEncoding(String);
 /// The bytes that some programs write before UTF-8.
 pub(super) const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the encoding of a text that is not UTF-8, as its first bytes show it: by a byte order mark, or because every
-/// second byte is zero.
+/// Returns the name of the UTF-16 encoding that the first bytes of a text show, by a byte order mark, or because every
+/// second byte is zero; `None` if they show none.
 pub(super) fn utf16(begin: &[u8]) -> Option<&'static str> {
-    /// Bytes in which each character has to have a zero byte on the same side.
+    /// The bytes that are checked. In each pair of these bytes, the same one must be zero, and the other must not.
     const SAMPLE: usize = 16;
     let (pairs, _) = begin[..begin.len().min(SAMPLE)].as_chunks::<2>();
     let zero_at = |at: usize| !pairs.is_empty() && pairs.iter().all(|pair| pair[at] == 0 && pair[1 - at] != 0);
@@ -107,7 +107,7 @@ impl<R: Read> Recoder<R> {
         Self {
             reader,
             encoding,
-            // A byte order mark decides between the two UTF-16.
+            // A byte order mark has precedence over the given encoding.
             decoder: encoding.0.new_decoder(),
             raw: Vec::new(),
             at: 0,

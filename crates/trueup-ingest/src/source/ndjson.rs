@@ -33,7 +33,7 @@ pub(crate) struct NdjsonDecoder {
 
 /// The columns that the members of the objects become.
 pub(crate) struct NdjsonColumns {
-    /// The canonical table of which the rows are, unless `options` names columns.
+    /// The canonical table that the rows belong to, unless `options` names columns.
     pub(crate) table: Table,
     pub(crate) options: Arc<ReadOptions>,
     /// Whether each line is an element of a JSON array, whose lines in the file are not known.

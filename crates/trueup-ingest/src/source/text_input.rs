@@ -22,7 +22,7 @@ pub(super) struct TextInput {
 /// Bytes at the beginning of a text from which its format is detected.
 const BEGIN_BYTES: u64 = 4 << 10;
 
-/// Opens the text of a file. The file is empty if the first bytes are.
+/// Opens the text of a file. If the text is empty, so is [`TextInput::begin`].
 pub(super) fn open(
     file: OpenFile,
     compression: Option<Compression>,

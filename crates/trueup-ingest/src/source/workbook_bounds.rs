@@ -3,8 +3,8 @@
 //! An XLSX file is a ZIP archive of XML files, its parts. The reader holds all texts and styles of the workbook, and a
 //! tag, a comment or a cell as a whole; it copies the format of a number into each style that uses it, and reserves
 //! memory for the count of texts that the file declares. A few kilobytes could otherwise take many gigabytes. The parts
-//! are therefore read once before, with the crates that the reader uses. A part that is no more than a cell may be is
-//! left out, unless its content is held.
+//! are therefore read once before the reader reads them, with the crates that it uses. A part that is no larger than a
+//! cell may be is not read, unless it is one that the reader of the workbook holds.
 
 use super::compression::{ANY_RATIO_BYTES, MAX_RATIO};
 use super::decoded::ReadLimits;
@@ -34,7 +34,8 @@ const TEXT_BYTES: u64 = 64;
 /// Bytes of memory that a style, a name or a relationship takes in addition to its texts.
 const STYLE_BYTES: u64 = 512;
 
-/// The copies of the longest format that a style may hold: the number's, and the names of fonts.
+/// How many texts as long as the longest format or font a style may hold: the format of its numbers, and names of
+/// fonts.
 const STYLE_COPIES: u64 = 3;
 
 /// The bytes of the shortest text, `<si/>`.
@@ -74,7 +75,7 @@ fn refusal(reason: String) -> InputFault {
     InputFault::DamagedWorkbook(reason)
 }
 
-/// Counts what looks like the entry of a part. An archive has no more parts.
+/// Counts what looks like the entry of a part. The archive has at most this number of parts.
 fn count_entries(file: &mut impl BufRead) -> io::Result<usize> {
     let (mut count, mut last) = (0, 0_u32);
     loop {
@@ -178,7 +179,8 @@ impl PartScan {
         }
     }
 
-    /// Adds the begin or the end of an element, `bytes` after the last mark. Returns whether this is a mark.
+    /// Adds the begin or the end of an element, `bytes` after the last mark. Returns whether it is a mark itself, as
+    /// those of cells, rows, texts, styles and names are.
     fn add(&mut self, name: &str, begins: bool, bytes: u64) -> Result<bool, String> {
         match name {
             "c" => self.columns += u32::from(begins),
@@ -211,7 +213,7 @@ impl PartScan {
     }
 }
 
-/// A reader that ends `left` bytes after the last mark.
+/// A reader that ends after `left` more bytes. Each mark sets `left` again.
 struct Marked<R> {
     reader: R,
     left: u64,

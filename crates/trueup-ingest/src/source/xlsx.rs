@@ -66,7 +66,7 @@ impl SheetReader {
         })
     }
 
-    /// Returns the next rows, or `None` after the last, however often.
+    /// Returns the next rows. After the last, returns `None`, however often it is called.
     pub(super) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.has_ended {
             return Ok(None);
@@ -103,7 +103,7 @@ fn read_sheet(
     }
     let mut workbook = match Xlsx::new(file) {
         Ok(workbook) => workbook,
-        // The file that every workbook has.
+        // The archive lacks a file that every workbook has.
         Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(InputFault::NoWorkbook)),
         Err(error) => return Ok(SheetPart::Failed(damaged(error))),
     };

@@ -3,7 +3,7 @@
 //! ```text
 //! partitions    divides the rows by customer, and the event ids by id, into files;
 //!               refuses customers whose history is too long or too large
-//! superseded    finds in the files of ids which rows later rows supersede
+//! superseded    finds the superseded rows, from the files of ids
 //! RunSorter     sorts each partition in memory without the superseded rows, and writes it as a sorted run
 //! merge         merges the runs into the order of the dataset
 //! ```

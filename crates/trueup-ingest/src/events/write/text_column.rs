@@ -63,7 +63,7 @@ impl<'a> TextColumnBuilder<'a> {
     /// Begins a column of `rows` rows, whose global codes have these texts.
     pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
         let mut of_global = vec![NEW; texts.len().max(1)];
-        // Null must not get a code, because it has no text.
+        // Anything but `NEW`, so that null never gets an own code: it has no text.
         of_global[0] = 0;
         let own = OwnCodes { global: texts, of_global, of_text: HashMap::new(), texts: Vec::new() };
         Self { own, codes: Vec::with_capacity(rows), validity: Vec::new() }

@@ -1,4 +1,4 @@
-//! Which spilled rows later rows supersede.
+//! Finds the spilled rows that later rows supersede.
 
 use super::partitions::{PARTITION, SEQUENCE};
 use crate::IngestError;
