@@ -27,14 +27,14 @@ const CASES: u64 = 25;
 /// The memory of the ingest, in bytes.
 const MEMORY: usize = 64 << 20;
 
-/// The most bytes that the process may take: a fifth more, and a fixed part.
+/// The most bytes that the process may take: a fifth more than `MEMORY`, and a fixed part.
 pub(crate) const MAX_PEAK: usize = MEMORY / 5 * 6 + (200 << 20);
 
 /// The environment variable that gives the process its input.
 const FILE: &str = "TRUEUP_TEST_BOMB";
 
-/// Changes some bytes. Half of the time they are in the second half of the file, because the footer is short and
-/// everything reads it.
+/// Changes some bytes. Half of the time all of them are in the second half of the file, which has the footer: it is
+/// short, and everything depends on it.
 fn damage(bytes: &mut [u8], numbers: &mut Numbers) {
     let from = if numbers.below(2) == 0 { bytes.len() / 2 } else { 0 };
     mutate(&mut bytes[from..], numbers);

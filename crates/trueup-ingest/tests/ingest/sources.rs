@@ -40,7 +40,7 @@ fn batches() -> [RecordBatch; 2] {
     [events(&[("1", "booked"), ("2", "sold")]), events(&[("3", "sold")])]
 }
 
-/// The batches as a stream that is not ready each second time.
+/// The batches as a stream that is not ready every other time that it is polled.
 struct Batches {
     left: Vec<RecordBatch>,
     is_ready: bool,
@@ -112,7 +112,7 @@ fn batches_keep_the_types_of_their_columns() {
         ("attributionChannel", Arc::new(channels.finish())),
     ])
     .unwrap();
-    // Only the second row of a slice, so that offsets matter.
+    // Slices of one row each, the second row first, so that offsets matter.
     let summary = case.ingest().events(Source::batches([batch.slice(1, 1), batch.slice(0, 1)])).run().unwrap();
     assert_eq!(summary.events.taken, 2);
     assert_eq!(

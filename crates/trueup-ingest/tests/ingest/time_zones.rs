@@ -5,7 +5,7 @@ use trueup_ingest::{IngestError, IngestSummary};
 
 const NAMED: &str = "account,opportunityId,type,dateTime\n";
 
-/// Ingests events with the given `timeZone` of the account `a`.
+/// Ingests events, and the account `a` in New York. `zone` is the option for times without an offset.
 fn ingest(case: &Case, events: &str, zone: Option<&str>) -> Result<IngestSummary, IngestError> {
     let events = case.file("events.csv", format!("{NAMED}{events}"));
     let accounts = case.file("accounts.csv", "account,timeZone\na,America/New_York\n");

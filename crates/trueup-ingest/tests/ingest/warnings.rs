@@ -1,4 +1,4 @@
-//! Warnings and errors where a number would be merely plausible.
+//! Warnings and errors where a number would otherwise look plausible and be wrong.
 
 use crate::dataset::Case;
 

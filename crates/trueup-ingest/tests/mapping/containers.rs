@@ -1,4 +1,4 @@
-//! What is refused, at a glance, for mapped inputs of every format and in every container.
+//! Refused rows of mapped inputs in every format and container: how they are shown, counted and limited.
 
 use crate::case::Case;
 use crate::files::parquet;

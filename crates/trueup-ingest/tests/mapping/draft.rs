@@ -165,7 +165,7 @@ fn odd_files_are_drafted() {
     assert!(toml::from_str::<toml::Table>(&draft).is_ok(), "{draft}");
 }
 
-/// Rows of a log: its header, and ten rows with one of the dates, ids and amounts replaced.
+/// Returns a log: a header, ten sound rows, and a row with the given date, phone number and amount.
 fn log(date: &str, phone: &str, amount: &str) -> String {
     let row = |day: u32| format!("Ann Lee,555-{day},01/{:02}/2026,\"${day},000.00\",Signed,no\n", day + 12);
     let rows: String = (1..=10).map(row).collect();

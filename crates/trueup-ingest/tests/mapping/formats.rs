@@ -1,4 +1,4 @@
-//! Inputs that are neither CSV nor Parquet.
+//! Inputs in NDJSON, TSV and XLSX.
 
 use crate::case::{Case, column};
 use crate::values::events_with;
@@ -45,7 +45,7 @@ fn ndjson_that_is_no_table_is_refused() {
     }
 }
 
-/// The marks of texts would turn the number 1234.5 into 12345.
+/// The rules for the texts of this column would turn the number 1234.5 into 12345.
 #[test]
 fn numbers_of_ndjson_keep_their_decimal_point() {
     let text =

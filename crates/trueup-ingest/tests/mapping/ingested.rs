@@ -204,7 +204,7 @@ fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, Strin
     let case = case(log);
     let path = case.path("rejects.ndjson");
     if let Err(error) = case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run() {
-        // A random log may have no sound row at all.
+        // An ingest of a log without any sound row fails.
         assert!(error.to_string().contains("every row of the events breaks a rule"), "{error}");
         return (Vec::new(), fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), ""));
     }
@@ -232,7 +232,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn batches_and_threads_change_nothing(rows in prop::collection::vec(row(), 1..60)) {
-        // An ingest whose rows are all rejected fails.
+        // The first row is sound, because an ingest whose rows are all rejected fails.
         let mut log = "n,ref,when,status,amount,branch,channel,note\nx,a,01/02/2025,lead,,oak,web,\n".to_owned();
         for (n, row) in rows.iter().enumerate() {
             log += &format!("{n},{row}");
