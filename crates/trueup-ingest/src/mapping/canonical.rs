@@ -28,7 +28,7 @@ pub(super) enum ColumnType {
     /// `true` or `false`.
     Truth,
     Text,
-    /// A dimension: text, or a Parquet column of another type as it is.
+    /// A dimension: text, or a column of Parquet or of record batches that has another type, as it is.
     Dimension,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct ColumnPlan {
 enum CellPlan {
     /// The same value in every row; an array with one row.
     Constant(ArrayRef),
-    /// A Parquet column whose values need no reading.
+    /// A column of Parquet or of record batches whose values need no reading.
     AsItIs,
     /// Timestamps without a time zone, whose time of day is ignored.
     DaysOfTimestamps,
@@ -138,8 +138,8 @@ impl DatePart {
     }
 }
 
-/// Plans a Parquet column whose values have the canonical type, or become it without being read as text. `None` if they
-/// have to be read as text.
+/// Plans a column of Parquet or of record batches whose values have the canonical type, or get it without being read as
+/// text. `None` if they have to be read as text.
 fn native(
     known: &KnownColumn,
     column_type: ColumnType,

@@ -1,4 +1,5 @@
-//! Points in time: of clock times, which are given without an offset, and of the timestamps of Parquet files.
+//! Points in time: of clock times, which are given without an offset, and of the timestamps of Parquet files and record
+//! batches.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

@@ -64,7 +64,7 @@ impl OutputFile {
         self.file().is_terminal()
     }
 
-    /// Returns the path of the kept file; `None` for a pipe or a device.
+    /// Returns the path of the kept file; `None` if the output is written to directly.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.target {
             OutputTarget::Direct(_) => None,
