@@ -11,7 +11,7 @@
 //!    | 2 filter  drops segments, or expands them to rows and drops rows
 //!    v
 //! segments or rows
-//!    | 3 group   finds the slot of the group of each
+//!    | 3 group   finds the slot of the group of each unit
 //!    v
 //! slots
 //!    | 4 count   adds counts, money and agents to the state of the groups

@@ -1,5 +1,5 @@
-//! Benchmarks: anonymous statistics of an industry for one month, computed over all accounts of a dataset. These are
-//! called its platform.
+//! Benchmarks: anonymous statistics of an industry for one month, computed over all accounts of a dataset. All accounts
+//! of a dataset are called its platform.
 //!
 //! | file | step |
 //! |---|---|

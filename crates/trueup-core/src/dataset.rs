@@ -121,8 +121,8 @@ impl Dataset {
     }
 
     /// Checks the names of a query's fields and filters, unless the query
-    /// [allows unknown names](EventsQuery::allow_unknown). A query does so when it runs; a program that reads filters
-    /// from text does it before, because unknown fields come first.
+    /// [allows unknown names](EventsQuery::allow_unknown). A query is checked when it runs. A program that reads
+    /// filters from text checks the query before, because unknown fields are reported before faults of filters.
     ///
     /// # Errors
     /// Returns [`QueryError::UnknownFields`] with every name that neither the dictionary nor this dataset knows.
@@ -175,8 +175,8 @@ impl Dataset {
         self
     }
 
-    /// Counts decoded columns against a budget that queries and answers share, in addition to their own. Columns are
-    /// dropped when a query or an answer needs their memory.
+    /// Counts decoded columns against a budget that queries and answers share, in addition to the
+    /// [budget of columns](Self::with_column_budget). Columns are dropped when a query or an answer needs their memory.
     pub fn count_columns_against(&self, memory: &MemoryBudget) {
         self.cache.count_against(memory);
     }

@@ -57,8 +57,8 @@ pub trait FaultInjector: fmt::Debug + Send + Sync {
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault>;
 }
 
-/// The file operations of the operating system, which a [`FaultInjector`] can make fail. They are an injector, too, so
-/// that another one can decide first.
+/// The file operations of the operating system, which a [`FaultInjector`] can make fail. `Files` is an injector, too,
+/// so that another injector can decide first and leave the rest to it.
 #[derive(Clone, Debug, Default)]
 pub struct Files(Option<Arc<dyn FaultInjector>>);
 

@@ -66,7 +66,7 @@ pub(crate) struct Counting<'a> {
 #[derive(Debug)]
 struct ContiguousRows {
     slot: GroupSlot,
-    /// The first of the customers.
+    /// The customer of the first row.
     customer: u32,
     events: Range<usize>,
 }
@@ -307,8 +307,8 @@ impl GroupedState {
         slot
     }
 
-    /// Adds the groups of another partial result and their state. Returns for each dimension the shared code here of
-    /// each of its codes.
+    /// Adds the groups of another partial result and their state. Returns for each dimension, by the shared code in the
+    /// other result, the shared code here.
     pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<Vec<u32>>, Interruption> {
         let (slots, shared) = self.groups.merge(other.groups, interrupt)?;
         self.state.grow(self.len());

@@ -10,8 +10,8 @@ use super::types::Granularity;
 use crate::scan::{CustomerBlock, EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
 
-/// The number of segments from which on a batch is aggregated. It holds whole blocks, so it may have more segments; the
-/// last batch of a row group may have fewer.
+/// A batch is aggregated when it has at least this number of segments. A batch holds whole blocks, so it may have more
+/// segments; the last batch of a row group may have fewer.
 const BATCH_SEGMENTS: usize = 2_048;
 
 /// The number of blocks by which the prefetch is ahead.

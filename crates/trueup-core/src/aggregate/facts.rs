@@ -5,12 +5,12 @@ use crate::dictionary::Measure;
 use crate::plan::MeasureLayout;
 use crate::scan::{EventFlags, stage};
 
-/// The facts of a row, one bit per measure that counts rows or state rows. The count is the number of rows with its
-/// bit.
+/// The facts of a row, one bit per measure that counts rows or state rows. A measure's count is the number of rows with
+/// the measure's bit.
 pub(crate) type Facts = u32;
 
-/// The facts that only state rows have, of which the lowest bit says that the row is a state row, and
-/// [`Measure::Opportunities`], which counts a customer once per group.
+/// The facts that only state rows have, and [`Measure::Opportunities`], which counts a customer once per group. The
+/// lowest bit says that the row is a state row.
 pub(crate) type StateFacts = u8;
 
 // The facts of state rows are the highest ones, and one bit remains that is no fact.

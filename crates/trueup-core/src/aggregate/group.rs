@@ -168,8 +168,8 @@ impl SharedGroups {
         codes
     }
 
-    /// Adds the groups of another partial result. Returns the slot here of each of its groups, and for each dimension
-    /// the shared code of each of its codes.
+    /// Adds the groups of another partial result. Returns the slot here of each of its groups and, for each dimension,
+    /// by the shared code in the other result, the shared code here.
     pub(crate) fn merge(
         &mut self,
         other: Self,

@@ -40,7 +40,7 @@ enum DimensionValues<'a> {
     OpportunityBooked,
     /// The day of a customer's first event or, if a stage is given, of its first event of that stage.
     FirstDay(Option<u8>, GrowingDictionary<u16>),
-    /// A point in time, in microseconds.
+    /// The moment of an event, in microseconds since 1970 in UTC.
     DateTime(GrowingDictionary<i64>),
 }
 

@@ -5,7 +5,7 @@ use std::ops::Add;
 /// The place where the state of a group is held: the number of the group plus one.
 ///
 /// Tables that are filled as groups appear start as all [`NONE`](Self::NONE), which is zeroed memory. Columns of state
-/// have an entry at `NONE` too, to which sums of no group are added: they are always 0.
+/// have an entry at `NONE` too. Nothing but 0 is added to it, so that it stays 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub(crate) struct GroupSlot(u32);

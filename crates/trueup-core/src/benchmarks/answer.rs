@@ -12,7 +12,8 @@ use std::sync::Arc;
 pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
     pub selection: &'a BenchmarkSelection,
-    /// The keys of the accounts that the request is about. The cohort is made of the accounts in their industries.
+    /// The keys of the accounts that the request is about. The cohort is made of the accounts in their industries; if
+    /// one of them has no industry, of all accounts.
     pub scope: &'a BTreeSet<String>,
     /// The keys of all accounts that the caller may see. Accounts in scope belong to them even if they are missing
     /// here.
@@ -26,7 +27,8 @@ pub struct BenchmarkQuery<'a> {
 pub struct BenchmarkRow {
     /// The statistic that the row shows.
     pub series: Series,
-    /// The number of accounts that the segment compares: those of the cohort with a customer in the segment.
+    /// The number of accounts that the segment compares: those of the cohort with a customer in the segment, except for
+    /// the accounts of industries with fewer accounts of others than [`privacy`](BenchmarkQuery::privacy) requires.
     pub cohort_accounts: usize,
     /// The segment: the text of each selected dimension, in order. Null is the empty text.
     pub dimensions: Vec<Arc<str>>,
@@ -69,7 +71,7 @@ impl BenchmarkData {
     }
 
     /// Returns the accounts of the cohort with customers in each segment. The segments are sorted by their texts,
-    /// because codes are.
+    /// because the order of codes is that of their texts.
     fn segments(&self, query: &BenchmarkQuery<'_>) -> BTreeMap<Segment, Vec<SegmentMember>> {
         let Some(filters) = self.filter_codes(query.selection) else { return BTreeMap::new() };
         let cohort = self.cohort(query.scope, query.reach);

@@ -14,25 +14,25 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BenchmarkMetric {
-    /// `bookRate`
+    /// `bookRate`: booked customers per customer.
     BookRate,
-    /// `matchRate`
+    /// `matchRate`: matched customers per customer.
     MatchRate,
-    /// `payingCustomerRate`
+    /// `payingCustomerRate`: paying customers per customer.
     PayingCustomerRate,
-    /// `customerCancelRate`
+    /// `customerCancelRate`: canceled customers per customer.
     CustomerCancelRate,
-    /// `avgTicket`, in currency units.
+    /// `avgTicket`: sold and closed revenue per paying customer, in currency units.
     AvgTicket,
-    /// `avgCostPerLead`, in currency units.
+    /// `avgCostPerLead`: spend per lead, in currency units.
     AvgCostPerLead,
-    /// `avgCostPerPayingCustomer`, in currency units.
+    /// `avgCostPerPayingCustomer`: spend per paying customer, in currency units.
     AvgCostPerPayingCustomer,
-    /// `avgCostPerBookedCustomer`, in currency units.
+    /// `avgCostPerBookedCustomer`: spend per booked customer, in currency units.
     AvgCostPerBookedCustomer,
-    /// `roasPotential`
+    /// `roasPotential`: estimated, sold and closed revenue per spend.
     RoasPotential,
-    /// `roasClosed`
+    /// `roasClosed`: closed revenue per spend.
     RoasClosed,
 }
 

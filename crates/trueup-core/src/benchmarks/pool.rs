@@ -176,7 +176,7 @@ fn is_dominated(members: &[&SegmentMember], metric: BenchmarkMetric, privacy: Pr
 /// Returns a metric's value per series; `None` if the values are to be withheld.
 ///
 /// An industry participates if enough accounts of others in it have a value of this metric. Two cohorts can therefore
-/// differ only by industries that could be requested alone, and their difference reveals no smaller one.
+/// differ only by industries that could be requested alone, and their difference reveals nothing about fewer accounts.
 pub(super) fn series_values(
     members: &[SegmentMember],
     metric: BenchmarkMetric,

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// The operating system reported an error.
+    /// The operating system or the object store reported an error.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error of the operating system, or of the store.
         source: io::Error,
     },
     /// The folder holds no manifest, or not the manifest of the requested version.
@@ -125,14 +125,14 @@ impl From<DatasetError> for Error {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The file system reported an error.
+    /// The file system or the object store reported an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
         /// What was tried: `list`, `read`, `write` or `create`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error of the file system, or of the store.
         source: io::Error,
     },
     /// The file is not a manifest.

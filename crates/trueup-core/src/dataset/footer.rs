@@ -104,7 +104,7 @@ fn check_nesting(thrift: &mut Thrift<'_>) -> Option<()> {
 /// Checks that each column chunk lies inside a file of `length` bytes, because Parquet's reader does not.
 ///
 /// # Errors
-/// A chunk does not. The error names its row group and column.
+/// A chunk lies outside. The error names its row group and column.
 pub fn check_chunk_ranges(metadata: &ParquetMetaData, length: u64) -> Result<()> {
     for (number, row_group) in metadata.row_groups().iter().enumerate() {
         for chunk in row_group.columns() {

@@ -72,7 +72,7 @@ pub enum InsightLineFault {
     /// The line is not a JSON object with exactly the members `account`, `date` and `insight`.
     #[error("no document: {0}")]
     Json(#[from] serde_json::Error),
-    /// The date is not one.
+    /// The date is not a day.
     #[error(transparent)]
     Date(#[from] NotADay),
     /// The document is not an object.

@@ -35,7 +35,7 @@ const COLUMN_BUDGET: usize = 1 << 30;
 
 impl Dataset {
     /// Opens the newest version of the dataset in a folder or, with the feature `object-store`, below a URL such as
-    /// `s3://bucket/acme`. Its credentials come from the environment, as for the tools of the store.
+    /// `s3://bucket/acme`. The credentials for the store come from the environment, as for the store's own tools.
     ///
     /// The length of every file, and the number of rows in its footer, must be those of the manifest. Footers and
     /// columns are compared with the manifest's checksums each time that they are read, so that no answer comes from

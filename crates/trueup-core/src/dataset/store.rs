@@ -58,8 +58,8 @@ fn names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the version whose manifest has a name; `None` if no manifest has it, because its number is spelled
-/// differently.
+/// Returns the version whose [`file_name`] is `name`; `None` if no version has that name, for example because the
+/// number in it has fewer digits.
 fn version_of(name: &str) -> Option<u64> {
     let version = name.strip_prefix("manifest-")?.strip_suffix(".json")?.parse().ok()?;
     (name == file_name(version)).then_some(version)

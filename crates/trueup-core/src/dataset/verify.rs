@@ -26,7 +26,7 @@ pub struct Verification {
     pub version: u64,
     /// The number of files checked.
     pub files: usize,
-    /// The number of bytes read.
+    /// The number of bytes of the files whose length and checksum are those of the manifest.
     pub bytes: u64,
     /// What is wrong: at most one message per file, which names the file. Empty if nothing is wrong.
     pub faults: Vec<String>,

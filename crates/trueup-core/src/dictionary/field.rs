@@ -152,7 +152,7 @@ pub enum ValueFormat {
     Text,
     /// A day, `YYYY-MM-DD`.
     Date,
-    /// A point in time, RFC 3339.
+    /// A point in time, RFC 3339 in UTC.
     Timestamp,
     /// `true` or `false`.
     Boolean,

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// An integer that the engine counts or sums per group and sub-range.
 ///
-/// A *state row* is the state event of a customer in a sub-range: the last live event of the furthest stage that it
-/// reached there. Money is in millionths of a currency unit.
+/// A *state row* is the state event of a customer in a sub-range: the last live event of the furthest stage that the
+/// customer reached there or, if the customer is canceled, the last cancellation. Money is in millionths of a currency
+/// unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Measure {

@@ -31,8 +31,8 @@ pub struct Explanation {
     pub spend_row_groups_kept: usize,
     /// The number of row groups of spend that are ruled out or not needed.
     pub spend_row_groups_skipped: usize,
-    /// The bytes that the columns of these row groups take in files, even if they are cached; 0 for a dataset in
-    /// memory.
+    /// The bytes that the columns take in files, in the row groups that are read, even if they are cached; 0 for a
+    /// dataset in memory.
     pub stored_bytes: u64,
     /// The dimensions, in the order of the columns.
     pub groups: Vec<ExplainedDimension>,

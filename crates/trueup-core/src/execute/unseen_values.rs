@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values of a field among which similar ones are looked for.
 const MAX_CANDIDATES: usize = 100_000;
-/// The most frequent values that are shown if none is similar.
+/// The largest number of frequent values that are shown if no value is similar.
 const MAX_FREQUENT: usize = 5;
 /// The most values of a field whose frequent values are shown. The values of a field with more of them, such as
 /// `opportunityId`, identify things, and none is frequent.

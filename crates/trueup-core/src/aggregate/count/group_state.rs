@@ -16,7 +16,8 @@ pub(crate) struct GroupState {
     slots: usize,
     /// The counters, by quad and slot.
     counters: Vec<Vec<CounterQuad>>,
-    /// What has been moved out of the counters before they could overflow, by quad and slot. Empty until then.
+    /// What has been moved out of the counters before they could overflow, and what [`add_count`](Self::add_count) has
+    /// added, by quad and slot. Empty until then.
     wide_counters: Vec<Vec<[u64; QUAD]>>,
     /// The number of rows counted since the counters were last moved to `wide_counters`.
     rows_since_widening: u32,

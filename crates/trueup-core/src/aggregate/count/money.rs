@@ -75,7 +75,7 @@ impl<'a> AmountColumn<'a> {
     /// summed.
     fn revenue(&self, state: u8, rows: Range<usize>) -> i128 {
         if rows.len() == 1 {
-            // The flags are not read, because they are often not in the cache.
+            // The flags are not read, because they are often not in the processor's caches.
             return self.amounts.get(rows.start).map_or(0, i128::from);
         }
         let of_state = rows.filter(|event| self.flags.get(*event).stage() == state);

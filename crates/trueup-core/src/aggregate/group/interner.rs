@@ -88,7 +88,7 @@ impl Interner {
 #[derive(Debug, Default)]
 pub(crate) struct CodeMap(Vec<u32>);
 
-/// The shared code of a code that has not appeared yet. There are fewer codes.
+/// The shared code of a code that has not appeared yet. Shared codes are smaller, because there are fewer texts.
 const UNKNOWN: u32 = u32::MAX;
 
 impl CodeMap {

@@ -11,9 +11,11 @@ use std::ops::Range;
 /// that state and the state row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SegmentOutcome {
-    /// The last live row of the state, counted from the first row of the segment.
+    /// The last live row of the state or, if the state is canceled, the last cancellation; counted from the first row
+    /// of the segment.
     pub(crate) state_row: u32,
-    /// The first live row of the state, counted from the first row of the segment.
+    /// The first live row of the state or, if the state is canceled, the last cancellation; counted from the first row
+    /// of the segment.
     pub(crate) first_live_row: u32,
     /// The code of the state: the furthest stage that no cancellation undid, or canceled.
     pub(crate) state: u8,

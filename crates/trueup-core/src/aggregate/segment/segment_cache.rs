@@ -36,7 +36,7 @@ pub(crate) struct SegmentCache<'a> {
     /// The classes of segments whose history has no pattern, by their flags: first those without a canceled booking,
     /// which is a booking in the segment with a cancellation after the segment; then those with one.
     packed: [HashMap<PackedFlags, SegmentClass>; 2],
-    /// The same for segments of more events.
+    /// The same for segments with more events than [`PackedFlags`] can hold.
     long: [HashMap<Box<[u8]>, SegmentClass>; 2],
 }
 

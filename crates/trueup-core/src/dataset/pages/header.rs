@@ -29,7 +29,9 @@ pub(super) enum PageKind {
     Data {
         values: u32,
         encoding: Encoding,
+        /// The encoding of the definition levels.
         definition: Encoding,
+        /// The encoding of the repetition levels.
         repetition: Encoding,
     },
     DataV2(DataV2),

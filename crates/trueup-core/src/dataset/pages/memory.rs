@@ -14,9 +14,10 @@ const ROW_BYTES: usize = 8;
 /// The most memory that a decoded column chunk takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkMemory {
-    /// Bytes that are held while rows are read: the dictionary and a page.
+    /// Bytes that are held while rows are read: the dictionary, a page and, of texts, the values of the page.
     pub held: usize,
-    /// The most bytes of a row.
+    /// The most bytes of a row. Of texts without a dictionary or shared prefixes, the average of a page, because the
+    /// headers do not say more.
     pub row: usize,
     /// The number of rows, or of values for a column of lists.
     pub values: u64,
@@ -58,8 +59,7 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
         values += u64::from(count);
         match encoding {
             Encoding::DELTA_BYTE_ARRAY => row = row.max(longest(&mut pages)?),
-            // The average length, because the headers do not say more. A longer value is covered by `held`, which
-            // counts the whole page twice.
+            // The average length. A longer value is covered by `held`, which counts the whole page twice.
             Encoding::PLAIN | Encoding::DELTA_LENGTH_BYTE_ARRAY if is_text => {
                 row = row.max(usize::try_from(count).ok().and_then(|count| size.checked_div(count)).unwrap_or(0));
                 pages.pass();

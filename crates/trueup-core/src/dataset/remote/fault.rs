@@ -11,7 +11,7 @@ const SHOWN: usize = 500;
 /// Makes an error of the operating system, whose kind says whether the object is missing, from that of a store.
 pub(super) fn io_error(error: &Error) -> io::Error {
     let text = describe(error);
-    // Of a list, the client does not tell.
+    // If a list is denied, the client says so only in the text of its error.
     let is_denied = ["status code: 401", "status code: 403"].iter().any(|status| text.contains(status));
     let (kind, advice) = match error {
         Error::NotFound { .. } => (io::ErrorKind::NotFound, "not found"),

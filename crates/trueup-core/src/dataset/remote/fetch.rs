@@ -85,8 +85,8 @@ const PART_STEP: usize = 8 << 20;
 
 const _: () = assert!(PART_STEP as u64 == PART_BYTES);
 
-/// Reads bytes of an object with one request, up to its end, and returns its length, too. If the length is
-/// `promised`, a part of the bytes is not enough.
+/// Reads bytes of an object with one request, up to the object's end, and returns the object's length, too. The request
+/// is repeated if its answer is cut off. An object of another length than the one `promised` is a fault.
 async fn read_part(
     store: &Store,
     path: &ObjectPath,

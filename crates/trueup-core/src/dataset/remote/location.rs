@@ -47,7 +47,7 @@ pub(in super::super) struct RemoteFolder {
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) objects: Box<dyn ObjectStore>,
-    /// What lists a folder of a web server, which has no other way to do so; `None` for other stores.
+    /// The page by which a web server lists a folder; `None` for other stores, which list objects themselves.
     pub(super) pages: Option<WebPages>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct WebPages {
 }
 
 impl RemoteFolder {
-    /// Returns what a location means; `None` if it is a path of the file system.
+    /// Returns the folder that a location means; `None` if the location is a path of the file system.
     pub(in super::super) fn of(location: &Path) -> io::Result<Option<Self>> {
         static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 
@@ -128,7 +128,7 @@ fn open(scheme: &ObjectStoreScheme, url: &Url) -> io::Result<Box<dyn ObjectStore
             let builder = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retry);
             let mut builder = with_profile(builder)?;
             let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-            // Who names a server without TLS wants to use it, as with the tools of AWS.
+            // Whoever names a server without TLS wants to use it, as with the tools of AWS.
             if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }

@@ -1,4 +1,4 @@
-//! The bytes of a partial result. `docs/splits.md` describes the form.
+//! The bytes of a partial result. `docs/splits.md` describes the form. Lengths are little-endian.
 //!
 //! ```text
 //! magic, 8 bytes
@@ -60,7 +60,7 @@ impl Partial {
     /// Writes the partial result as bytes, for another process.
     ///
     /// # Errors
-    /// The texts of a dimension have more bytes than an Arrow array can hold.
+    /// A sum has more than 38 digits.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let totals = self.totals.as_ref();
         let header =
