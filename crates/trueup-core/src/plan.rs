@@ -194,8 +194,8 @@ fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     }
 }
 
-/// Returns the column that a key sorts by; `None` if it has the same value in all rows, because no table has it. The
-/// query has the column.
+/// Returns the column that a key sorts by; `None` if the column has the same value in all rows, because no table has
+/// it. [`EventsQuery::check`] has found that the answer has the column.
 fn sort_column(key: &SortKey, dimensions: &[DimensionRef]) -> Option<SortColumn> {
     let dimension = |name: &str| dimensions.iter().position(|dimension| dimension.name == name);
     let source = match (key.field.as_str(), dictionary::metric(&key.field)) {

@@ -28,9 +28,13 @@ pub(crate) enum Difference {
 /// A text whose similarity to known texts is computed.
 #[derive(Debug)]
 pub(crate) struct Wanted {
+    /// The characters of the text.
     letters: Vec<char>,
+    /// The characters of the text in lower case.
     folded: Vec<char>,
+    /// The letters and digits of the text, in lower case.
     plain: String,
+    /// The words of the text, without [`FILLERS`] unless it has no others.
     words: BTreeSet<String>,
 }
 

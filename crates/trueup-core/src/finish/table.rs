@@ -50,7 +50,7 @@ pub struct ExtraMemory {
 /// One column of a result table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// `start`, `end`, or the field's name.
+    /// `start`, `end`, the field's name or, after [`ResultTable::with_totals_row`], `rowType`.
     pub name: String,
     /// The values, one per row.
     pub values: Values,

@@ -41,7 +41,7 @@ pub fn is_own_column(name: &str) -> bool {
 }
 
 /// Returns whether ingest ignores an event column of that name, because the field is computed or is a metric other
-/// than `total`.
+/// than `total`, or because trueup [itself writes](is_own_column) the column.
 #[must_use]
 pub fn is_ignored_event_column(name: &str) -> bool {
     let computed = |field: &dictionary::Field| match &field.kind {

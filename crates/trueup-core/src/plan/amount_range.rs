@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) struct AmountRange {
     /// Amounts in millionths of a currency unit.
     range: Range<i128>,
-    /// Whether amounts outside the range pass, and missing amounts, instead of those inside.
+    /// Whether the amounts outside the range and missing amounts pass, instead of the amounts inside.
     is_outside: bool,
 }
 

@@ -53,7 +53,7 @@ impl DayTable {
 }
 
 impl DayTables {
-    /// The sub-range of a day outside the range. There are fewer sub-ranges.
+    /// The sub-range of a day outside the range. No sub-range has this number, because there are fewer.
     pub(crate) const OUTSIDE: u32 = u32::MAX;
 
     /// Builds the tables of a range that consists of `sub_ranges`, with the texts that `dimensions` read.

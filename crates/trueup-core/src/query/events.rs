@@ -272,8 +272,8 @@ impl EventsQuery {
         conditions
     }
 
-    /// Checks the fields and the range. A query does so when it runs; a service that reads filters from text does it
-    /// before, because faults of fields and of the range come first.
+    /// Checks the fields and the range. A query is checked when it runs. A service that reads filters from text checks
+    /// the query before, because faults of fields and of the range are reported before faults of filters.
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,

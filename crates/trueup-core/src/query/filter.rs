@@ -62,7 +62,8 @@ pub enum Predicate {
         /// The expression, in the syntax of the `regex` crate; at most [`MAX_PATTERN_CHARS`](super::MAX_PATTERN_CHARS)
         /// characters.
         pattern: String,
-        /// Any of `i`, `m`, `s`, `u`, `x`.
+        /// Any of `i` (case does not matter), `m` (`^` and `$` match at each line), `s` (`.` matches a line feed), `x`
+        /// (white space and comments in the pattern are ignored) and `u` (no effect: matching is always Unicode).
         flags: String,
     },
     /// `v` is the empty text. A metric or `total` cannot be tested for that.
@@ -150,7 +151,7 @@ pub enum FilterFault {
         /// The number of characters allowed.
         limit: usize,
     },
-    /// A regular expression does not compile, or takes more memory than one may.
+    /// A regular expression does not compile, or takes more memory than a single one may.
     #[error("the regular expression `{}` does not compile: {reason}", Shown(.pattern))]
     BadPattern {
         /// The pattern, on one line.

@@ -66,7 +66,7 @@ impl FilterLimits {
     /// Counts a condition on a field.
     ///
     /// # Errors
-    /// Returns [`FilterFault::TooManyOperands`] if it is the first operand beyond [`MAX_FILTER_OPERANDS`].
+    /// Returns [`FilterFault::TooManyOperands`] if the condition is an operand beyond [`MAX_FILTER_OPERANDS`].
     pub const fn count_condition(&mut self) -> Result<(), FilterFault> {
         self.operands += 1;
         if self.operands > MAX_FILTER_OPERANDS {
@@ -79,7 +79,7 @@ impl FilterLimits {
     ///
     /// # Errors
     /// Returns [`FilterFault::TooDeep`] if its operands exceed [`MAX_FILTER_DEPTH`], and
-    /// [`FilterFault::TooManyOperands`] if it is the first operand beyond [`MAX_FILTER_OPERANDS`].
+    /// [`FilterFault::TooManyOperands`] if it is itself an operand beyond [`MAX_FILTER_OPERANDS`].
     pub const fn count_join(&mut self, depth: usize) -> Result<(), FilterFault> {
         // Its operands are one level deeper.
         if depth >= MAX_FILTER_DEPTH {

@@ -21,7 +21,8 @@ use std::time::SystemTime;
 /// | `today`, `yesterday` | that day |
 /// | `this-week`, `this-month`, `this-quarter`, `this-year` | the one that contains today, with its days after today |
 /// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole one before it |
-/// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | its days up to today |
+/// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days up to today of the one that contains
+/// today |
 ///
 /// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One
 /// year is 12 months. If a month has no day of the same number, its last day takes the place: `1mo` on 31 March is what
@@ -348,7 +349,7 @@ mod tests {
         ] {
             assert_eq!(days(name, TODAY), expected, "{name}");
         }
-        // The period before the first of a year is in the year before, and a month is as long as it is.
+        // The period before the first of a year is in the year before, and each month has its own length.
         assert_eq!(days("last-month", "2026-01-01"), "2025-12-01 to 2025-12-31");
         assert_eq!(days("last-quarter", "2026-03-31"), "2025-10-01 to 2025-12-31");
         assert_eq!(days("last-week", "2026-01-01"), "2025-12-22 to 2025-12-28");

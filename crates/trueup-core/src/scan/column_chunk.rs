@@ -44,7 +44,7 @@ impl ColumnChunk<'_> {
         // Numbers of 32 bits wrap around at 32 bits, whatever width they are decoded with.
         #[expect(clippy::cast_possible_truncation, reason = "the low half is the number")]
         let convert = |number: i64| convert(if physical == Type::INT32 { i64::from(number as i32) } else { number });
-        // The type has a length only if it is a fixed one.
+        // Only a type of fixed length has one.
         let length = usize::try_from(self.column.type_length()).unwrap_or(0);
         self.decode(|encoding, bytes, count, into| match encoding {
             Encoding::PLAIN => plain_numbers(bytes, physical, length, count, convert, into),

@@ -24,9 +24,9 @@ pub(crate) struct CustomerBlock {
     pub(crate) customers: Range<usize>,
     /// The code of the account in [`CustomerIndex::account_keys`].
     pub(crate) account: Code,
-    /// The first day of any event of the block, since 1970.
+    /// The first day of any event of the block, in days since 1970-01-01.
     pub(crate) first_day: u16,
-    /// The last day of any event of the block, since 1970.
+    /// The last day of any event of the block, in days since 1970-01-01.
     pub(crate) last_day: u16,
 }
 

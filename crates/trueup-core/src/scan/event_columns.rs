@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct EventColumns {
     /// The rows of each customer.
     pub(crate) customers: Arc<CustomerIndex>,
-    /// For each event, its day since 1970. The days of a customer never decrease.
+    /// For each event, its day, in days since 1970-01-01. The days of a customer never decrease.
     pub(crate) days: Arc<[u16]>,
     /// The stages of events and customers.
     pub(crate) histories: Arc<StageHistories>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpendColumns {
     pub(crate) accounts: Arc<SpendTextColumn>,
-    /// For each row, its day since 1970.
+    /// For each row, its day, in days since 1970-01-01.
     pub(crate) days: Arc<[u16]>,
     /// The text columns in the order of [`SPEND_TEXTS`].
     pub(crate) texts: [Option<Arc<SpendTextColumn>>; 3],

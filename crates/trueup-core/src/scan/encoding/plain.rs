@@ -7,8 +7,8 @@ const OTHER_TYPE: &str = "the numbers are not stored as the layout says";
 const NOT_TEXT: &str = "a text is not UTF-8";
 const TOO_LARGE: &str = "an amount is out of range";
 
-/// Decodes `count` numbers of a physical type, and appends each through `convert`. `length` is the length of a type of
-/// fixed length.
+/// Decodes `count` numbers of a physical type, and appends each through `convert`. `length` is the number of bytes of a
+/// number of type `FIXED_LEN_BYTE_ARRAY`.
 ///
 /// # Errors
 /// There are fewer numbers, or a number does not convert.
