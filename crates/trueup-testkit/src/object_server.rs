@@ -22,14 +22,14 @@ pub struct Requested {
     pub range: Option<Range<u64>>,
 }
 
-/// What happens in place of an answer.
+/// What goes wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The answer has this status, and a body as S3 writes it.
     Status(u16),
     /// The connection closes in the middle of the body.
     Cut,
-    /// A byte of the body is another.
+    /// A bit of the byte in the middle of the body is flipped.
     Flip,
     /// The connection closes without an answer.
     Close,
@@ -171,7 +171,7 @@ impl Shared {
         }
         let Ok(bytes) = fs::read(&path) else { return failed(404) };
         let length = bytes.len() as u64;
-        // The tag of a file is not its content's, so that the client cannot rely on it.
+        // All files have the same tag, so that the client cannot rely on it.
         let tag = "etag: \"1\"\r\nlast-modified: Mon, 01 Jan 2024 00:00:00 GMT\r\naccept-ranges: bytes\r\n";
         let Some(range) = &requested.range else { return Answer::new("200 OK", tag, bytes) };
         let end = range.end.min(length);

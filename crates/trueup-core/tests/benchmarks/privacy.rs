@@ -20,7 +20,7 @@ fn booked(first: usize) -> Vec<Account> {
 #[test]
 fn an_account_of_others_may_have_at_most_a_quarter_of_their_numerator() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
-    // The caller owns one account; the nine other ones have three booked customers each.
+    // The caller owns one account. Of the ten others, nine have three booked customers each.
     assert_eq!(ask(&booked(9), &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(0.295)]");
     assert_eq!(ask(&booked(10), &selection, &[5], &[5], 10), [""; 0]);
 }

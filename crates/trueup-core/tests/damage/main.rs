@@ -1,4 +1,5 @@
-//! Datasets whose files differ from what their manifest or the layout says. Each is rejected; none answers or panics.
+//! Datasets whose files differ from what their manifest or the layout says. A request that may need the damaged part is
+//! refused; no request is answered from damaged bytes, and none panics.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -24,7 +24,7 @@ pub enum Cell {
     Timestamp(i64),
 }
 
-/// One row of the event table. Of two rows with one event id, the last one wins.
+/// One row of the event table. Of two rows of an account with one event id, the last one wins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
     /// The account key, not empty.

@@ -82,9 +82,9 @@ fn state_is(stage: &str) -> Expr {
     state().and(col("adjustedType").eq(lit(stage)))
 }
 
-/// Returns the condition that an event is the one whose index is in a column.
-fn first_is(stage: &str) -> Expr {
-    col("at").eq(col(stage)).fill_null(lit(false))
+/// Returns the condition that an event is the one whose index is in the column `column`.
+fn first_is(column: &str) -> Expr {
+    col("at").eq(col(column)).fill_null(lit(false))
 }
 
 /// Returns the aggregates of each group of enriched events.
