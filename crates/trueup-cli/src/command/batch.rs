@@ -52,6 +52,10 @@ The keys of a query are options of `trueup query`:
   fields, interval, account, where, filter, sort, limit, totals, format,
   allow-long-total, allow-unknown, strict,
   and either start and end, or one of range, month, quarter, year and last.
+A query also has a `name`, or an `output` (the name of its file), or both. Without
+`output` the file has the name of the query, with the ending of its format. The
+format is that of the query, or else the one for the ending of `output`, or else
+that of the defaults.
 The key `as-of`, next to `dataset`, names an earlier version of the dataset.
 
 Example:

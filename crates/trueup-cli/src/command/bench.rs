@@ -29,8 +29,8 @@ Examples:
 
 /// Measure the time of a suite of queries on a dataset
 ///
-/// The queries cover the last 90 days of the data, its last year, or all of it, and group by dimensions that every
-/// dataset has. `cold` is the time of the first query after opening the dataset, opening included. `hot` is the median
+/// The queries cover the last 90 days of the data, its last year, or all of it, and group by dimensions of the
+/// dictionary. `cold` is the time of the first query after opening the dataset, opening included. `hot` is the median
 /// time when the query is repeated. The first run of all is slower if the system has to read the files from disk.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

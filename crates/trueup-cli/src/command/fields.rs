@@ -26,7 +26,7 @@ Examples:
   trueup fields my-data campaign             a dimension, with its most frequent values
   trueup fields my-data --values campaign    every value, with the number of events that carry it
 
-A single argument is a dataset if it is the path of a folder, and the name of a field otherwise.";
+A single argument is a dataset if it is the path of a folder or a URL, and the name of a field otherwise.";
 
 /// List metrics and dimensions, and describe them
 ///

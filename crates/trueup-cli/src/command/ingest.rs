@@ -26,7 +26,7 @@ Examples:
 ///
 /// An event replaces the event of the dataset that has the same `eventId`; spend replaces the spend of the same account
 /// and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the dataset
-/// unchanged; with --rejects it ingests the others. Ingesting the same files again changes nothing.
+/// unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -212,7 +212,7 @@ impl IngestCommand {
             );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
-        // A mapping that gives spend or accounts need not have a table of events, so no events are no result then.
+        // A mapping that gives spend or accounts need not have a table of events, so 0 events are not reported then.
         let is_mapped = self.mapping.is_some() && (summary.spend, summary.accounts) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),

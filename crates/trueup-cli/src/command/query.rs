@@ -169,11 +169,11 @@ pub(super) struct QuerySpec {
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
 
-    /// Keep only events whose dimension, or rows of the result whose metric, passes this condition: 'field = value',
-    /// '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores case), 'field in (a, b)', 'not in', 'field is empty',
-    /// 'is not empty'. A value with blanks is in single quotes. Without a blank before '=', as in 'field=value', the
-    /// value is all of the text after it, or a JSON expression. Repeat the option for several: all must hold, but
-    /// equalities on the same field are alternatives
+    /// Keep only events whose dimension or total, or rows of the result whose other metric, passes this condition:
+    /// 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores case), 'field in (a, b)', 'not in',
+    /// 'field is empty', 'is not empty'. A value with blanks is in single quotes. Without a blank before '=', as in
+    /// 'field=value', the value is all of the text after it, or a JSON expression. Repeat the option for several: all
+    /// must hold, but equalities on the same field are alternatives
     #[arg(long = "where", value_name = "CONDITION")]
     pub(super) conditions: Vec<TypedCondition>,
 
@@ -293,7 +293,7 @@ pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, data
     }
 }
 
-/// Lists the fields that every dataset has, for the end of a help text.
+/// Lists the fields of the dictionary, for the end of a help text.
 pub(super) fn list_of_fields() -> String {
     let names = |is_metric: bool| {
         let fields = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);

@@ -27,9 +27,8 @@ fn wrap(text: &str, width: usize) -> String {
     lines.collect()
 }
 
-/// Returns the number of blanks before each line on which a long line goes on, which puts it below the text of the long
-/// line: after its label, which ends at the first two blanks. If the long line itself begins with blanks, returns two
-/// more than these.
+/// Returns by how many columns the continuation of a long line is indented: up to the text of a line with a label, at
+/// least two blanks and a text; two columns more than the line if it begins with blanks; 0 for any other line.
 fn text_start(line: &str) -> usize {
     let after = |blanks: usize| line.len() - line[blanks..].trim_start().len();
     match line.find(|char| char != ' ') {

@@ -1,5 +1,5 @@
-//! A directory is intact after the operating system fails any system call on its files, or kills the program there.
-//! `strace` injects the faults.
+//! A directory is intact after a system call that can fail in the middle of a change fails, or after the program is
+//! killed at any system call on the directory's files. `strace` injects the faults.
 
 #![cfg(target_os = "linux")]
 
@@ -83,7 +83,8 @@ impl<'a> FaultyRun<'a> {
     }
 }
 
-/// Injects an error and a kill at every system call of the command, and runs `judge` after each.
+/// Injects a kill at every system call of the command on the directory's files, and errors at the ones in [`FAILING`].
+/// Runs `judge` after each fault.
 fn at_every_call(before: Option<&Path>, arguments: &[&str], judge: &(dyn Fn(&FaultyRun<'_>, &Output, &Fault) + Sync)) {
     let run = FaultyRun::new(before, arguments);
     let output = run.traced(None);

@@ -43,8 +43,9 @@ fn ranges_have_names() {
 #[test]
 fn today_is_the_day_of_the_clock() {
     let workspace = Workspace::with_dataset();
-    let number = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() - Duration::from_secs(13 * 3_600);
-    let day = || Day::from_number(u16::try_from(number().as_secs() / 86_400).unwrap());
+    let earlier =
+        || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() - Duration::from_secs(13 * 3_600);
+    let day = || Day::from_number(u16::try_from(earlier().as_secs() / 86_400).unwrap());
     let before = day();
     // The account `acme` is six or seven hours behind UTC: its day is the UTC day of 13 hours ago, or the next one.
     let found: Day = days(&workspace, &["--range", "today"]).split(' ').next().unwrap().parse().unwrap();

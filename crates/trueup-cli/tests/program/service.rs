@@ -159,7 +159,7 @@ fn serve_answers_like_get_until_a_stop_signal() {
     }
 }
 
-/// The token of a session, in the cookie that API.md leaves open and CONTRACT names `session`.
+/// The token of a session is sent in the cookie `session`. API.md does not name the cookie; the contract does.
 #[test]
 fn a_session_of_users_login_is_accepted_by_api_alone() {
     let (workspace, key) = Workspace::with_directory();

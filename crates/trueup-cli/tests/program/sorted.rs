@@ -76,7 +76,8 @@ total                            3  110.50     33.3%
     );
 }
 
-/// Each day has one distinct customer of the account, but there are two: totals are computed and not added up.
+/// Each of four days has one distinct customer of the account, but the account has only two: totals are computed and
+/// not added up.
 #[test]
 fn totals_cover_the_whole_range() {
     let workspace = Workspace::with_dataset();

@@ -1,4 +1,4 @@
-//! A terminal receives no control characters from data, files or arguments, and tables that fit its width. Files and
+//! A terminal receives tables that fit its width, and no control characters from data, files or arguments. Files and
 //! pipes receive every byte, every row and every text in full.
 #![cfg(target_os = "linux")]
 

@@ -52,7 +52,8 @@ impl BenchTarget {
         })
     }
 
-    /// Runs the query on the open dataset as `splits` splits. Returns the bytes of their partial results, too.
+    /// Runs the query on the open dataset as `splits` splits. Returns the time, and the number of bytes of all partial
+    /// results.
     fn split(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<(Duration, usize), Failure> {
         let execution = Execution::default();
         self.pool.install(|| {
