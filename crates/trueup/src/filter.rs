@@ -5,9 +5,9 @@
 //!
 //! [`TypedCondition`] is a condition as people type it, such as `total >= 500`.
 //!
-//! Depth and number of conditions are limited by [`FilterLimits`], as the engine limits them for filters that were
-//! built by hand. They are counted while the parameters are read, so that an error names the place where a limit is
-//! exceeded.
+//! [`FilterLimits`] limits the depth and the number of operands (conditions, and each `and`, `or` or `not` inside of
+//! another), as the engine does for filters that were built by hand. Both are counted while the parameters are read, so
+//! that an error names the place where a limit is exceeded.
 //!
 //! ```
 //! use trueup::filter;
@@ -43,11 +43,11 @@ pub const FILTER_PARAMETER: &str = "filter";
 /// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`].
 pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
 
-/// Parses a parameter `field=value`.
+/// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///
 /// # Errors
-/// The value is a JSON array, but not an expression; or the field is a number (a metric or `total`) and the value is
-/// not.
+/// The value is a JSON array, but not a valid expression, for example because a regular expression in it does not
+/// compile, or because it exceeds a limit; or the field is a number (a metric or `total`) and the value is not.
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
     parse_parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
@@ -56,7 +56,7 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 ///
 /// A repeated parameter means either of its values; different parameters are joined by `and`. [`FILTER_PARAMETER`] is
 /// read like [`from_json`]; any other name is a field. Returns `None` if there is no parameter. Depth is counted for
-/// each value alone, conditions over all of them.
+/// each value alone, operands over all of them.
 ///
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
@@ -77,8 +77,8 @@ impl<'a> Unparsed<'a> {
         parameters.iter().map(|(name, value)| Self::Parameter(name, value))
     }
 
-    /// Returns the parameter of which the condition is one of several values, any of which may hold; `None` if the
-    /// condition must hold whatever the others are.
+    /// Returns the name by which alternatives are found: of the conditions with the same name, at least one must hold.
+    /// Returns `None` if the condition must hold by itself.
     fn alternative(self) -> Option<&'a str> {
         match self {
             Self::Parameter(name, _) => Some(name),
@@ -196,7 +196,8 @@ fn apply_unparsed<'a>(
 /// Parses the value of the parameter `filter`.
 ///
 /// # Errors
-/// The text is not JSON, or not an expression across fields; or a metric and a dimension are under one `or` or `not`.
+/// The text is not JSON, or not a valid expression across fields; or a metric and a dimension are under one `or` or
+/// `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
     parse_parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use trueup_core::Shown;
 use trueup_core::query::MAX_FILTER_DEPTH;
 
-/// Levels of lists and objects that are read. The deepest filter has a list for each level of depth, and an object in
-/// the innermost.
+/// Levels of lists and objects that are read, at least as many as the deepest filter has: a list for each level of
+/// depth, and an object around the innermost list.
 const MAX_LEVELS: usize = MAX_FILTER_DEPTH + 2;
 
 /// A JSON value.
@@ -30,8 +30,8 @@ pub(super) fn is_list(text: &str) -> bool {
     starts && serde_json::from_str::<IgnoredAny>(text).is_ok() && is_text(text)
 }
 
-/// Returns whether every escape `\uXXXX` in well-formed JSON is a character, or half of a pair of surrogates that are
-/// one. This is checked here because `IgnoredAny` does not decode strings.
+/// Returns whether every escape `\uXXXX` in well-formed JSON is a character, or half of a pair of surrogates. This is
+/// checked here because `IgnoredAny` does not decode strings.
 fn is_text(json: &str) -> bool {
     let mut rest = json;
     while let Some((_, escape)) = rest.split_once('\\') {

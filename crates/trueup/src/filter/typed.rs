@@ -9,14 +9,14 @@
 //! | `field in (a, b)`, `field not in (a, b)` | is one of the values, or none of them |
 //! | `field is empty`, `field is not empty` | is the empty text, or is not |
 //!
-//! As in SQL, a value with blanks is in single quotes, and two of them in a row are one of the value: `'Dan''s
-//! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes. The words of
-//! operators, such as `in`, may be in upper or lower case.
+//! As in SQL, a value with blanks is in single quotes, and a single quote inside of it is written twice: `'Dan''s
+//! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes. The words of operators, such as
+//! `in`, may be in upper or lower case.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `parser` | parses a condition |
-//! | `fault` | shows the place at which a text is no condition |
+//! | `fault` | describes why a text is not a condition, and marks the place |
 
 mod fault;
 mod parser;

@@ -67,7 +67,7 @@ pub enum ServiceError {
     },
     /// A parameter is not a valid filter.
     InvalidFilter(InvalidFilter),
-    /// A filter of a typed query is invalid.
+    /// A filter of a query that was built by hand is invalid.
     Filter {
         /// The field of the condition.
         field: String,

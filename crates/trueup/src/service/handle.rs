@@ -1,4 +1,4 @@
-//! One request, from its line to its response: routing, authentication, authorization.
+//! One request, from its method and path to its response: routing, authentication, authorization.
 
 use super::Service;
 use super::endpoint::description::{Endpoint, RequestContext};

@@ -103,8 +103,9 @@ impl Answer {
     }
 }
 
-/// Smallest chunk of a compressed body, except the last. A body of a single chunk gets a `Content-Length`, so the few
-/// bytes at the start of the compressed form are no chunk of their own.
+/// Smallest chunk of a compressed body, in bytes, except the last. A server can send a body of a single chunk with a
+/// `Content-Length`; without this minimum, the few bytes at the start of the compressed form would be a chunk of their
+/// own.
 const GZIP_CHUNK_BYTES: usize = 4 << 10;
 
 /// One response.
@@ -152,8 +153,8 @@ impl Response {
 
 /// The bytes of a response, an iterator of chunks.
 ///
-/// Each chunk is written when the iterator reaches it. So an answer of any size is in memory once, as a table, and
-/// never as text.
+/// Each chunk of an events answer is written when the iterator reaches it. So an events answer of any size is in memory
+/// once, as a table, and never as a whole as text. The other answers and errors are a text in memory.
 ///
 /// ```
 /// use trueup::service::Response;
@@ -237,8 +238,8 @@ impl fmt::Debug for Body {
 
 /// Returns whether the header `Accept-Encoding` allows gzip.
 ///
-/// It does if it is absent, or gives `gzip` or `*` a weight other than 0. A header that names only other encodings does
-/// not.
+/// An absent header does. Otherwise the weight of `gzip` decides or, if the header does not name `gzip`, the weight of
+/// `*`: gzip is allowed unless the weight is 0. A header that names neither does not allow gzip.
 ///
 /// ```
 /// use trueup::service::accepts_gzip;

@@ -7,7 +7,8 @@ use crate::platform::Platform;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// Adds to `found` what breaks the schema in the value. Knows the keywords of JSON Schema that the document uses.
+/// Adds to `found` each place at which the value breaks the schema. Knows the keywords of JSON Schema that the document
+/// uses.
 fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Vec<String>) {
     for (keyword, says) in schema.as_object().unwrap() {
         match keyword.as_str() {

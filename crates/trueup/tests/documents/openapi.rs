@@ -173,6 +173,7 @@ fn every_status_and_code_of_the_goldens_is_described() {
 /// Returns the codes in the source of the table of errors.
 pub(crate) fn codes() -> BTreeSet<String> {
     let table = fs::read_to_string(at("crates/trueup/src/service/error_table.rs")).unwrap();
+    // `quoted_codes` does not find codes without a hyphen.
     let all = quoted_codes(&table).chain(["overloaded", "timeout", "unauthorized"]);
     all.map(str::to_owned).collect()
 }

@@ -1,4 +1,5 @@
-//! A damaged dataset, whose cause the log names and the response does not, and a passed deadline.
+//! A damaged file, which the log names and the response does not; changed bytes, which no answer contains; and a passed
+//! deadline.
 
 use crate::platform::{Platform, Rival, damage};
 use std::fs;

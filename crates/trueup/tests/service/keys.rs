@@ -25,7 +25,7 @@ fn rotate_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds: 
     let mut id = rotating.keys("anna").unwrap()[0].id;
     let begun = Instant::now();
     let keys = RwLock::new(vec![platforms[0].secret("<anna>")]);
-    // Keys before this index are dead: the call that rotated them out had returned when it was stored.
+    // Keys before this index are dead: the call that rotated them out had returned before the index was stored.
     let dead = AtomicUsize::new(0);
     let (done, answered, refused) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {

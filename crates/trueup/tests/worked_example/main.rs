@@ -1,5 +1,5 @@
 //! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine, the service and
-//! the oracle.
+//! the naive oracle of `trueup-testkit`.
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
 

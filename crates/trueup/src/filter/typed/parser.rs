@@ -16,7 +16,7 @@ enum Operator {
     NotEmpty,
 }
 
-/// The operators of signs. One that starts with another comes first.
+/// The operators of signs. A sign that starts with another sign comes before it.
 const SIGNS: [(&str, Operator); 8] = [
     ("!=", Operator::NotEquals),
     ("<=", Operator::Compare(Comparison::LessOrEqual)),
@@ -34,7 +34,7 @@ const WORDS: [(&[&str], Operator); 4] = [
     (&["is", "empty"], Operator::Empty),
     (&["is", "not", "empty"], Operator::NotEmpty),
 ];
-/// Operators of other languages, and what is written here.
+/// Operators of other languages, each with what to write here in its place.
 const FAMILIAR: [(&str, &str); 17] = [
     ("<>", "`!=`"),
     ("=>", "`>=`"),

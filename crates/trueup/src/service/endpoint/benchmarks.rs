@@ -54,8 +54,8 @@ const SINGLE: [&str; 1] = ["month"];
 const RETRY_AFTER_SECONDS: u32 = 2;
 
 impl Service {
-    /// Returns the benchmarks of a period for the industries of the accounts in scope, by dimensions (byte by byte),
-    /// then by series.
+    /// Returns the benchmarks of a period for the industries of the accounts in scope, ordered by the values of the
+    /// dimensions (byte by byte), then by series.
     ///
     /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too
     /// few accounts is `None`, and a segment without any figure is absent.
@@ -132,7 +132,8 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Answer::text(text, &service.memory)
 }
 
-/// Reads the query. Reports the first fault in the fixed order of `docs/api.md`.
+/// Reads the query. Reports the first fault in this fixed order: no metric, a malformed query string, then the month,
+/// the fields and the filters.
 fn query(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
     let fields: Vec<&str> = parameters.list("fields").collect();
     let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();

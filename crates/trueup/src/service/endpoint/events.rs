@@ -80,7 +80,7 @@ impl Service {
     /// ```
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
         let interrupt = Interrupt::after(self.limits.deadline);
-        // The regular expressions of a typed query are compiled with this interrupt, too.
+        // The regular expressions of a query that was built by hand are compiled with this interrupt, too.
         let query = query.clone().patterns(CompiledPatterns::within(interrupt.clone()));
         self.events_within(&self.snapshot(), scope, query, &interrupt)
     }

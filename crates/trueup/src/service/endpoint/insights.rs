@@ -46,7 +46,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 const SINGLE: [&str; 2] = ["start", "end"];
 
 impl Service {
-    /// Returns the insight documents of the accounts in scope, by account, then date.
+    /// Returns the insight documents of the accounts in scope, ordered by account, then by date.
     ///
     /// With a range, these are all documents that were published in it, both days included; without one, the most
     /// recent document of each account. An account without a document is absent.
@@ -100,7 +100,8 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Answer::text(text, &service.memory)
 }
 
-/// Reads the range. Reports the first fault in the fixed order of `docs/api.md`.
+/// Reads the range. Reports the first fault in this fixed order: `start` or `end` alone, a malformed query string, then
+/// the dates.
 fn range(parameters: &Parameters) -> Result<Option<DateRange>, ServiceError> {
     let unpaired = |name| ServiceError::MissingRange(MissingRange::Unpaired(name));
     let pair = match (parameters.non_empty("start"), parameters.non_empty("end")) {
