@@ -50,8 +50,8 @@ pub(crate) enum RequestStage {
     Answer,
 }
 
-/// How long a connection has waited for its client. The smallest rank is closed first: idle connections before stalled
-/// ones, and among them the one that has waited longest.
+/// How long a connection has waited for its client. The connection with the smallest rank is closed first: idle
+/// connections before stalled ones and, within each kind, the one that has waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EvictionRank {
     /// Whether an answer waits for the client to receive it.

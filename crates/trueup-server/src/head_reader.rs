@@ -16,7 +16,7 @@ pub(crate) struct HeadReader {
     /// Bytes that were read and filtered, and not returned yet.
     filtered: Vec<u8>,
     /// What has arrived since the last request ended, at most `max_bytes`. hyper does not say what it found in the head
-    /// of a request that it refuses. Bytes that are sent ahead during an answer are not in it.
+    /// of a request that it refuses. Bytes that are sent ahead during an answer are left out.
     head: Vec<u8>,
     max_bytes: usize,
 }
@@ -58,7 +58,7 @@ impl HeadReader {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads bytes that cannot be part of a target, or of which that is not certain.
+    /// Reads bytes without filtering them, because they are not part of a target, or it is not certain that they are.
     fn poll_unfiltered(
         &mut self,
         tcp: &mut TcpStream,

@@ -7,11 +7,11 @@
 //! # Behavior
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
-//!   disconnects.
-//!   A large answer is produced in chunks while it is sent, by as many threads as there are cores, so a slow client
-//!   does not block a thread.
-//! - A request that exceeds a limit is answered 414 or 431, and bytes that are not a request 400, in the form of the
-//!   facade's errors. After 400, and where a limit is exceeded twofold, the connection is closed.
+//!   disconnects. A large answer is produced in chunks while it is sent, by as many threads as there are cores, so a
+//!   slow client does not block a thread.
+//! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
+//!   not a request, are answered 400. All these answers have the form of the facade's errors. After bytes that are not
+//!   a request, and where a limit is exceeded twofold, the connection is closed.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer.

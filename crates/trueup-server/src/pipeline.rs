@@ -81,7 +81,7 @@ impl Pipeline {
         Response::from_parts(parts, body)
     }
 
-    /// Answers a request of which hyper has read only the head and refuses it. `replaced` is hyper's own response.
+    /// Answers a request that hyper refuses because of its head. `replaced` is hyper's own response.
     pub(crate) fn refuse(&self, head: &HeadReader, replaced: &[u8]) -> io::Result<Refusal> {
         let id = self.ids.of(head.header(REQUEST_ID.as_str()).as_deref());
         let status = replaced.get(STATUS).and_then(|status| StatusCode::from_bytes(status).ok()).unwrap_or_default();

@@ -91,7 +91,7 @@ fn a_malformed_request_after_others_is_refused_too() {
     let server = RunningServer::new(&town.service, short());
     let bad = "GET /api HTTP/1.1\r\nno header\r\nX-Request-Id: bad-1\r\n\r\n";
     let is_refused = |answer: &Answer| answer.status == 400 && answer.text().contains("malformed-request");
-    // After the answers to the requests before it, with the headers of its own.
+    // The refusal comes after the answers to earlier requests, and has the id of its own request.
     let mut client = Client::connect(server.address);
     for _ in 0..2 {
         assert_eq!(client.get("/api", &town.headers()).status, 200);
@@ -100,7 +100,7 @@ fn a_malformed_request_after_others_is_refused_too() {
     let answer = client.answer().unwrap();
     assert!(is_refused(&answer) && answer.header("x-request-id") == Some("bad-1"), "{answer:?}");
     assert!(client.is_closed());
-    // Sent ahead.
+    // The same if the malformed request is sent ahead.
     let mut client = Client::connect(server.address);
     client.send(town.request("/api") + &town.request("/health") + bad);
     assert_eq!([(); 2].map(|()| client.answer().unwrap().status), [200, 200]);

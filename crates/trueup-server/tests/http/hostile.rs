@@ -10,7 +10,8 @@ use trueup::service::ServiceError;
 use trueup::{Dataset, Interruption};
 use trueup_server::Settings;
 
-/// A dataset whose answer has about 20 MB, more than socket buffers hold for a client that does not read.
+/// A dataset whose answer to [`CUSTOMERS`] has about 20 MB, more than socket buffers hold for a client that does not
+/// read.
 pub(crate) static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
 
 /// The header timeout of [`short`].
@@ -122,7 +123,7 @@ fn a_client_that_sends_slowly_or_nothing_is_disconnected() {
     let mut half = Client::connect(server.address);
     half.send("GET /api HTTP/1.1\r\nHost: h\r\n");
     let mut idle = Client::connect(server.address);
-    // This timeout starts while the answer is produced.
+    // The idle timeout of this connection starts when its answer has been written.
     assert_eq!(idle.get("/api", "").status, 401);
     let mut second_half = Client::connect(server.address);
     assert_eq!(second_half.get("/api", "").status, 401);
@@ -153,7 +154,7 @@ fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
     let server = RunningServer::new(&town.service, short());
     let mut client = Client::connect(server.address);
     client.send(town.request(CUSTOMERS));
-    // The whole answer has been produced, but not received.
+    // A write waits for the client, for less than the write timeout.
     thread::sleep(Duration::from_millis(200));
     assert_eq!(client.answer().unwrap().header("transfer-encoding"), Some("chunked"));
     let begun = Instant::now();

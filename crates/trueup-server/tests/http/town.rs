@@ -18,7 +18,7 @@ const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
 pub(crate) const USER: &str = "walter@example.com";
 pub(crate) const ORGANIZATION: &str = "waterworks";
 
-/// A request for one row per customer of about 800 bytes, with all fields of lead grading.
+/// A request for one row of about 800 bytes per customer, with all fields of lead grading.
 pub(crate) const CUSTOMERS: &str = "/api/waterworks/events?start=2025-01-01&end=2025-01-31&fields=opportunityId,campaign,leads,\
      conversionDetailedLabel,conversionIntent,conversionReasonUnbookable,conversionReasonLost,conversionOutOfServiceAreaZip,\
      conversionNotOfferedServiceRequested,conversionNeedsManagementReview,conversionPlannedFollowUpSubcategory,\

@@ -30,8 +30,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` and returns by how many bytes the peak memory of this process rises above the previous one; 0 if the
-/// operating system does not report it.
+/// Runs `work`. Returns its result, and by how many bytes the peak memory of this process rises above the previous
+/// peak; 0 if the operating system does not report it.
 fn growth<T>(work: impl FnOnce() -> T) -> (T, usize) {
     // If the peak cannot be reset, it covers the whole life of the process and grows less.
     let is_reset = fs::write("/proc/self/clear_refs", "5").is_ok();
