@@ -94,12 +94,12 @@ impl ListedOrganization {
 }
 
 impl LoginScope {
-    /// Returns what a login can name, by id; an organization is before an account of the same name:
+    /// Returns what is listed for a login, sorted by id; an organization is before an account of the same name:
     ///
     /// - each granted organization and each below it, except umbrellas, with the accounts at and below it;
     /// - each account in reach that is in none of them, as an organization with the account's key as its id.
     ///
-    /// A login that reaches one account can name that account only.
+    /// For a login that reaches only one account, that account alone is listed.
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
@@ -338,7 +338,8 @@ impl Scope {
         self.keys.is_empty()
     }
 
-    /// Returns a scope of the named accounts only; an empty one without names. Order and repetitions do not matter.
+    /// Returns a scope of the named accounts only; an empty scope if none is named. Order and repetitions do not
+    /// matter.
     ///
     /// # Errors
     /// [`OutOfReach`] with the first name that is not an account of this scope.

@@ -103,7 +103,8 @@ impl SqliteDirectory {
     /// none if the file is sound. A large file takes seconds.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself stops at an unreadable page.
+    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself stops at an unreadable page. If
+    /// the file was replaced, also the other errors of [`SqliteDirectory::open_existing`].
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, SqliteDirectory};

@@ -3,8 +3,8 @@
 //!
 //! SQLite finds the log by its name alone. If the file is replaced while its log exists, because a service runs or was
 //! killed, SQLite would apply the changes of the old file to the new one. So opening a file records which log belongs
-//! to it, and the next opening sets aside a log that was recorded for another file. A log that was never recorded was
-//! copied together with the file.
+//! to it, and the next opening sets aside a log that was recorded for another file. A log that was never recorded is
+//! used, because it was copied together with the file.
 
 use crate::error::{Error, StorageError};
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Creates the file of a directory, and migrates its tables from the version that created them.
+//! Creates the file of a directory, and migrates tables of an earlier version.
 
 use super::companions::{CompanionFiles, FileIdentity, ignore_missing, private_options, with_suffix};
 use super::connection::{Purpose, SqliteFault, allow_checkpoint_on_close, connect, enable_write_ahead_log};
@@ -102,8 +102,8 @@ fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> R
     Ok(())
 }
 
-/// Returns the steps that the file lacks. Both numbers are read in one transaction, because another process may migrate
-/// in between.
+/// Returns the steps that the file lacks. The application id and the version are read in one transaction, because
+/// another process may migrate in between.
 fn missing_steps<'s>(
     transaction: &Transaction<'_>,
     path: &Path,

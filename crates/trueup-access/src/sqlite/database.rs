@@ -194,7 +194,7 @@ fn check_length(connection: &Connection, bytes: u64) -> Result<(), SqliteFault> 
 /// How closely a file is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CheckDepth {
-    /// Every page of every table.
+    /// Every page.
     Quick,
     /// Every page, every index against its table, and every reference.
     Full,

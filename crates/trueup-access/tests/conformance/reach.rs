@@ -1,5 +1,5 @@
-//! What a login reaches: the cases of the service's contract, section 3, and random directories compared with the naive
-//! definition.
+//! What a login reaches: the cases of section 3 of CONTRACT (see `docs/compat.md`), and random directories compared
+//! with the naive definition.
 
 use super::naive::RandomDirectory;
 use super::{account, both, build_tree, listing, organization, reach_of, resolved};
