@@ -103,7 +103,8 @@ fn zips(dice: &mut Dice, city: &City) -> Vec<String> {
 pub(super) enum Fee {
     /// The account has no agency.
     None,
-    /// A share of the month's budget in thousandths, for each channel, on the first of the month.
+    /// A share of the month's budget in thousandths, for each channel that the agency manages, on the first of the
+    /// month.
     Monthly(u32),
     /// The same share, in daily parts.
     Daily(u32),

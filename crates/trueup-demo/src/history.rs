@@ -123,8 +123,8 @@ impl<'a> HistoryGenerator<'a> {
 /// The status of a customer whom the account's job software does not know.
 const UNMATCHED: &str = "Unmatched";
 
-/// Draws the customer's status in the account's job software. Most customers who were not booked are unmatched, and a
-/// few who were booked.
+/// Draws the customer's status in the account's job software. Most customers who were not booked are unmatched, and so
+/// are a few who were booked.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
         (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
