@@ -9,7 +9,8 @@ use std::str::FromStr;
 use std::time::Duration;
 use trueup::Day;
 
-/// Largest number of threads, as of the program. No machine benefits from more, and far more take time and memory.
+/// Largest number of threads, the same as for the program. No machine benefits from more, and far more take time and
+/// memory.
 const MAX_THREADS: usize = 1_024;
 
 /// Keyword arguments, from which each is taken by its name. What remains in the end is a mistake of the caller.
@@ -117,7 +118,7 @@ pub(crate) fn day(name: &str, value: &Bound<'_, PyAny>) -> Result<Day, Failure> 
     text.parse().map_err(|error| Failure::Query(format!("`{name}`: {error}")))
 }
 
-/// Returns the text of a `datetime.date`; `None` if the value is none.
+/// Returns the text of a `datetime.date`; `None` if the value is not one.
 ///
 /// # Errors
 /// The value is a `datetime.datetime`, which is a date to Python.

@@ -23,7 +23,8 @@ pub(crate) struct Dataset {
     version: u64,
 }
 
-/// Opens the newest version of the dataset in a folder, or the version `as_of`.
+/// Opens the newest version of the dataset in a folder or below a URL such as "s3://bucket/acme", or the version
+/// `as_of`.
 #[pyfunction]
 #[pyo3(signature = (path, *, as_of = None))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<Dataset, Failure> {
@@ -39,7 +40,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<
 
 #[pymethods]
 impl Dataset {
-    /// The folder of the dataset.
+    /// The folder or the URL of the dataset.
     #[getter]
     fn path(&self) -> &Path {
         &self.path
@@ -80,7 +81,8 @@ impl Dataset {
     ///
     /// The result has one row for each combination of the dimensions' values, in each sub-range of the interval.
     ///
-    /// fields: metrics and dimensions, as a list or as a text with commas; or a `Query` that was prepared.
+    /// fields: metrics and dimensions, as a list or as a text with commas; or a `Query` that was prepared, with no
+    ///     other arguments than `strict`, `threads`, `timeout` and `interrupt`.
     /// start, end: the first and the last day, both included, as `datetime.date` or YYYY-MM-DD. In their place one of
     ///     month ("2026-05"), quarter ("2026-Q2"), year ("2026"), last ("90d", "12w"; today is the last day) and range
     ///     ("last-month", "month-to-date", ...). `today` is the day that they count from, by default that of the clock.
@@ -127,7 +129,8 @@ impl Dataset {
         Ok(Table::new(table))
     }
 
-    /// Returns a query for this dataset without running it. Takes what `query` takes.
+    /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`, `threads`,
+    /// `timeout` and `interrupt`.
     #[pyo3(signature = (fields, **options))]
     fn prepare(
         &self,
@@ -142,7 +145,7 @@ impl Dataset {
     }
 
     /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
-    /// takes; with `analyze=True` it also runs the query, and adds times and counts.
+    /// takes, except `strict`; with `analyze=True` it also runs the query, and adds times and counts.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,
@@ -210,7 +213,7 @@ impl Dataset {
         format!("<Dataset {path}, version {version}, {} events{days}>", self.dataset.event_rows())
     }
 
-    /// A dataset is pickled as its folder and its version, and opened again there.
+    /// A dataset is pickled as its folder or URL and its version, and opened again there.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let this = slf.get();

@@ -27,7 +27,7 @@ pub(crate) struct Field {
     adds_up: Option<&'static str>,
     /// Of a metric: which values are better: "higher", "lower" or "neither".
     better: Option<&'static str>,
-    /// All values of a dimension that has a fixed set of values.
+    /// All values of a dimension that has a fixed set of values; empty for any other field.
     values: Vec<&'static str>,
 }
 

@@ -47,7 +47,7 @@ impl Col {
         Ok(self.test(Predicate::Compare(comparison, operand)))
     }
 
-    /// Holds if the field is one of the values. Of no value it never is.
+    /// Holds if the field is one of the values. Never holds if there are no values.
     fn is_in(&self, values: &Bound<'_, PyAny>) -> Result<Filter, Failure> {
         let expected = "several values, such as a list";
         if values.is_instance_of::<PyString>() {
@@ -60,8 +60,8 @@ impl Col {
         Ok(Filter { filter: query::Filter::Any(items.map(equals).collect::<Result<_, _>>()?), depth: 1 })
     }
 
-    /// Holds if the field contains a match of the regular expression, in the syntax of Rust's `regex`. Flags are out of
-    /// `i` (ignores case), `m`, `s`, `u` and `x`.
+    /// Holds if the field contains a match of the regular expression, in the syntax of Rust's `regex`. `flags` may
+    /// contain `i` (ignores case), `m`, `s`, `u` and `x`.
     #[pyo3(signature = (pattern, flags = ""))]
     fn matches(&self, pattern: String, flags: &str) -> Filter {
         self.test(Predicate::Matches { pattern, flags: flags.to_owned() })
@@ -205,7 +205,8 @@ fn number(value: &Bound<'_, PyAny>, number: f64) -> Result<Operand, Failure> {
     if number.is_finite() { Ok(Operand::Number(number)) } else { Err(unexpected("value", "a finite number", value)) }
 }
 
-/// Writes a condition as the Python expression that makes it. Conditions are not deeper than [`MAX_FILTER_DEPTH`].
+/// Writes a condition as the Python expression that makes it; `never` for `is_in` without values. Conditions are not
+/// deeper than [`MAX_FILTER_DEPTH`].
 fn write_filter(filter: &query::Filter, out: &mut String) {
     let join = |parts: &[query::Filter], sign: &str, out: &mut String| {
         for (at, part) in parts.iter().enumerate() {

@@ -17,7 +17,7 @@ use trueup::ingest::{Ingest, IngestError, IngestSummary, Source};
 pub(crate) struct RowCounts {
     /// Rows of the inputs that keep the rules.
     taken: u64,
-    /// Rows that were replaced.
+    /// Rows that were replaced: rows of the previous version and, except for spend, earlier rows of the inputs.
     replaced: u64,
     /// Rows that broke a rule, and are in the rejects file.
     rejected: u64,
@@ -61,16 +61,18 @@ pub(crate) struct IngestReport {
 /// Reads events, spend, accounts and insights into the dataset in a folder, all or nothing.
 ///
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), an Arrow table, a data frame of
-/// pandas or polars, a reader of record batches, or a list of such. With a mapping, a dict names the inputs that are no
-/// files. Events require the columns `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and
-/// `total` are optional; every other column is a dimension.
+/// pandas or polars, a reader of record batches, or a list of such. With a mapping, inputs that are not files are in a
+/// dict, by the names that the mapping has for them. Events require the columns `account`, `opportunityId`, `type`, and
+/// `date` or `dateTime`; `eventId` and `total` are optional; every other column is a dimension.
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
 /// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York".
-/// rejects: write rows that break a rule to this file, and ingest the others. replace_rejects: if it exists.
+/// rejects: write rows that break a rule to this file, and ingest the others.
+/// replace_rejects: replace that file if it exists.
 /// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%".
 /// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
-/// memory: bytes for rows, 1 GiB by default. threads: by default one per core.
+/// memory: bytes for rows, 1 GiB by default. max_columns, max_text_bytes, max_customer_events: the most columns of an
+///     input, bytes of a text, and events of a customer. threads: by default one per core.
 /// timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(

@@ -30,7 +30,7 @@ SLOW: dict[str, Any] = {
 
 
 def waiting_reader(wait: threading.Event, begun: threading.Event) -> pyarrow.RecordBatchReader:
-    """A reader that gives its second batch after the event is set."""
+    """A reader that sets `begun` after its first batch, and gives its second batch once `wait` is set."""
     first, second = (pyarrow.RecordBatch.from_pylist([{**EVENT, "opportunityId": number}]) for number in "12")
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
@@ -43,7 +43,7 @@ def waiting_reader(wait: threading.Event, begun: threading.Event) -> pyarrow.Rec
 
 
 def query_again_and_again(dataset: Dataset, **options: Any) -> None:
-    """Queries until an exception ends it, whatever the machine."""
+    """Queries until an exception ends it, however fast the machine answers; for at most a minute."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         dataset.query(**SLOW, **options)

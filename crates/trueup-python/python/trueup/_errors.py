@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """The base of all exceptions of trueup."""
+    """The base of the exceptions that trueup defines. A wrong argument raises `TypeError` or `ValueError` instead."""
 
     def __init__(self, message: str = "", **attributes: Any) -> None:
         super().__init__(message)
@@ -32,9 +32,9 @@ class FilterError(QueryError):
     """A condition cannot be read, or does not suit its field."""
 
     at: str | None
-    """The place in the condition, such as ``filter[1].total[2]``, or the name of its field; if it is known."""
+    """The place in the condition, such as ``filter[1].total[2]``, or the name of its field; None if it is not known."""
     column: int | None
-    """Of a condition as people type it: the number of the character at fault, from 1."""
+    """Of a condition as people type it: the number of the character at fault, from 1. None for other conditions."""
 
     def __init__(self, message: str = "", *, at: str | None = None, column: int | None = None) -> None:
         super().__init__(message, at=at, column=column)
@@ -56,13 +56,13 @@ class IngestError(Error):
     line: int | None
     """The line of that row, from 1; None if the input has no lines."""
     location: str | None
-    """Where that row is, in words."""
+    """Where that row is, in words; None if no row is at fault."""
     column: str | None
-    """The column at fault; None if the row as a whole is."""
+    """The column at fault; None if the row as a whole is, or no row is."""
     value: str | None
-    """The value at fault as text, shortened if it is long."""
+    """The value at fault as text, shortened if it is long; None if there is no single one."""
     rule: str | None
-    """The rule that the row breaks: what was expected."""
+    """The rule that the row breaks: what was expected. None if no row is at fault."""
     refused_rows: int
     """The number of rows that break a rule."""
     may_be_published: bool
