@@ -168,7 +168,7 @@ def main():
     import tables
 
     paths = tables.files(options.dataset, "events")
-    # Divides the files into as many equal parts, and takes the file in the middle of each.
+    # Divides the files into `options.files` equal parts, and takes the file in the middle of each.
     taken = paths[len(paths) // (2 * options.files) :: max(1, len(paths) // options.files)][: options.files]
     files = [pa.py_buffer(open(path, "rb").read()) for path in taken]
     contents = [pq.read_table(pa.BufferReader(file)) for file in files]
