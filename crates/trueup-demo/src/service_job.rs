@@ -139,7 +139,7 @@ enum TicketSize {
     Replacement,
 }
 
-/// Draws the price of a job in cents: about 2,100 dollars on average, times `level` thousandths.
+/// Draws the price of a job in cents: about 2,200 dollars on average, times `level` thousandths.
 fn price(dice: &mut Dice, level: u32) -> u64 {
     let size = dice.table(&[(640, TicketSize::Repair), (250, TicketSize::Upgrade), (110, TicketSize::Replacement)]);
     let dollars = match size {

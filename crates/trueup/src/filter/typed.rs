@@ -68,8 +68,8 @@ impl TypedCondition {
     /// Returns the condition as a filter.
     ///
     /// # Errors
-    /// The field is a number (a metric or `total`) and the value is not, a regular expression does not compile, or a
-    /// JSON expression is invalid.
+    /// The field is a number (a metric or `total`) and the value is not, a regular expression does not compile, a JSON
+    /// expression is invalid, or there are too many values.
     pub fn filter(&self) -> Result<Filter, InvalidFilter> {
         self.read(&mut FilterLimits::default()).map(|read| read.filter)
     }
