@@ -193,7 +193,7 @@ struct WorkerResult {
 impl WorkerResult {
     /// Returns the result of a thread that has read row groups with `rows` rows.
     fn new(result: PartialResult, row_groups: RowGroupSet, rows: u64, share: Share) -> Self {
-        let control = ControlTotal { row_groups, rows, sums: result.sums() };
+        let control = ControlTotal::new(row_groups, rows);
         Self { covered: CoveredResult { result, control }, share, merging: Duration::ZERO }
     }
 }

@@ -116,8 +116,9 @@ impl PlanPartial {
     /// Aggregates the row groups of a split that a plan reads.
     fn run(dataset: &Dataset, plan: &Plan, split: &Split, execution: &Execution) -> Result<Self, Error> {
         let row_groups = SelectedRowGroups::of_set(dataset, plan, split.row_groups());
-        let worker = aggregate_in_pool(dataset, plan, &row_groups, execution)?;
-        Ok(Self { shape: ResultShape::new(plan), covered: worker.covered })
+        let mut covered = aggregate_in_pool(dataset, plan, &row_groups, execution)?.covered;
+        covered.add_up();
+        Ok(Self { shape: ResultShape::new(plan), covered })
     }
 
     fn merge(&mut self, other: Self) -> Result<(), Error> {

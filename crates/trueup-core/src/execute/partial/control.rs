@@ -14,10 +14,11 @@ pub(crate) struct ControlTotal {
     pub(crate) row_groups: RowGroupSet,
     /// The number of rows in these row groups.
     pub(crate) rows: u64,
-    /// For each count and each amount of the partial result, its sum over all groups. In JSON the sums are texts,
-    /// because JSON has no integers of 128 bits.
+    /// For each count and each amount of the partial result, its sum over all groups. `None` until the result is
+    /// merged or sent: before that, the groups are those that were aggregated. In JSON the sums are texts, because JSON
+    /// has no integers of 128 bits.
     #[serde(with = "texts")]
-    pub(crate) sums: Vec<i128>,
+    sums: Option<Vec<i128>>,
 }
 
 /// The partial result of a plan over some of its row groups.
@@ -28,18 +29,27 @@ pub(crate) struct CoveredResult {
 }
 
 impl ControlTotal {
+    /// Returns the control total of a result that has just been aggregated from `rows` rows.
+    pub(crate) const fn new(row_groups: RowGroupSet, rows: u64) -> Self {
+        Self { row_groups, rows, sums: None }
+    }
+
     /// Adds the control total of another partial result of the same plan.
     fn add(&mut self, other: &Self) -> Result<(), PartialError> {
         let row_groups = self.row_groups.union(&other.row_groups);
         self.row_groups = row_groups.map_err(|row_group| PartialError::Repeated { row_group })?;
         self.rows = self.rows.saturating_add(other.rows);
-        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+        let sums = self.sums.iter_mut().flatten().zip(other.sums.iter().flatten());
+        sums.for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
         Ok(())
     }
 
     /// Checks that the sums of a partial result are those of the control total.
     pub(crate) fn check_sums(&self, result: &PartialResult) -> Result<(), PartialError> {
-        if result.sums() == self.sums { Ok(()) } else { Err(PartialError::ControlTotal) }
+        match &self.sums {
+            Some(sums) if *sums != result.sums() => Err(PartialError::ControlTotal),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that every planned row group is covered, and no other, with all of its rows.
@@ -60,8 +70,15 @@ impl ControlTotal {
 }
 
 impl CoveredResult {
+    /// Adds up the groups, unless that was done before. It is done before they are merged or sent.
+    pub(crate) fn add_up(&mut self) {
+        self.control.sums.get_or_insert_with(|| self.result.sums());
+    }
+
     /// Adds another partial result of the same plan, which must cover other row groups.
-    pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<(), Error> {
+    pub(crate) fn merge(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Error> {
+        self.add_up();
+        other.add_up();
         self.control.add(&other.control)?;
         Ok(self.result.merge(other.result, interrupt)?)
     }
@@ -78,12 +95,12 @@ impl CoveredResult {
 mod texts {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub(super) fn serialize<S: Serializer>(numbers: &[i128], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(numbers.iter().map(i128::to_string))
+    pub(super) fn serialize<S: Serializer>(numbers: &Option<Vec<i128>>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(numbers.iter().flatten().map(i128::to_string))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i128>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<i128>>, D::Error> {
         let texts = Vec::<String>::deserialize(deserializer)?;
-        texts.iter().map(|text| text.parse().map_err(de::Error::custom)).collect()
+        texts.iter().map(|text| text.parse().map_err(de::Error::custom)).collect::<Result<_, _>>().map(Some)
     }
 }
