@@ -74,10 +74,6 @@ impl<'a> AmountColumn<'a> {
     /// and end with the state row; only rows of the state's stage count. Estimates are averaged; other amounts are
     /// summed.
     fn revenue(&self, state: u8, rows: Range<usize>) -> i128 {
-        if rows.len() == 1 {
-            // The flags are not read, because they are often not in the processor's caches.
-            return self.amounts.get(rows.start).map_or(0, i128::from);
-        }
         let of_state = rows.filter(|event| self.flags.get(*event).stage() == state);
         let amounts = of_state.filter_map(|event| self.amounts.get(event));
         let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
