@@ -57,8 +57,17 @@ impl MeasureSum {
             return money::to_f64(total);
         }
         #[expect(clippy::cast_precision_loss, reason = "the result is the closest double")]
-        i64::try_from(total).map_or_else(|_| total as f64, |total| total as f64)
+        i64::try_from(total).map_or_else(|_| wide_to_f64(total), |total| total as f64)
     }
+}
+
+/// Returns the double closest to a total of more than 64 bits. A call of its own, because compilers that see both
+/// conversions choose this one, which is slow, for every total.
+#[cold]
+#[inline(never)]
+#[expect(clippy::cast_precision_loss, reason = "the result is the closest double")]
+const fn wide_to_f64(total: i128) -> f64 {
+    total as f64
 }
 
 /// Returns an integer that is larger where the double is. As integers, the bits of positive doubles are in order, and
