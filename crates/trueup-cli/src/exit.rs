@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use trueup::filter::InvalidRequest;
-use trueup::{QueryError, access};
+use trueup::{QueryError, access, message_with_causes};
 use trueup_ingest::{IngestError, OutputError};
 
 /// The outcome of a run, which decides the exit code.
@@ -119,17 +119,7 @@ fn is_caused_by_system(error: &(dyn Error + 'static)) -> bool {
 impl fmt::Display for Failure {
     /// Writes the error and its causes on one line, leaving out each cause that the message already contains.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut message = self.error.to_string();
-        let mut cause = self.error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !message.contains(&text) {
-                message.push_str(": ");
-                message.push_str(&text);
-            }
-            cause = error.source();
-        }
-        f.write_str(&one_line(&message))
+        f.write_str(&one_line(&message_with_causes(&*self.error)))
     }
 }
 

@@ -56,6 +56,26 @@ impl Error {
     }
 }
 
+/// Returns the message of an error and of its causes, separated by colons, without each cause that the message already
+/// contains.
+///
+/// ```
+/// let missing = trueup_core::Dataset::open("/no/such/folder").unwrap_err();
+/// assert!(trueup_core::message_with_causes(&missing).starts_with(&missing.to_string()));
+/// ```
+#[must_use]
+pub fn message_with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    for cause in std::iter::successors(error.source(), |cause| cause.source()) {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+    }
+    message
+}
+
 /// Why a query cannot be answered.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -37,7 +37,7 @@ mod text;
 
 pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
-pub use error::{Error, QueryError, UnknownField};
+pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
     Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
 };

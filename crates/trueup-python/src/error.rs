@@ -6,7 +6,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use std::error::Error;
 use trueup::filter::{InvalidFilter, InvalidRequest, NotACondition};
 use trueup::ingest::IngestError;
-use trueup::{Interruption, QueryError, UnknownField};
+use trueup::{Interruption, QueryError, UnknownField, message_with_causes};
 
 /// Why a call failed.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ fn exception(py: Python<'_>, class: &str, message: &str, attributes: Option<&Bou
 /// Returns the exception for an error of a query or of a dataset.
 fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
     use trueup::Error::{Dataset, Interrupted, Partial, Query};
-    let message = message(error);
+    let message = message_with_causes(error);
     match error {
         Query(QueryError::UnknownFields { fields }) => {
             let similar = |field: &UnknownField| (field.name.clone(), field.similar.clone());
@@ -141,7 +141,7 @@ fn interrupted(py: Python<'_>, interruption: Interruption, error: &dyn Error) ->
         Interruption::Deadline => "Timeout",
         Interruption::Canceled => "Cancelled",
     };
-    exception(py, class, &message(error), None)
+    exception(py, class, &message_with_causes(error), None)
 }
 
 /// Returns the exception of an ingest, with the first row that breaks a rule.
@@ -160,20 +160,5 @@ fn ingest(py: Python<'_>, error: &IngestError) -> PyResult<PyErr> {
         attributes.set_item("value", row.value)?;
         attributes.set_item("rule", row.rule.to_string())?;
     }
-    exception(py, "IngestError", &message(error), Some(&attributes))
-}
-
-/// Returns the message of an error and of its causes, without each cause that the message already contains.
-fn message(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = error.source();
-    }
-    message
+    exception(py, "IngestError", &message_with_causes(error), Some(&attributes))
 }
