@@ -17,6 +17,7 @@
 //! | `arrow` | datasets in memory, from Arrow record batches |
 //! | `ingest` | the module `ingest`: files, readers and Arrow record batches into datasets on disk |
 //! | `ingest-stream` | the same from asynchronous streams of record batches |
+//! | `object-store` | datasets in object stores: `s3://`, `gs://`, `az://`, `http(s)://` |
 //! | `polars` | answers as polars data frames |
 //! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
 //!
