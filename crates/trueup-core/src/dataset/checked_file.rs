@@ -29,7 +29,8 @@ const FETCHED_BYTES: u64 = 8 << 20;
 /// The bytes at the end of an object that are read first for its footer. Most footers are shorter.
 const FOOTER_BYTES: u64 = 256 << 10;
 
-/// Blocks of a store that are read without need, if fewer of them lie between two ranges: a round trip takes longer.
+/// The most blocks between two ranges that are read from a store although neither range needs them: a second round trip
+/// takes longer.
 const BLOCKS_BETWEEN: u64 = (1 << 20) / BLOCK_BYTES;
 
 /// A file that a manifest names: where it is, and what its bytes must be.
@@ -139,10 +140,12 @@ impl PromisedFile {
 }
 
 impl CheckedFile {
-    /// Opens a file that the manifest of a dataset's folder names.
+    /// Opens a file that the manifest of a dataset's folder names. An object of a store is compared with the manifest
+    /// when it is read.
     ///
     /// # Errors
-    /// The file is missing, not plain, reached through a symbolic link, or of another length.
+    /// The file is missing, not plain, reached through a symbolic link, or of another length; or `promised` does not
+    /// have one checksum for each block.
     pub fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
         PromisedFile::new(folder, promised)?.open()
     }
@@ -213,8 +216,8 @@ impl CheckedFile {
         }
     }
 
-    /// Returns blocks as they are. Blocks of a store that do not have their checksums are read once more, because an
-    /// answer may be damaged on its way.
+    /// Returns blocks, which may still differ from their checksums. Blocks of a store that differ are read once more,
+    /// because an answer may be damaged on its way.
     fn read_blocks(&self, Reading { blocks, pending }: Reading) -> Result<Bytes, DatasetError> {
         let wait = |pending: Pending| {
             pending.wait_while(|| self.interrupt.check())?.map_err(|fault| self.promised.unread(fault))
@@ -287,7 +290,7 @@ impl CheckedFile {
             let reader = PositionedReader { file: file.clone(), at: bytes.start };
             reader.take(length as u64).read_to_end(&mut read).map_err(failed)?;
         }
-        // The file was as long as promised when it was opened.
+        // The file was as long as promised when it was opened, so it has been cut off since.
         if read.len() == length { Ok(read) } else { Err(self.promised.other_length(bytes.start + read.len() as u64)) }
     }
 }
