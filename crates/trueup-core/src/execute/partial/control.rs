@@ -15,8 +15,8 @@ pub(crate) struct ControlTotal {
     /// The number of rows in these row groups.
     pub(crate) rows: u64,
     /// For each count and each amount of the partial result, its sum over all groups. `None` until the result is
-    /// merged or sent: before that, the groups are those that were aggregated. In JSON the sums are texts, because JSON
-    /// has no integers of 128 bits.
+    /// merged or sent, because groups that never leave their thread need no check. In JSON each sum is a text: JSON has
+    /// no integers of 128 bits.
     #[serde(with = "texts")]
     sums: Option<Vec<i128>>,
 }
