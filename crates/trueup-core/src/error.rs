@@ -56,8 +56,8 @@ impl Error {
     }
 }
 
-/// Returns the message of an error and of its causes, separated by colons, without each cause that the message already
-/// contains.
+/// Returns the messages of an error and of its causes, separated by colons. A cause whose text the message already
+/// contains is left out.
 ///
 /// ```
 /// let missing = trueup_core::Dataset::open("/no/such/folder").unwrap_err();

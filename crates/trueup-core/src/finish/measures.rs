@@ -61,8 +61,8 @@ impl MeasureSum {
     }
 }
 
-/// Returns the double closest to a total of more than 64 bits. A call of its own, because compilers that see both
-/// conversions choose this one, which is slow, for every total.
+/// Returns the double closest to a total of more than 64 bits. It is not inlined, because a compiler that sees both
+/// conversions chooses this one, which is slow, for every total.
 #[cold]
 #[inline(never)]
 #[expect(clippy::cast_precision_loss, reason = "the result is the closest double")]

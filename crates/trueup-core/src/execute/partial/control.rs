@@ -44,7 +44,7 @@ impl ControlTotal {
         Ok(())
     }
 
-    /// Checks that the sums of a partial result are those of the control total.
+    /// Checks that the sums of a partial result are those of the control total, if it has any.
     pub(crate) fn check_sums(&self, result: &PartialResult) -> Result<(), PartialError> {
         match &self.sums {
             Some(sums) if *sums != result.sums() => Err(PartialError::ControlTotal),
@@ -70,7 +70,8 @@ impl ControlTotal {
 }
 
 impl CoveredResult {
-    /// Adds up the groups, unless that was done before. It is done before they are merged or sent.
+    /// Sets the sums of the control total from the groups, if it has none. Call this before the groups are merged or
+    /// sent.
     pub(crate) fn add_up(&mut self) {
         self.control.sums.get_or_insert_with(|| self.result.sums());
     }
