@@ -243,9 +243,9 @@ impl LoginScope {
 
 /// A set of accounts that a login may read.
 ///
-/// Code that holds a scope needs no other check, because only [`LoginScope::resolve`](crate::LoginScope::resolve),
-/// [`LoginScope::accounts`](crate::LoginScope::accounts) and [`Scope::narrow`] create scopes. Scopes with the same
-/// accounts are equal, so a scope can be part of a cache key.
+/// Code that holds a scope needs no other check, because every scope comes from a [`LoginScope`]: from
+/// [`LoginScope::resolve`], [`LoginScope::accounts`] or [`LoginScope::organizations`], or from another scope by
+/// [`Scope::narrow`]. Scopes with the same accounts are equal, so a scope can be part of a cache key.
 ///
 /// Other code cannot create a scope:
 ///

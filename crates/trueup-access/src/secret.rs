@@ -66,7 +66,8 @@ fn random_text() -> Result<String, getrandom::Error> {
 
 /// The SHA-256 of a key. It is not `PartialEq`, because [`KeyHash::matches`] is the only comparison in constant time.
 ///
-/// A salt or a slow hash would add nothing, because keys are 256 random bits.
+/// A salt or a slow hash would add nothing, because user keys and tokens are 256 random bits, and retired organization
+/// keys are refused.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyHash([u8; 32]);
 

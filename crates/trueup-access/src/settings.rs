@@ -63,7 +63,8 @@ impl DirectorySettings {
         self
     }
 
-    /// Sets how long a request waits at most, in total, for a file that another process holds.
+    /// Sets how long each call that reads, or that counts a request, waits at most for a file that another process
+    /// holds.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().wait(std::time::Duration::from_millis(100));
@@ -74,7 +75,7 @@ impl DirectorySettings {
         self
     }
 
-    /// Sets how long a change, or opening the file, waits at most for another process.
+    /// Sets how long a change of the file, opening it, or a check of the whole file waits at most for another process.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().change_wait(std::time::Duration::from_secs(5));

@@ -47,7 +47,8 @@ pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account
 ///
 /// # Errors
 /// The value is a JSON array, but not a valid expression, for example because a regular expression in it does not
-/// compile, or because it exceeds a limit; or the field is a number (a metric or `total`) and the value is not.
+/// compile, or because it exceeds a limit; or the field is a number (a metric or `total`) and the value is not. With
+/// [`FILTER_PARAMETER`]: as for [`from_json`].
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
     parse_parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
@@ -133,7 +134,7 @@ fn parse_all<'a>(
 /// ```
 ///
 /// # Errors
-/// The first fault in this order: fields, range, filters.
+/// The first fault in this order: those of [`EventsQuery::check`] (fields, range, columns to sort by), then filters.
 pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
     query.check()?;
     Ok(apply_within(&Interrupt::default(), query, parameters)?)
@@ -142,8 +143,8 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// Adds conditions as people type them to a query, and a JSON expression across fields if there is one, read like
 /// [`from_json`].
 ///
-/// Conditions for equality, `field=value` and `field = value`, are alternatives if they have the same field. All other
-/// conditions must hold.
+/// Conditions of the forms `field=value` and `field = value` are alternatives if they have the same field, also where
+/// the value after `=` is a JSON expression. All other conditions must hold.
 ///
 /// ```
 /// use trueup::filter::{NotACondition, TypedCondition, apply_typed};
@@ -158,7 +159,7 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// ```
 ///
 /// # Errors
-/// The first fault in this order: fields, range, filters.
+/// The first fault in this order: those of [`EventsQuery::check`] (fields, range, columns to sort by), then filters.
 pub fn apply_typed(
     query: EventsQuery,
     conditions: &[TypedCondition],
@@ -196,8 +197,8 @@ fn apply_unparsed<'a>(
 /// Parses the value of the parameter `filter`.
 ///
 /// # Errors
-/// The text is not JSON, or not a valid expression across fields; or a metric and a dimension are under one `or` or
-/// `not`.
+/// The text is not JSON, or not a valid expression across fields, or exceeds a limit; a number (a metric or `total`) is
+/// compared with a text that is none; or a metric and a dimension are under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
     parse_parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
 }

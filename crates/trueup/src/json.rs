@@ -1,8 +1,8 @@
 //! Answers as JSON: numbers as ECMAScript writes them, keys in the order of the query's fields, no white space.
 //!
 //! Counts are integers. Money is in currency units, and ratios are doubles. A dimension without a value is the empty
-//! text; nothing is `null`. A count above 2^53 is written as the nearest double, because ECMAScript has no other
-//! number.
+//! text, and a ratio whose denominator is 0 is 0; nothing is `null`. A count above 2^53 is written as the nearest
+//! double, because ECMAScript has no other number.
 
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,8 @@ const VERSION: &str = "3.1.0";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| build().to_string());
 
-/// Returns the document as indented JSON that ends with a line break. It does not depend on any dataset, directory or
-/// limit.
+/// Returns the document as indented JSON that ends with a line break. It does not depend on any dataset or directory,
+/// or on the limits that a service has instead of the default ones.
 #[must_use]
 pub fn document() -> &'static str {
     &DOCUMENT

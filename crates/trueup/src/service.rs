@@ -215,17 +215,21 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the clock, which decides the hour in which a request is counted and the current month of benchmarks.
+    /// Sets the clock, which decides the hour in which a request is counted, whether a session has expired, and the
+    /// current month of benchmarks.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.service.clock = Box::new(clock);
         self
     }
 
-    /// Sets a function that is called with the error of each request that fails, for example to log it.
+    /// Sets a function that is called with the error of each request that [`Service::handle`] or [`Service::refuse`]
+    /// answers with an error, for example to log it. Typed calls such as [`Service::events`] return their error
+    /// instead.
     ///
-    /// The error's [source](std::error::Error::source) is the cause, which callers never see. It holds no key. The
-    /// function is also called when the data of benchmarks could not be computed and no request waited for it.
+    /// The error's [source](std::error::Error::source), if it has one, is the cause, with what callers must not see.
+    /// Neither holds a key. The function is also called when the data of benchmarks could not be computed and no
+    /// request waited for it.
     #[must_use]
     pub fn on_failure(mut self, hook: impl Fn(&ServiceError) + Send + Sync + 'static) -> Self {
         self.service.on_failure = Arc::new(hook);

@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Instant;
 
-/// Creates an empty directory at `path`, readable by its owner only, unless the path exists. A crash leaves nothing at
-/// `path`.
+/// Creates an empty directory at `path`, readable by its owner only, unless the path exists. A crash leaves nothing or
+/// the whole directory at `path`.
 pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
@@ -45,7 +45,7 @@ fn publish(draft: &Path, path: &Path) -> io::Result<()> {
     File::open(draft)?.sync_all()?;
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        // Some file systems do not support links.
+        // Some file systems do not support links. There, a file that another program has just created is replaced.
         Err(_) => fs::rename(draft, path)?,
         Ok(()) => {}
     }

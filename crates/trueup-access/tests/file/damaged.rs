@@ -27,7 +27,7 @@ fn opening_finds_an_overwritten_page_and_a_truncated_file() {
     assert!(pages > 20, "{pages}");
     for page in 0..pages {
         let mut bytes = whole.clone();
-        // Overwrites the header of the page: at its start, but in the first page after the header of the file.
+        // Overwrites the header of the page, which is at its start; in the first page, it follows the file's header.
         let at = if page == 0 { 100 } else { page * PAGE };
         bytes[at..at + 64].fill(0x5a);
         fs::write(&path, bytes).unwrap();

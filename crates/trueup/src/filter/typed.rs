@@ -9,6 +9,8 @@
 //! | `field in (a, b)`, `field not in (a, b)` | is one of the values, or none of them |
 //! | `field is empty`, `field is not empty` | is the empty text, or is not |
 //!
+//! A metric or `total` is always compared as a number, also with a number in quotes.
+//!
 //! As in SQL, a value with blanks is in single quotes, and a single quote inside of it is written twice: `'Dan''s
 //! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes. The words of operators, such as
 //! `in`, may be in upper or lower case.
@@ -68,13 +70,14 @@ impl TypedCondition {
     /// Returns the condition as a filter.
     ///
     /// # Errors
-    /// The field is a number (a metric or `total`) and the value is not, a regular expression does not compile, a JSON
-    /// expression is invalid, or there are too many values.
+    /// The field is a number (a metric or `total`) and the condition does not compare it with a number, a regular
+    /// expression does not compile, a JSON expression is invalid, or there are too many values.
     pub fn filter(&self) -> Result<Filter, InvalidFilter> {
         self.read(&mut FilterLimits::default()).map(|read| read.filter)
     }
 
-    /// Returns the field if the condition is an equality: such conditions on one field are alternatives.
+    /// Returns the field if the form is `field=value`, also with a JSON expression, or `field = value`: such conditions
+    /// on one field are alternatives.
     pub(super) fn alternative(&self) -> Option<&str> {
         let is_equality = matches!(self.test, Test::Parameter(_) | Test::Predicate(Predicate::Equals(_)));
         is_equality.then_some(self.field.as_str())

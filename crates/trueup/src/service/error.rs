@@ -16,8 +16,8 @@ const NO_ROOM_RETRY_SECONDS: u32 = 5;
 
 /// Why a request fails.
 ///
-/// Its text is what the caller reads. A cause that callers must not see is the error's
-/// [source](std::error::Error::source), for logs.
+/// Its text is what the caller reads. The error's [source](std::error::Error::source), if it has one, is the cause, for
+/// logs: it may say what callers must not see.
 ///
 /// ```
 /// use trueup::service::ServiceError;
@@ -202,7 +202,8 @@ pub enum Upstream {
     /// The dataset could not be read.
     #[error(transparent)]
     Dataset(DatasetError),
-    /// A query failed for a reason that is not the caller's, such as a sum that overflows.
+    /// A query failed for another reason, such as a sum that overflows. In a typed call these are also faults that a
+    /// request over HTTP cannot have: totals of too long a range, or a column to sort by that the answer does not have.
     #[error(transparent)]
     Query(Error),
     /// The data of benchmarks was not computed. All requests that waited for it share the error.
@@ -282,7 +283,8 @@ impl ServiceError {
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
             QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
-            // A sum overflowed, so the data is at fault.
+            // A sum overflowed, so the data is at fault; or a typed call has totals or an order that are invalid, which
+            // no request over HTTP can have.
             other => Self::Upstream(Upstream::Query(other.into())),
         }
     }

@@ -28,7 +28,8 @@ pub struct Limits {
     pub cells: usize,
     /// Largest number of documents of an insights answer.
     pub documents: usize,
-    /// How long a request may take. The time starts with [`Service::handle`](super::Service::handle).
+    /// How long a request may take. The time starts with [`Service::handle`](super::Service::handle), or with a typed
+    /// call such as [`Service::events`](super::Service::events).
     pub deadline: Duration,
     /// How long a benchmarks request may wait for data that is being computed.
     pub benchmarks_wait: Duration,

@@ -34,7 +34,8 @@ impl QueryMemory {
     /// holds memory while it waits.
     ///
     /// # Errors
-    /// As [`Dataset::run`]; [`Error::NoRoom`] if there is no room within [`Limits::memory_wait`], or the queue is full.
+    /// As [`Dataset::run`]; [`Error::NoRoom`] if the query needs more than one query may take, if there is no room
+    /// within [`Limits::memory_wait`], or if the queue is full.
     pub(super) fn run(
         &self,
         dataset: &Dataset,

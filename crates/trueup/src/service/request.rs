@@ -121,8 +121,8 @@ impl Parameters {
     }
 }
 
-/// Parses the values of `start` and `end`, both of which the range includes. Reports a day that is not a calendar date
-/// first, then a range that ends before it starts.
+/// Parses the values of `start` and `end`, both of which the range includes. Reports a day that is not a calendar date,
+/// or that [`Day`](crate::Day) cannot represent, first, then a range that ends before it starts.
 pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceError> {
     let day = |parameter, text: &str| {
         text.parse().map_err(|error: NotADay| match error {

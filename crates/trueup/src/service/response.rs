@@ -44,7 +44,7 @@ impl Answer {
 
     /// Answers with the rows of a table.
     pub(super) fn rows(table: ResultTable) -> Result<Self, ServiceError> {
-        // A table smaller than the buffer is written in one chunk, which takes no more than the table.
+        // A small table needs less than the whole buffer; as many bytes as the table has are reserved for it.
         let buffer = table.bytes().min(WRITE_BUFFER_BYTES);
         let rows = JsonRows::array(table);
         let extra = rows.table().reserve_more(rows.bytes() + buffer).map_err(ServiceError::no_room)?;

@@ -205,7 +205,7 @@ const ATTRIBUTES: [&str; 7] =
     ["displayName", "definition", "type", "format", "benchmarkable", "benchmarkDimension", "possible values"];
 
 #[test]
-fn dictionary_entries_have_the_attributes_of_the_text_and_no_others() {
+fn dictionary_entries_together_have_every_attribute_of_api_md_and_no_other() {
     let access: Json = serde_json::from_slice(&Platform::new().get("anna", "/api").body).unwrap();
     let entries = access["dictionary"].as_object().unwrap().values();
     let found: BTreeSet<&str> =

@@ -1,4 +1,5 @@
-//! Checks that each row of the tables in `docs/compat.md` and `docs/reliability.md` names tests, and that these exist.
+//! Checks that each row of the matrix in `docs/compat.md` names goldens or tests, unless no test can show the row; that
+//! each row of the tables in `docs/reliability.md` names tests; and that all of these exist.
 
 use crate::{at, goldens};
 use std::collections::BTreeSet;

@@ -32,7 +32,7 @@ fn get_gathered(platform: &Platform, user: &str, path: &str) -> Received {
 }
 
 #[test]
-fn a_closed_month_is_gathered_once_for_all_requests() {
+fn a_whole_month_is_gathered_once_for_all_requests() {
     let platform = crowded();
     let bodies = thread::scope(|scope| {
         let ask = |number: usize| {

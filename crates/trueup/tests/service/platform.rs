@@ -314,7 +314,8 @@ impl Rival {
     }
 }
 
-/// Returns the rows of twelve plumbers and nine heating engineers.
+/// Returns the rows of twelve plumbers and nine heating engineers. The account `rival-1` is in the industry of the
+/// latter.
 ///
 /// | month | customers of each plumber, `pl01` to `pl12` |
 /// |---|---|

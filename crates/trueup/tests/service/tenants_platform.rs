@@ -11,7 +11,7 @@ use trueup::access::{Directory, DirectorySettings, LoginScope, MemoryDirectory, 
 use trueup::query::{DateRange, EventsQuery, Interval};
 use trueup::service::{Limits, Request, Service};
 
-/// The range of all requests, in which all data are.
+/// The range of the requests that have one. All data are in it.
 pub(crate) const FEBRUARY: &str = "start=2025-02-01&end=2025-02-28";
 
 /// Returns the first and the last day of [`FEBRUARY`].
@@ -126,8 +126,8 @@ impl Answer {
     }
 }
 
-/// Returns requests to every endpoint but benchmarks, for each name that a directory may have, whole and for each
-/// account.
+/// Returns requests to every endpoint but benchmarks, for each name that a directory may have: over all its accounts,
+/// and narrowed to each account.
 pub(crate) fn paths() -> Vec<String> {
     let own = ACCOUNTS.map(own_column).join(",");
     let mut paths = vec!["/api".to_owned()];

@@ -187,7 +187,7 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// Reads a word in any case, after blanks. The word ends at a blank or a parenthesis.
+    /// Skips blanks and reads up to a blank or `(`. Returns whether that is `word`, in upper or lower case.
     fn takes(&mut self, word: &str) -> bool {
         self.skip_blanks();
         self.read_until(|char| char.is_whitespace() || char == '(').eq_ignore_ascii_case(word)

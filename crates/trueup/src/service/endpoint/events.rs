@@ -66,7 +66,10 @@ impl Service {
     /// of any day, has a value in a column of that name. Such names are never refused.
     ///
     /// # Errors
-    /// The query is invalid or too large, takes too long, or the dataset fails.
+    /// The query is invalid or too large, takes too long, or finds no memory within [`Limits::memory_wait`]; or the
+    /// dataset fails.
+    ///
+    /// [`Limits::memory_wait`]: crate::service::Limits::memory_wait
     ///
     /// ```
     /// use trueup::access::Scope;
@@ -143,9 +146,9 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Ok(answer)
 }
 
-/// Reads the query. Reports the first fault in this fixed order: parameters that are missing, then a malformed query
-/// string, then the values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot report
-/// them here, because faults of other parameters come between them.
+/// Reads the query. Reports the first fault in this fixed order: parameters that are missing, no metric, a malformed
+/// query string, then the other values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot
+/// report them here, because faults of other parameters come between them.
 fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();

@@ -52,7 +52,7 @@ impl Service {
     /// recent document of each account. An account without a document is absent.
     ///
     /// # Errors
-    /// More documents match than the limits allow, it takes too long, or the dataset fails.
+    /// More documents match than the limits allow, the call takes too long, or the dataset fails.
     ///
     /// ```
     /// use trueup::access::Scope;
