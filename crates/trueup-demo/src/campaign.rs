@@ -157,7 +157,7 @@ const UNPAID: Channel = Channel { category: "Unpaid", ..PAID };
 pub(super) static MAIN_LINE: Channel =
     Channel { name: "Direct", path: "Unpaid > Direct", source: "Main Line", booking: 1_030, ..UNPAID };
 
-/// The channel of customers without a conversion.
+/// The channel of customers who begin without a conversion.
 pub(super) static WALK_IN: Channel = Channel { name: "Walk-In", path: "Unpaid > Walk-In", source: "Walk-In", ..UNPAID };
 
 /// The channels of all campaigns except the main line.

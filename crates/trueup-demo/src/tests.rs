@@ -81,7 +81,8 @@ struct Figures {
     leads_by_channel: BTreeMap<String, usize>,
 }
 
-/// Computes the figures of a range of days. Revenue is that of invoices, or of sales for customers without an invoice.
+/// Computes the figures of a range of days. Revenue is that of invoices; for customers with neither an invoice nor a
+/// cancellation, that of sales.
 fn figures(all: &[Row], days: std::ops::RangeInclusive<i32>) -> Figures {
     let mut histories: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
     for row in all {

@@ -129,8 +129,8 @@ impl ConnectionState {
         }
     }
 
-    /// Returns how long the connection has waited for its client; `None` while the service works or the client receives
-    /// the answer.
+    /// Returns how long the connection has waited for its client; `None` while the service works, while the client
+    /// receives the answer, and until it has received nothing for [`STALLED`].
     pub(crate) fn eviction_rank(&self, now: Instant) -> Option<EvictionRank> {
         let progress = self.shared.progress();
         let rank = EvictionRank { is_stalled: progress.is_blocked, since: progress.last_progress };

@@ -66,7 +66,7 @@ impl HostFault {
 }
 
 impl HttpError {
-    /// Checks a request against the limits. Returns `None` if it may be passed to the facade.
+    /// Checks a request against the limits, and its header `Host`. Returns `None` if it may be passed to the facade.
     pub(crate) fn of<B>(request: &Request<B>, settings: &Settings) -> Option<Self> {
         let (uri, headers) = (request.uri(), request.headers());
         let url = uri.path_and_query().map_or(0, |both| both.as_str().len());

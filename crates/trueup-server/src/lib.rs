@@ -7,14 +7,16 @@
 //! # Behavior
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
-//!   disconnects. A large answer is produced in chunks while it is sent, by as many threads as there are cores, so a
-//!   slow client does not block a thread.
+//!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
+//!   produced in chunks while it is sent, by as many threads as there are cores, so a slow client does not block a
+//!   thread.
 //! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
 //!   not a request, are answered 400. All these answers have the form of the facade's errors. After bytes that are not
 //!   a request, and where a limit is exceeded twofold, the connection is closed.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
-//! - A client that closes only its sending half still receives its answer.
+//! - A client that closes only its sending half still receives its answer, unless the service works on it for longer
+//!   than [`Settings::half_closed_timeout`].
 //! - A panic while answering becomes a 500 `internal-error`; other requests are not affected.
 //! - Each request is logged as one [`tracing`] event, without keys, paths or queries. Give [`log_failure`] to the
 //!   service to log the causes of failures too, next to the id of the request.

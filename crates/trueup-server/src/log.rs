@@ -165,9 +165,9 @@ fn endpoint_name(path: &str) -> &'static str {
     }
 }
 
-/// Logs the cause of an answer with a status of 500 or more, in the span of the request, which contains its id. Errors
-/// with a lower status are not logged. Give this function to
-/// [`ServiceBuilder::on_failure`](trueup::service::ServiceBuilder::on_failure).
+/// Logs the cause of an answer with a status of 500 or more, in the span of the request, which contains its id. The
+/// failure of benchmarks that no request waited for has no span. Errors with a lower status are not logged. Give this
+/// function to [`ServiceBuilder::on_failure`](trueup::service::ServiceBuilder::on_failure).
 ///
 /// # Examples
 /// ```

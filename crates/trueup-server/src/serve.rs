@@ -81,8 +81,9 @@ impl Server {
         self.address
     }
 
-    /// Handles Ctrl-C and, on Unix, `SIGTERM` and `SIGHUP` from the call on, before the server [runs](Self::run). Call
-    /// this before announcing that the server listens, so that a signal sent in between stops the server properly.
+    /// Handles the signals of [`stop_signal`](crate::stop_signal) from the call on, before the server
+    /// [runs](Self::run). Call this before announcing that the server listens, so that a signal sent in between stops
+    /// the server properly.
     ///
     /// # Errors
     /// If the signal handlers cannot be installed.
@@ -94,10 +95,10 @@ impl Server {
         Ok(self)
     }
 
-    /// Answers requests until Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. Then stops like [`serve`].
+    /// Answers requests until a signal of [`stop_signal`](crate::stop_signal) arrives. Then stops like [`serve`].
     ///
     /// # Errors
-    /// If the signal handlers cannot be installed, or the listener is unusable.
+    /// If the signal handlers cannot be installed, or the listener cannot be used in the server's runtime.
     pub fn run(self) -> io::Result<()> {
         let mut server = self.hear_signals()?;
         let signal = server.signal.take();
@@ -112,7 +113,7 @@ impl Server {
     /// runtime; any thread can send one through a tokio channel.
     ///
     /// # Errors
-    /// If the listener is unusable.
+    /// If the listener cannot be used in the server's runtime.
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
         let Self { runtime, listener, service, settings, .. } = self;
         runtime.block_on(async {
@@ -123,10 +124,11 @@ impl Server {
 }
 
 /// Answers requests over HTTP/1.1 until `shutdown` is ready. Then accepts no more connections and finishes the running
-/// requests. After [`Settings::shutdown_grace`], cancels the requests that still run and closes their connections.
+/// requests. After [`Settings::shutdown_grace`], cancels the requests that still run and closes their connections. A
+/// connection that cannot be accepted is logged, and the server goes on.
 ///
 /// # Errors
-/// If the listener is unusable.
+/// None so far.
 ///
 /// # Examples
 /// ```no_run

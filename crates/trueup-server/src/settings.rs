@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The limits and timeouts of a server. What a single request may ask for is limited by the service:
-/// [`Limits`](trueup::service::Limits).
+/// [`Limits`](trueup::service::Limits). A limit of 0 connections or of 0 requests at once counts as 1.
 ///
 /// # Examples
 /// ```
@@ -18,9 +18,9 @@ use std::time::Duration;
 pub struct Settings {
     /// Largest number of open connections; by default 1,024.
     ///
-    /// To accept another, the server closes the connection that has waited longest for its client: first one without a
-    /// request, then one whose client does not receive its answer. If the server is answering on all of them, the new
-    /// connection waits.
+    /// To accept another, the server closes the connection that has waited longest for its client: first one whose
+    /// client has not sent a whole request, then one whose client does not receive its answer. If the server is
+    /// answering on all of them, the new connection waits.
     pub max_connections: usize,
     /// Largest number of open connections per IPv4 address, or per 64-bit network of IPv6; by default 512.
     ///

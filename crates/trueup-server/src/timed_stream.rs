@@ -46,7 +46,8 @@ enum ReadPhase {
     Head(Timer),
     /// The first byte of the next request.
     NextRequest(Timer),
-    /// Nothing, because the client has closed its sending half. The timer limits the work on its last request.
+    /// Nothing, because the client has closed its sending half. The timer limits the work on each request that is still
+    /// to be answered.
     Ended(Timer),
 }
 
