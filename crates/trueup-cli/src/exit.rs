@@ -65,7 +65,7 @@ impl Failure {
         Self { exit, error }
     }
 
-    /// Creates a failure for a file or folder of the command line that cannot be used.
+    /// Creates a failure for a file or folder, or for stdout, that cannot be used.
     pub(crate) fn path(path: &Path, error: &io::Error) -> Self {
         Self::request(format!("`{}`: {error}", path.display()))
     }

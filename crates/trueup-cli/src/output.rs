@@ -121,6 +121,9 @@ pub(crate) enum TerminalRows {
 }
 
 /// Writes a result table and finishes the output. A reader that has closed its pipe is not a failure.
+///
+/// # Errors
+/// If the format is binary and the output is a terminal, or the output cannot be written.
 pub(crate) fn write(
     answer: &ResultTable,
     format: Format,

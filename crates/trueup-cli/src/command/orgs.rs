@@ -38,12 +38,12 @@ pub(crate) enum OrgsCommand {
         #[arg(long)]
         umbrella: bool,
     },
-    /// Remove an organization that has none below it; keeps its accounts
+    /// Remove an organization that has none below it, with all grants of it; keeps its accounts
     Remove {
         #[command(flatten)]
         org: OrgArgs,
     },
-    /// List the organizations: parent, and the number of accounts directly in each
+    /// List the organizations: the parent of each, whether it is an umbrella, and the number of accounts directly in it
     List {
         #[command(flatten)]
         paths: DirectoryPaths,

@@ -213,7 +213,8 @@ impl QuerySpec {
     /// Returns the query for `dataset`.
     ///
     /// # Errors
-    /// If the dataset lacks an account, no field is a metric, a name is unknown, or a condition is invalid.
+    /// If the range has days that no dataset can have, the dataset lacks an account, no field is a metric, a name is
+    /// unknown, or a condition is invalid. Other faults are found when the query is run.
     pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
         let accounts = match self.accounts.as_slice() {
             [] => AccountFilter::All,

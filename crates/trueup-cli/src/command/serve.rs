@@ -50,7 +50,7 @@ pub(crate) struct ServeCommand {
     log: Option<Targets>,
 
     /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
-    /// of it, and are evicted when queries need more. A request for which there is no memory is answered 503
+    /// of it, and are dropped when queries need more. A request for which there is no memory is answered 503
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 

@@ -31,12 +31,12 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// Remove a user, with all grants and keys
+    /// Remove a user, with all grants, keys and sessions
     Remove {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// List the users: what they may see, and their number of keys
+    /// List the users: whether each is enabled, its number of keys, and what it may see
     List {
         #[command(flatten)]
         paths: DirectoryPaths,
@@ -70,7 +70,7 @@ pub(crate) enum UsersCommand {
         #[arg(long, value_name = "HOURS", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=MAX_SESSION_HOURS))]
         hours: u32,
     },
-    /// End a session; it stops working immediately
+    /// End a session; it stops working immediately. A token that is unknown or has expired is not an error
     Logout {
         #[command(flatten)]
         paths: DirectoryPaths,
@@ -79,12 +79,12 @@ pub(crate) enum UsersCommand {
         #[arg(long, value_name = "FILE")]
         session_file: PathBuf,
     },
-    /// Make the keys of a disabled user work again
+    /// Make the keys and sessions of a disabled user work again
     Enable {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// Make the keys of a user stop working until the user is enabled; keeps grants and keys
+    /// Make the keys and sessions of a user stop working until the user is enabled; removes none of them, and no grant
     Disable {
         #[command(flatten)]
         user: UserArgs,

@@ -27,8 +27,9 @@ fn wrap(text: &str, width: usize) -> String {
     lines.collect()
 }
 
-/// Returns by how many columns the continuation of a long line is indented: up to the text of a line with a label, at
-/// least two blanks and a text; two columns more than the line if it begins with blanks; 0 for any other line.
+/// Returns by how many columns the continuation of a long line is indented. A line that begins with blanks is continued
+/// two columns to the right of its first word. A line of a label, at least two blanks and a text is continued below the
+/// text. Any other line is continued at column 0.
 fn text_start(line: &str) -> usize {
     let after = |blanks: usize| line.len() - line[blanks..].trim_start().len();
     match line.find(|char| char != ' ') {

@@ -8,7 +8,7 @@ use trueup_ingest::{OutputFile, Outputs};
 
 /// A buffered writer for stdout or a file.
 ///
-/// It remembers the first write error, because a format's writer may return another error in its place. Text for a
+/// It remembers the latest write error, because a format's writer may return another error in its place. Text for a
 /// terminal is made printable; files and pipes receive every byte unchanged.
 #[derive(Debug)]
 pub(crate) struct OutputWriter {
@@ -17,6 +17,7 @@ pub(crate) struct OutputWriter {
     path: Option<PathBuf>,
     /// Present if the destination is a terminal.
     filter: Option<TerminalFilter>,
+    /// The latest write error. [`OutputWriter::finish`] takes it.
     error: Option<io::Error>,
 }
 
@@ -48,7 +49,8 @@ impl OutputWriter {
         Ok(Self { destination, path: Some(path.to_owned()), filter, error: None })
     }
 
-    /// Makes a complete file appear under its name. Does nothing for stdout.
+    /// Makes a complete file appear under its name. Does nothing for stdout. A reader that has closed a pipe is not a
+    /// failure.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let (StdoutOrFile::File(file), Some(path)) = (self.destination, &self.path) else { return Ok(()) };
         match file.into_inner() {
@@ -69,7 +71,7 @@ impl OutputWriter {
         StyledOutput(self)
     }
 
-    /// Flushes the output and returns its outcome: the first write error, or else `written`, the result of the code
+    /// Flushes the output and returns its outcome: the latest write error, or else `written`, the result of the code
     /// that wrote. A reader that has closed its pipe, as in `trueup query ... | head`, is not a failure.
     pub(crate) fn finish(&mut self, written: Result<(), Failure>) -> Result<(), Failure> {
         let ended = if self.error.is_none() { self.end() } else { Ok(()) };

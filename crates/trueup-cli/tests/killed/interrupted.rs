@@ -33,7 +33,7 @@ fn stopped(folder: &Path, signal: &str) -> Output {
     signaled(folder, &arguments, signal, || has_spilled(&folder.join("ds")))
 }
 
-/// Runs a command, and sends it a signal as soon as `is_time`.
+/// Runs a command, and sends it a signal as soon as `is_time` returns true.
 fn signaled(folder: &Path, arguments: &[&str], signal: &str, is_time: impl Fn() -> bool) -> Output {
     let child = program().args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();

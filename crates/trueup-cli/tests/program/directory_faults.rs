@@ -1,5 +1,5 @@
-//! A directory is intact after a system call that can fail in the middle of a change fails, or after the program is
-//! killed at any system call on the directory's files. `strace` injects the faults.
+//! A directory is intact after one of the system calls in [`FAILING`] has failed, and after the program has been killed
+//! at any system call on the directory's files. `strace` injects the faults.
 
 #![cfg(target_os = "linux")]
 

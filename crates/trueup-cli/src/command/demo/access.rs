@@ -44,8 +44,8 @@ pub(super) fn create(folder: &Path, dataset: &Dataset) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Replaces the user's key and returns the new one; `None` if the user has been removed. Creates the directory if it is
-/// missing.
+/// Replaces the user's first key, or creates one if there is none, and returns the new key; `None` if the user has been
+/// removed. Creates the directory if it is missing.
 pub(super) fn new_key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>, Failure> {
     if !folder.join(directory::FILE_NAME).exists() {
         create(folder, dataset)?;
