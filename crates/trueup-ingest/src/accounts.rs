@@ -104,7 +104,7 @@ pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), Ingest
     if bytes > limit { Err(ErrorKind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
-/// Returns the accounts with events that get another time zone.
+/// Returns the accounts that have events in the dataset and get another time zone.
 pub(crate) fn zone_changes(
     stored: &Accounts,
     new: &Accounts,

@@ -150,7 +150,7 @@ enum BatchChecksum {
     Pending(ChecksumThread),
 }
 
-/// A thread that reads the inputs. It stops when this is dropped.
+/// A thread that computes the checksum of the inputs. It stops when this is dropped.
 struct ChecksumThread {
     thread: JoinHandle<Result<String, IngestError>>,
     _stop: SetOnDrop,
@@ -210,8 +210,8 @@ fn combine(mut sums: Vec<String>) -> String {
     hex(&hasher.finalize())
 }
 
-/// Computes the checksum of a file, and of the columns that its folders give. `go_on` receives the bytes of each read,
-/// and returns whether to continue.
+/// Computes the checksum of a file, and of the columns that its folders give. `go_on` receives the number of bytes of
+/// each read, and returns whether to continue.
 fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
     let mut file = files.open(&input.path).at(OPEN, &input.path)?;
     let mut hasher = Sha256::new();

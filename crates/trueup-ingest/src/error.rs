@@ -45,7 +45,8 @@ impl IngestError {
         &self.0
     }
 
-    /// Returns the first row that breaks a rule, if that is why the ingest failed.
+    /// Returns the first row that breaks a rule, if that is why the ingest failed. `None` if too many rows were
+    /// rejected, or all rows of a table: [`refused_rows`](Self::refused_rows) has them.
     #[must_use]
     pub fn row(&self) -> Option<FaultyRow<'_>> {
         match self.kind() {
@@ -63,7 +64,7 @@ impl IngestError {
         }
     }
 
-    /// Returns what interrupted the ingest, if something did. It then has left nothing behind.
+    /// Returns what interrupted the ingest, if something did. The ingest then has left nothing behind.
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         match self.kind() {
@@ -77,8 +78,8 @@ impl IngestError {
         *self.0
     }
 
-    /// Returns whether the data is at fault: an input that does not exist, is not in its format, or exceeds a limit; a
-    /// row that breaks a rule; a mapping that cannot be read or run; a change that the dataset does not allow; a
+    /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
+    /// a row that breaks a rule; a mapping that cannot be read or run; a change that the dataset does not allow; a
     /// dataset that is damaged; another ingest into the same dataset; or a rejects file that may not be written.
     #[must_use]
     pub fn is_data(&self) -> bool {
@@ -118,8 +119,8 @@ impl IngestError {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
-    /// Returns the rows that break a rule, if the ingest has counted any: all such rows of the inputs, or the ones that
-    /// were found before another fault ended the ingest.
+    /// Returns the rows that break a rule, if the ingest has counted any and [the data is at fault](Self::is_data): all
+    /// such rows of the inputs, or the ones that were found before another fault ended the ingest.
     #[must_use]
     pub fn refused_rows(&self) -> Option<&RefusedRows> {
         match &*self.0 {
@@ -146,7 +147,7 @@ impl IngestError {
     }
 }
 
-/// A row that breaks a rule, whatever its input is and however that is read.
+/// A row that breaks a rule, whatever its input is, and with or without a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FaultyRow<'e> {
@@ -199,7 +200,7 @@ pub(crate) trait ErrorContext<T, E> {
     /// Names an action that no input can make fail.
     fn doing(self, action: &'static str) -> Result<T, IngestError>;
 
-    /// Names the new file that could not be written, if the failure is not that of the file system itself.
+    /// Names the new Parquet file that could not be written, for whatever reason.
     fn writing(self, path: &Path) -> Result<T, IngestError>;
 
     /// Names the file of the dataset that could not be read.

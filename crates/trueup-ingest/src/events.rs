@@ -1,7 +1,8 @@
 //! Events, from checked rows to the files of the dataset.
 //!
 //! ```text
-//! TableReader: batches of checked rows        stored event files that hold an account of the inputs
+//! TableReader: batches of checked rows        stored event files that hold an account of the inputs, or one that gets
+//!                                             another time zone
 //! 1  encode                                     stored_files, encode
 //!      └─────────────► EventBatch ◄─────────────┘      the form of events in memory
 //!                          │
@@ -9,7 +10,7 @@
 //!                          │
 //!    sort_and_write        divides all accounts into slices (row_ranges); for each slice:
 //! 3    sort                  concatenates its rows (row_ranges), leaves out superseded rows, sorts
-//!      sort/oversize         does the same on disk, if one account is too large for memory
+//!      sort/oversize         does the same on disk, if a slice is too large for memory
 //! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
 //! ```
 //!
@@ -53,7 +54,7 @@ use write::FileLayout;
 pub(crate) struct Settings<'a> {
     /// The accounts, whose time zones turn times into dates.
     pub(crate) accounts: &'a Accounts,
-    /// The accounts with events that get another time zone.
+    /// The accounts that have stored events and get another time zone.
     pub(crate) zone_changes: &'a ZoneChanges,
     /// The time zone of times without an offset; `None` if they are refused.
     pub(crate) clock_zone: Option<ClockZone>,
@@ -65,7 +66,8 @@ pub(crate) struct Settings<'a> {
 }
 
 /// Adds the events of some inputs to the stored event files of the dataset. Returns all event files of the next
-/// version: new ones for the accounts of the inputs, and the stored files of all other accounts.
+/// version: the stored files that hold no account of the inputs and none that gets another time zone, and new files
+/// with all other events.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],

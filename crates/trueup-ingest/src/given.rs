@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 /// The path that means the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Returns the files that a path stands for, sorted by name: the files below a folder, the files that match a pattern,
+/// Returns the files that a path stands for, sorted by path: the files below a folder, the files that match a pattern,
 /// or the path itself. `takes_any` says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
 /// The path is a URL, a folder without files or with a file that is not taken, or a pattern that is broken or matches
-/// nothing.
+/// nothing; or a folder cannot be listed.
 pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
     if is_url(path) {
         return Err(ErrorKind::Url(path.to_owned()).into());
@@ -45,7 +45,7 @@ pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, Inges
     if files.is_empty() { Err(ErrorKind::NoMatch(path.to_owned()).into()) } else { Ok(files) }
 }
 
-/// Returns whether a path names something on another machine.
+/// Returns whether a path is a URL: whether it begins with a scheme of at least two characters and `://`.
 pub(crate) fn is_url(path: &Path) -> bool {
     let is_scheme = |scheme: &str| scheme.len() > 1 && scheme.chars().all(|char| char.is_ascii_alphanumeric());
     path.to_str().and_then(|text| text.split_once("://")).is_some_and(|(scheme, _)| is_scheme(scheme))

@@ -12,14 +12,14 @@ use trueup_core::files::Files;
 use trueup_core::model::ClockZone;
 
 /// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it.
-/// A limit of 0 counts as 1.
+/// A limit of 0 counts as 1, except that of [`Ingest::max_rejects`].
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`, `.pq`), CSV (`.csv`, `.tsv`), NDJSON or a JSON array (`.ndjson`, `.jsonl`, `.json`),
 /// or XLSX (`.xlsx`, `.xlsm`). If a name ends in another way, the first bytes of the file decide. A text may be
 /// compressed with gzip, zstd or bzip2. A file has the columns of the table that it is given as. The order of the files
-/// matters only where rows replace one another. If the dataset already holds the batch of a table, the table stays as
-/// it is.
+/// matters only where rows replace one another. A table whose inputs were ingested before stays as it is: events if the
+/// inputs are those of any earlier batch, other tables if the inputs are those of the latest batch.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -153,8 +153,8 @@ impl Ingest {
         self
     }
 
-    /// Leaves out the columns whose names match a pattern, in which `*` and `?` stand for any characters and for one.
-    /// Call it several times for several patterns. A pattern with `=`, such as `day=*`, leaves out the columns that the
+    /// Leaves out the columns whose names match a pattern, in which `*` stands for any characters and `?` for one. Call
+    /// it several times for several patterns. A pattern with `=`, such as `day=*`, leaves out the columns that the
     /// names of folders give.
     pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
         self.ignore.push(pattern.into());
@@ -168,7 +168,8 @@ impl Ingest {
         self
     }
 
-    /// Sets the encoding of text files; UTF-8 if not set. What a mapping says of its inputs comes first.
+    /// Sets the encoding of text files; UTF-8 if not set. A byte order mark has precedence over an encoding other than
+    /// UTF-8. What a mapping says of its inputs comes first.
     pub fn encoding(mut self, encoding: TextEncoding) -> Self {
         self.reading.encoding = Some(encoding);
         self
@@ -225,7 +226,7 @@ impl Ingest {
 
     /// Sets the rows after which an event file ends; 1,048,576 if not set. The file ends with the account that reaches
     /// this number, or within that account at four times as many rows. It ends earlier if its row groups take too much
-    /// memory.
+    /// memory, or if it has too many column chunks.
     pub fn file_rows(mut self, rows: usize) -> Self {
         self.file_rows = rows.max(1);
         self
@@ -290,8 +291,10 @@ impl Ingest {
     /// manifest.
     ///
     /// # Errors
-    /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses.
-    /// The dataset is then unchanged, unless the new version [may be published](IngestError::may_be_published).
+    /// The call or the mapping is at fault, an input cannot be read, breaks a rule or exceeds a limit, the dataset is
+    /// damaged or does not allow the change, another ingest is writing to it, the ingest is interrupted, or the file
+    /// system refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then unchanged, unless the new
+    /// version [may be published](IngestError::may_be_published).
     pub fn run(mut self) -> Result<IngestSummary, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
         self.files = monitor.stoppable(self.files);

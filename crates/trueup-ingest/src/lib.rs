@@ -17,8 +17,9 @@
 //!     parquet_file   writes a Parquet file (pending_file)
 //! ```
 //!
-//! `table` names the four tables, `report` holds what an ingest reports, and `error` how it fails (`error/input` if an
-//! input as a whole is at fault).
+//! `table` names the four tables. `monitor` reports the progress of an ingest and stops it when it is interrupted,
+//! `report` holds what an ingest returns, and `error` says how it fails (`error/input` if an input as a whole is at
+//! fault).
 
 mod accounts;
 mod batch;

@@ -97,7 +97,8 @@ pub struct Mapping {
     file: MappingFile,
 }
 
-/// The files that a mapping wrote: canonical Parquet files, in the order of the mapping's tables.
+/// The files that a mapping wrote: canonical Parquet files, in the order of the mapping's tables. A wide table has a
+/// file for each of its stages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedFiles {
     /// Files of events.
@@ -138,14 +139,16 @@ impl Mapping {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Makes the mapping's tables from the given files, and writes them to a folder that exists.
+    /// Makes the mapping's tables from the given files, and writes them to a folder that exists. The files are
+    /// `events-001.parquet`, `spend-001.parquet` and so on; files of these names are replaced.
     ///
     /// Dates are written as dates, times as UTC microseconds, and amounts as they are read: text stays text.
     ///
     /// # Errors
-    /// A file belongs to no input, an input has no file, a file cannot be read, a column does not exist, or a value
-    /// cannot be read; the first such row is reported. A time without an offset is such a value, unless the mapping has
-    /// a `time_zone` for its column. Files written before the error stay in the folder and are of no use.
+    /// A file is given twice or belongs to no input, an input has no file, a file cannot be read or written, joined
+    /// inputs do not fit in memory, a column does not exist, or a value cannot be read; the first such row is reported.
+    /// A time without an offset is such a value, unless the mapping has a `time_zone` for its column. Files written
+    /// before the error stay in the folder and are of no use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();

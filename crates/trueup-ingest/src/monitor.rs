@@ -16,14 +16,15 @@ pub struct Progress {
     pub phase: Phase,
     /// The rows of the phase that are done.
     pub rows: u64,
-    /// The bytes of the phase that are done, as they are in the inputs or in the stored files. 0 while files are
-    /// written.
+    /// The bytes of the phase that are done, as they are in the inputs or in the stored files; of record batches that
+    /// are received, the bytes of memory. 0 while files are written.
     pub bytes: u64,
     /// The bytes of the phase, if they are known before.
     pub total_bytes: Option<u64>,
 }
 
-/// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order.
+/// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order. The first
+/// phase begins again for each input that is no file, and the second for each table that has earlier batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -37,7 +38,7 @@ pub enum Phase {
     FindingConversions,
     /// Reads events.
     ReadingEvents,
-    /// Reads the events of the dataset whose accounts get new ones.
+    /// Reads the stored event files that hold an account of the new events, or an account that gets another time zone.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,

@@ -45,7 +45,7 @@ enum ResolvedOutput {
 }
 
 impl Outputs {
-    /// Outputs of a command that reads no file. `replaces` says whether existing files may be replaced.
+    /// Returns the outputs of a command that reads no file yet. `replaces` says whether existing files may be replaced.
     #[must_use]
     pub const fn new(replaces: bool) -> Self {
         Self { replaces, inputs: Vec::new(), datasets: Vec::new() }
@@ -68,16 +68,18 @@ impl Outputs {
     /// Checks that an output may be written.
     ///
     /// # Errors
-    /// The output is an input or a file of a dataset, exists and may not be replaced, or is neither a file nor a
-    /// stream.
+    /// The output is an input, lies in the folder of a dataset, is a file of a dataset under another name, exists and
+    /// may not be replaced, is a symbolic link to nothing, or is neither a file nor a stream; or the file system
+    /// refuses to say.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), OutputError> {
         self.resolve(path.as_ref()).map(drop)
     }
 
-    /// Begins an output. An existing file of that name does not change until [`OutputFile::keep`].
+    /// Begins an output. An existing file of that name does not change until [`OutputFile::keep`]; a stream or a
+    /// descriptor of the process is written to directly.
     ///
     /// # Errors
-    /// As [`Outputs::check`]; also if the file system refuses.
+    /// As [`Outputs::check`]; also if the folder of the output does not exist, or the file system refuses.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<OutputFile, OutputError> {
         let path = path.as_ref();
         let target = match self.resolve(path)? {
@@ -127,7 +129,7 @@ impl Outputs {
         }
     }
 
-    /// Refuses an input, and a hard link to a file of a dataset that is read.
+    /// Refuses an input, and a hard link to a file of a dataset that the command names.
     fn refuse_input(&self, path: &Path, place: &Path, found: &Metadata) -> Result<(), OutputError> {
         let is_same = |other: &Path| {
             fs::canonicalize(other).is_ok_and(|other| other == *place)

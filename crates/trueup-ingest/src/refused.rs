@@ -9,7 +9,8 @@ use trueup_core::Shown;
 
 /// The rows of an ingest that break a rule.
 ///
-/// [`Display`](fmt::Display) writes a line for each rule and column, and below it the first rows.
+/// [`Display`](fmt::Display) writes a line for each rule and column, the one that the most rows break first, and below
+/// it the first rows. If there are many, the last line counts the rows of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedRows {
     /// The rows of each rule and column, in the order in which they were first found.
@@ -180,7 +181,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// How many rows an ingest may reject before it fails.
+/// How many rows an ingest may reject before it fails: a number of rows of all tables together, or a share of the rows
+/// of each table.
 ///
 /// ```
 /// use trueup_ingest::MaxRejects;
@@ -243,7 +245,7 @@ pub struct NotMaxRejects;
 impl std::str::FromStr for MaxRejects {
     type Err = NotMaxRejects;
 
-    /// Reads a number of rows, or a percentage with at most four decimals.
+    /// Reads a number of rows, or a percentage up to 100 with at most four decimals.
     fn from_str(text: &str) -> Result<Self, NotMaxRejects> {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = |text: &str| text.parse::<u32>().map_err(|_| NotMaxRejects);

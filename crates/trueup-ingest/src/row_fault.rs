@@ -172,7 +172,7 @@ pub struct ValueFault {
     pub path: PathBuf,
     /// Where the row is in the file.
     pub location: InputLocation,
-    /// The column as the file names it, or as the mapping renames it.
+    /// The column as the file names it, or as the mapping renames it; of a join by several columns, all of their names.
     pub column: String,
     /// The value; empty if there is none.
     pub value: String,
@@ -306,7 +306,7 @@ impl fmt::Display for RowFault {
 /// Characters that remain of a text that is longer than allowed.
 const SHORTENED_CHARS: usize = 200;
 
-/// Returns the text, or its beginning if it has more than `longest` bytes.
+/// Returns the text; if it has more than `longest` bytes, its first [`SHORTENED_CHARS`] characters.
 pub(crate) fn shortened(text: &str, longest: usize) -> &str {
     if text.len() <= longest {
         return text;

@@ -10,7 +10,7 @@
 //!   BatchReader          record batches: decoded rows                  arrow.rs
 //! RawChunk               a block or a row group, not yet decoded       chunk.rs
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
-//!   RowMapper            makes canonical rows of them if a mapping does  input.rs
+//!   RowMapper            maps these rows to canonical rows             input.rs
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
 //!
@@ -100,7 +100,8 @@ impl<'a> InputReader<'a> {
     /// Opens an input, detects its format, and reads its header or footer.
     ///
     /// # Errors
-    /// The file cannot be read, has no sound header or footer, or has too many columns.
+    /// The file cannot be read, is not in its format, has no sound header or footer, has too many columns or one with
+    /// too long a name, or has a column that a folder gives, too.
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let (path, options) = (&input.path, &input.options);
         if options.format == Some(InputFormat::OneRow) {
@@ -242,7 +243,7 @@ impl<'a> InputReader<'a> {
 }
 
 /// Writes the text of an input to a file if the input is compressed, in another encoding, or begins with a byte order
-/// mark. Returns whether it is.
+/// mark. Returns whether the file was written.
 pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool, IngestError> {
     let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
     let mut file = files.open(path).at(OPEN, path)?;

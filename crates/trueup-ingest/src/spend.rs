@@ -130,7 +130,7 @@ impl Quarters {
         Ok(())
     }
 
-    /// Moves `held` to disk. Without a scratch folder nothing was spilled before, and nothing is.
+    /// Moves `held` to disk. Does nothing without a scratch folder.
     fn spill(&mut self) -> Result<(), IngestError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for (quarter, batches) in std::mem::take(&mut self.held) {

@@ -57,8 +57,8 @@ enum Outcome {
 
 impl VersionBuilder {
     /// Begins the version after the newest of the dataset, and returns the newest version's manifest; `None` if the
-    /// dataset has no version yet. Makes the dataset's folder if it does not exist, and removes the files of ingests
-    /// that were killed.
+    /// dataset has no version yet. Makes the dataset's folder if it does not exist. If there is a version, removes the
+    /// files of ingests that were killed.
     ///
     /// # Errors
     /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system refuses.
@@ -235,8 +235,8 @@ impl Drop for VersionBuilder {
     }
 }
 
-/// A folder for files that are needed only during the ingest: rows that do not fit in memory, and tables that a mapping
-/// made. Dropping it removes the folder.
+/// A folder for files that are needed only during the ingest: rows that do not fit in memory, inputs that are no files,
+/// and the texts of insights that are compressed. Dropping it removes the folder.
 pub(crate) struct Scratch {
     files: Files,
     path: PathBuf,

@@ -168,7 +168,7 @@ pub enum InputFault {
         "the file unpacks to more than {ratio} times its size, which data rarely does; if it is sound, unpack it first"
     )]
     CompressionBomb {
-        /// The most bytes that a byte of the file may become, on average.
+        /// The most bytes that each byte of the file may become, on average.
         ratio: u64,
     },
     /// A file that is no text is compressed as a whole.
@@ -251,7 +251,8 @@ pub enum InputFault {
     /// The columns are not those of the table.
     #[error("{_0}{hint}", hint = draft_hint(_0))]
     Schema(SchemaFault),
-    /// A record batch has other columns than the first one.
+    /// A record batch has other columns than its reader or its stream states, or, if none are stated, than the first
+    /// batch.
     #[error("record batch {batch} (counted from 0) has other columns than the first one")]
     OtherColumns {
         /// The batch, counted from 0.

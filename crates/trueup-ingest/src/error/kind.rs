@@ -230,7 +230,7 @@ pub enum ErrorKind {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A new file cannot be written, for a reason other than the file system.
+    /// A new Parquet file cannot be written. The cause may be an error of the file system.
     #[error("cannot write `{}`", path.display())]
     Write {
         /// The file.

@@ -11,7 +11,7 @@ const MIN_LIMIT: usize = 16 << 20;
 /// The most bytes of a column of texts: Arrow stores the ends of texts as `i32`.
 pub(super) const MAX_TEXT_COLUMN_BYTES: usize = i32::MAX as usize;
 
-/// The most bytes of a name that a message repeats.
+/// A message shortens a name that has more bytes.
 const MAX_SHOWN_BYTES: usize = 200;
 
 /// A number of rows, and the bytes of memory that they take.

@@ -112,7 +112,7 @@ impl DictionaryBuilder {
         Some(code)
     }
 
-    /// Returns the rank of each text among those so far, by code.
+    /// Returns the rank of each text among the texts so far, by code.
     pub(super) fn ranks(&self) -> Vec<u32> {
         ranks(&self.texts)
     }

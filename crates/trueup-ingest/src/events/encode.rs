@@ -18,7 +18,8 @@ use trueup_core::model::{
     OPPORTUNITY_ID, SchemaFault, Stage, TOTAL, TYPE,
 };
 
-/// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has another.
+/// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has a text of its
+/// own.
 const FEW_TEXTS: usize = 256;
 
 /// A column of a batch becomes codes if it has at least this many rows per distinct text.
@@ -195,8 +196,9 @@ fn dictionary(column: &ArrayRef) -> Option<(&DictionaryArray<Int32Type>, &String
     Some((coded, coded.values().as_string_opt::<i32>()?))
 }
 
-/// Maps the text of each row; null counts as the empty text. Calls `of_text` once for each distinct text. Returns
-/// `None` as soon as `of_text` does.
+/// Maps the text of each row; null counts as the empty text. Calls `of_text` once for each distinct text; of an Arrow
+/// dictionary for the empty text and for each text that the dictionary holds, even if no row has it. Returns `None` as
+/// soon as `of_text` does.
 fn by_text<T: Copy + Default>(
     name: &str,
     column: &ArrayRef,

@@ -33,14 +33,16 @@ const FIXED_ROW_BYTES: usize = 25 + 2 * OFFSET_BYTES;
 /// Bytes that a dimension takes in a batch apart from its values: its name, its arrays, and the padding of its buffers.
 const DIMENSION_OVERHEAD_BYTES: usize = 512;
 
-/// The prefix of every column that a spill file has for the ingest's own use. No dimension's name begins with it. The
-/// column [`DATE_SOURCE_COLUMN`] has it too, but is part of the events, and kept like a dimension.
+/// The prefix of every column that a spill file has for the ingest's own use. Nothing refuses a dimension whose name
+/// begins with it, but spilled rows lose such a dimension when they are read back. The column [`DATE_SOURCE_COLUMN`]
+/// has it too, but is part of the events, and kept like a dimension.
 const OWN_PREFIX: &str = "trueup.";
 
 /// The prefix of the column that holds the texts of a mixed dimension in a record batch.
 const TEXTS_PREFIX: &str = "trueup.texts.";
 
-/// Rows of events, column by column. A code is the number of a text in a dictionary of the ingest, where 0 means null.
+/// Rows of events, column by column. A code, except that of a stage, is the number of a text in a dictionary of the
+/// ingest, where 0 means null.
 ///
 /// [`encode`](super::encode) makes a batch, and the later steps take, filter, slice and concatenate it as it is. Only a
 /// spill file holds its rows in another form, as a [record batch](Self::to_record_batch).

@@ -1,5 +1,5 @@
-//! Step 3, sort: the rows of whole accounts are put in the order of the dataset, and superseded rows are left out. An
-//! account that does not fit in memory is sorted by `oversize`.
+//! Step 3, sort: the rows of whole accounts are put in the order of the dataset, and superseded rows are left out. A
+//! slice that does not fit in memory is sorted by `oversize`.
 
 pub(super) mod oversize;
 

@@ -121,7 +121,7 @@ impl SortAndWrite<'_> {
         Ok(())
     }
 
-    /// Adds an account that cannot be sorted in memory.
+    /// Adds a slice that cannot be sorted in memory: a large account, or several accounts if the memory is small.
     fn add_oversize(&mut self, spill: &AccountSpill, slice: &AccountSlice) -> Result<(), IngestError> {
         self.monitor.check()?;
         self.monitor.add(slice.size.rows, 0);

@@ -204,8 +204,8 @@ impl<'a> EventWriter<'a> {
         )
     }
 
-    /// Ends the open file. Waits for the first files on their way to the disk, because they keep what is not yet
-    /// written in memory.
+    /// Ends the open file. If more than [`MAX_ENDING`] files are on their way to the disk, waits for the first ones,
+    /// because files keep in memory what is not yet written.
     fn end_open(&mut self) -> Result<(), IngestError> {
         self.ending.extend(self.open.take().map(ParquetFileWriter::end).transpose()?);
         while self.ending.len() > MAX_ENDING

@@ -1,5 +1,5 @@
-//! Accounts with events that get another time zone. The days of stored events that were computed from a `dateTime` are
-//! computed again; days that were given stay.
+//! Accounts that have stored events and get another time zone. The days of stored events that were computed from a
+//! `dateTime` are computed again; days that were given stay.
 
 use super::event_batch::{column, primitive_column, unsound_column};
 use crate::IngestError;
@@ -64,6 +64,9 @@ impl ZoneChanges {
 
     /// Computes days of stored events again: the days that were computed from a `dateTime`, of accounts that get
     /// another time zone.
+    ///
+    /// # Errors
+    /// A new day is out of range, or the file does not say whether the day of an event with a `dateTime` was computed.
     pub(super) fn apply(&self, batch: RecordBatch) -> Result<RecordBatch, IngestError> {
         if self.is_empty() {
             return Ok(batch);

@@ -23,7 +23,8 @@ pub(super) struct GivenInput {
 }
 
 impl Ingest {
-    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
+    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it; `None` if the
+    /// ingest has no such file.
     pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
         let Some(path) = self.rejects.clone() else { return Ok(None) };
         let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
@@ -33,7 +34,8 @@ impl Ingest {
         Ok(Some((path, outputs)))
     }
 
-    /// Returns the inputs given, and checks that each path is given once.
+    /// Takes the sources, and returns each file that they stand for and each other source as an input. Checks the
+    /// settings of reading, and the files (`check_paths`).
     pub(super) fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
         let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
         let separator = self.delimiter.map(known).transpose()?;

@@ -94,7 +94,7 @@ impl Ingest {
         Ok(summary)
     }
 
-    /// Checks that some row of each table keeps the rules, and that not more rows are rejected than allowed.
+    /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
     fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
         let IngestSummary { events, spend, accounts, insights, .. } = summary;
         let counts =

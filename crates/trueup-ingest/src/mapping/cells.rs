@@ -205,7 +205,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Returns the file and the location of the joined row that has a column's value; `None` if the column is of the
-    /// first input.
+    /// first input, or if no row was joined.
     pub(super) fn joined_location(&self, at: ColumnRef, row: usize) -> Option<(PathBuf, InputLocation)> {
         let join = at.input.checked_sub(1)?;
         let held: &HeldRows = self.plan.held(join);

@@ -26,7 +26,8 @@ pub(super) struct KnownColumn {
     alias: String,
     pub(super) name: String,
     pub(super) data_type: DataType,
-    /// Whether it is the key of a join whose other side has a key of the same name. The plain name then means that one.
+    /// Whether it is the key of a join whose other side has a key of the same name. The plain name then means the
+    /// column of the other side.
     is_shadowed: bool,
 }
 

@@ -44,7 +44,8 @@ impl Condition {
         others.0.iter().for_each(|text| all.add(text));
     }
 
-    /// Returns the warning that rows of an input were read, and that none had one of the values of a `where`.
+    /// Returns a warning if this is a condition of `where`, and rows of the input were read, but none had one of its
+    /// values.
     pub(super) fn warning(&self, input: &str) -> Option<String> {
         let Self { key, values, .. } = self;
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,7 @@ impl DateFormat {
         Some(Self { text: text.to_owned(), items, has_digits, others: Vec::new() })
     }
 
-    /// Parses several formats. Each text has one of them. `None` if there is none, or if a text is not a format.
+    /// Parses several formats; a value has one of them. `None` if `texts` is empty, or if one of them is not a format.
     pub(super) fn any(texts: &[String]) -> Option<Self> {
         let mut formats = texts.iter().map(|text| Self::new(text)).collect::<Option<Vec<Self>>>()?.into_iter();
         let first = formats.next()?;
@@ -144,7 +144,7 @@ pub(super) fn read_day_of_parts(year: &str, month: &str, day: &str) -> Result<i3
     Day::from_date(date).map(|day| i32::from(day.number())).map_err(|_| out_of_range())
 }
 
-/// Reads a time. A text without an offset is a clock time.
+/// Reads a time. A text without an offset is a clock time, unless its format is that of seconds since 1970.
 pub(super) fn read_time(text: &str, format: Option<&DateFormat>) -> Result<GivenTime, String> {
     let Some(format) = format else {
         return GivenTime::parse(text).map_err(|_| "expected a time as YYYY-MM-DDTHH:MM:SS".to_owned());

@@ -94,7 +94,7 @@ pub(super) struct FirstTouch {
     pub(super) copy: Vec<String>,
 }
 
-/// Conditions on rows: columns, each with the values that it may have.
+/// Conditions on rows: columns, each with the values that meet its condition.
 pub(super) type Conditions = BTreeMap<String, OneOrMore>;
 
 /// A table of spend or of accounts.
@@ -150,7 +150,7 @@ impl EventTableDeclaration {
     }
 }
 
-/// The values that a column may have in a condition: one, or several.
+/// A text, or a list of texts: the values of a condition, or the formats of a source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a list of texts")]
 pub(super) enum OneOrMore {

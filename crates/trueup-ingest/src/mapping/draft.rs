@@ -5,7 +5,7 @@
 //!   FileSample       the columns of a file, and values of its first rows        draft/sample.rs
 //!   FileKind         what the rows of the file are                              draft/kind.rs
 //!     names          what names of columns and stages mean                      draft/names.rs
-//!     formats        the formats of dates and amounts that fit every value      draft/formats.rs
+//!     formats        the formats of dates and amounts that fit the values       draft/formats.rs
 //!   TableDraft       the table that its rows become                             draft/table.rs, table/
 //!     DraftText      lines of TOML, and questions                               draft/text.rs
 //! ```

@@ -120,7 +120,8 @@ fn open_input<'f>(
     Ok(opened)
 }
 
-/// Returns how a file is read: as the mapping says, or else as the options of the ingest say.
+/// Returns how a file is read: as the mapping says, or else as the options of the ingest say. A format that the name of
+/// the file says has precedence over that of the options.
 fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
     let format = input.format.or_else(|| format_of(&unpacked_name(path))).map(|format| match format {

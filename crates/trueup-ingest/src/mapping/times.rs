@@ -107,8 +107,8 @@ pub(super) fn instants_of_clock_times(
     Ok(Arc::new(instants.collect::<TimestampMicrosecondArray>().with_timezone("UTC")))
 }
 
-/// Returns timestamps in microseconds. One that is beyond their range becomes the first or the last of them, which the
-/// rules of the data model refuse.
+/// Returns timestamps in microseconds. A timestamp beyond the range of microseconds becomes the first or the last
+/// microsecond, which the rules of the data model refuse.
 fn micros(timestamps: &ArrayRef) -> Result<Vec<Option<i64>>, ArrowError> {
     let times = |factor: i64| move |value: Option<i64>| Some(value?.saturating_mul(factor));
     Ok(match timestamps.data_type() {

@@ -87,8 +87,9 @@ impl TextRules {
         self.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
     }
 
-    /// Returns the text without the characters to remove; `None` if nothing is left. A number of the file stays as it
-    /// is, because its point is a decimal point however the texts of the column are written.
+    /// Returns the text without the characters to remove, and with a point for the decimal mark; `None` if nothing is
+    /// left. A number of the file stays as it is, because its point is a decimal point however the texts of the column
+    /// are written.
     fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
         let text = text.filter(|text| !text.is_empty())?;
         if form == CellForm::Value || self.remove.is_empty() && self.decimal_mark.is_none() {

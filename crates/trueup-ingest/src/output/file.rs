@@ -13,7 +13,7 @@ const STAGED: &str = ".trueup-";
 /// A file that is being written. [`OutputFile::keep`] makes it durable under its name; if it is dropped instead,
 /// nothing is left of it.
 ///
-/// A pipe or a device, such as `/dev/null`, is written to directly.
+/// A pipe, a device such as `/dev/null`, and a descriptor of the process such as `/dev/stdout` are written to directly.
 #[derive(Debug)]
 pub struct OutputFile {
     pub(super) path: PathBuf,
@@ -36,7 +36,7 @@ pub(super) enum Staged {
 }
 
 impl OutputFile {
-    /// Ends the file and gives it its name.
+    /// Ends the file and gives it its name. Does nothing if the output is written to directly.
     ///
     /// # Errors
     /// The file system refuses, or a file of that name has appeared meanwhile and may not be replaced. Then no new file
@@ -91,8 +91,8 @@ impl Write for OutputFile {
 }
 
 impl Staged {
-    /// Begins a file in a folder, with the permissions of the file that it replaces, or else with those of the user's
-    /// mask.
+    /// Begins a file in a folder. It has the permissions of the file that it replaces, or else read and write for all,
+    /// without the ones that the user's mask takes away.
     pub(super) fn begin(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(STAGED);
@@ -165,7 +165,7 @@ fn undo(place: &Path, replaces: bool) {
     }
 }
 
-/// Returns the folder of a file whose path is absolute.
+/// Returns the folder of a file; of a relative path without a folder, the empty path.
 pub(super) fn folder_of(place: &Path) -> &Path {
     place.parent().unwrap_or(place)
 }

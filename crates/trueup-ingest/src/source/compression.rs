@@ -69,7 +69,7 @@ pub(super) struct Unpacker {
 /// The most bytes that a byte of the file may become, on average.
 pub(super) const MAX_RATIO: u64 = 1_000;
 
-/// The unpacked bytes up to which a file may become any number of bytes per byte.
+/// The unpacked bytes up to which [`MAX_RATIO`] does not apply.
 pub(super) const ANY_RATIO_BYTES: u64 = 32 << 20;
 
 /// Bytes that are read from the file at a time.

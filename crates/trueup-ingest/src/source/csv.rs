@@ -105,7 +105,8 @@ impl CsvDecoder {
         Ok(Self { text: block.into_text()?, at: 0, line, format, limits })
     }
 
-    /// Returns the next rows, or `None` after the last. An empty cell is null.
+    /// Returns the next rows, or `None` after the last. An empty cell is null, and so is one that the options list as
+    /// empty.
     pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.at == self.text.len() {
             return Ok(None);

@@ -29,7 +29,7 @@ pub(crate) fn is_value_marks(column: &str) -> bool {
     column.ends_with(MARK)
 }
 
-/// The end of the names of such columns. No name in a file ends like this.
+/// The end of the names of columns that [`value_marks`] names. No name in a file ends like this.
 const MARK: &str = "\0values";
 
 /// Decoded rows that become other rows, part by part.

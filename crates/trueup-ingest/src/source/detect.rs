@@ -107,7 +107,10 @@ pub(super) fn binary_format(
 }
 
 /// Returns the format of a text: the one given, or the one that the ending of the file's name says, or else the one
-/// that its beginning shows.
+/// that its beginning shows. NDJSON that begins as an array of objects is a JSON array.
+///
+/// # Errors
+/// The text is empty, is a Parquet file or a ZIP archive that was compressed, or should be Parquet or XLSX.
 pub(super) fn text_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Result<TextFormat, InputFault> {
     if begin.is_empty() {
         return Err(InputFault::Empty);

@@ -59,7 +59,7 @@ pub(crate) struct ReadOptions {
     pub(crate) sheet: Option<String>,
     /// The columns that a mapping names; `None` for canonical inputs, whose columns are all decoded. Of Parquet and
     /// NDJSON only these columns are then read, and an error in a cell of XLSX is a fault only in these. A number of
-    /// NDJSON then stays as it is written.
+    /// NDJSON without an exponent then stays as it is written.
     pub(crate) columns: Option<BTreeSet<String>>,
 }
 

@@ -1,8 +1,9 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
 //! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers as written, other
-//! numbers as ECMAScript writes them (amounts keep their digits). A column may therefore mix types, and its type need
-//! not be known before the last line is read. For a mapping, [`value_marks`] say which cells are not texts in the file.
+//! numbers as ECMAScript writes them (amounts without an exponent keep their digits). A column may therefore mix types,
+//! and its type need not be known before the last line is read. For a mapping, [`value_marks`] say which cells are not
+//! texts in the file.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
@@ -60,7 +61,8 @@ impl NdjsonColumns {
         self.options.decodes(name)
     }
 
-    /// Returns whether decimal numbers of a column stay as written, because a double does not hold all their digits.
+    /// Returns whether numbers of a column that have a point and no exponent stay as written, because a double does not
+    /// hold all their digits.
     fn is_exact(&self, name: &str) -> bool {
         self.options.columns.is_some() || self.table.amounts().contains(&name)
     }
@@ -236,7 +238,7 @@ fn pad(texts: &mut StringBuilder, rows: usize) {
     texts.append_nulls(rows.saturating_sub(texts.len()));
 }
 
-/// Returns a JSON value as text; `None` for null. An `exact` number keeps all its digits.
+/// Returns a JSON value as text; `None` for null. An `exact` number without an exponent keeps all its digits.
 fn render(value: &str, exact: bool) -> Result<Option<Cow<'_, str>>, &'static str> {
     match value.as_bytes() {
         [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Ok(Some(Cow::Borrowed(&value[1..value.len() - 1]))),

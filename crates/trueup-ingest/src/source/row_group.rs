@@ -163,7 +163,7 @@ impl InputRowGroup {
         catch_panics(open).map_err(|error| self.fault(error))
     }
 
-    /// Returns the fault of a row group that cannot be read. It names the damaged column.
+    /// Returns the fault of a row group that cannot be read. The fault names the damaged column, if one is found.
     pub(super) fn fault(&self, error: ParquetError) -> InputFault {
         let message = error.to_string();
         let source: Box<dyn std::error::Error + Send + Sync> = match self.damaged_column() {

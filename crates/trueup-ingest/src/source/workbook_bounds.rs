@@ -3,8 +3,8 @@
 //! An XLSX file is a ZIP archive of XML files, its parts. The reader holds all texts and styles of the workbook, and a
 //! tag, a comment or a cell as a whole; it copies the format of a number into each style that uses it, and reserves
 //! memory for the count of texts that the file declares. A few kilobytes could otherwise take many gigabytes. The parts
-//! are therefore read once before the reader reads them, with the crates that it uses. A part that is no larger than a
-//! cell may be is not read, unless it is one that the reader of the workbook holds.
+//! are therefore read once before the reader reads them, with the crates that it uses. A part that has no more bytes
+//! than a cell may have is not read, unless the reader of the workbook holds it in memory.
 
 use super::compression::{ANY_RATIO_BYTES, MAX_RATIO};
 use super::decoded::ReadLimits;
@@ -41,7 +41,7 @@ const STYLE_COPIES: u64 = 3;
 /// The bytes of the shortest text, `<si/>`.
 const SHORTEST_TEXT: u64 = 5;
 
-/// A number that any tag may contain.
+/// A count of texts that a part of any size may declare.
 const SMALL_NUMBER: u64 = 1 << 16;
 
 /// The smallest value of [`Bounds::cell`]. The reader holds about four copies of a cell.
@@ -59,7 +59,8 @@ struct Bounds {
 /// Reads the parts of a workbook, and leaves the file at its beginning.
 ///
 /// # Errors
-/// The workbook would take too much memory. An archive or a part that cannot be read is left to the reader to report.
+/// The workbook would take too much memory, has too many parts, or unpacks to far more than data does. An archive or a
+/// part that cannot be read is left to the reader to report.
 pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io::Result<Result<(), InputFault>> {
     let bounds = Bounds { cell: (limits.record_bytes() as u64).max(MIN_CELL_BYTES), held: limits.table_bytes() as u64 };
     let checked = if count_entries(file)? > MAX_PARTS {

@@ -1,4 +1,5 @@
-//! Accounts that are too large to be sorted in memory: an external merge sort, customer by customer.
+//! Slices that are too large to be sorted in memory, which mostly have a single account: an external merge sort,
+//! customer by customer.
 //!
 //! ```text
 //! partitions    divides the rows by customer, and the event ids by id, into files;

@@ -154,7 +154,8 @@ impl AccountFile {
     }
 }
 
-/// Divides ranges, which are sorted by account, into spilled batches of at most about `batch_bytes`.
+/// Divides ranges, which are sorted by account, into spilled batches of at most about `batch_bytes`, or
+/// [`COLUMN_BYTES`] for each dimension if that is more.
 fn divide(ranges: Vec<(u32, RowRange)>, rows: &BatchSet<'_>, batch_bytes: usize) -> Vec<Vec<RowRange>> {
     let mut batches: Vec<Vec<RowRange>> = Vec::new();
     let row_bytes = rows.row_bytes();

@@ -54,13 +54,13 @@ pub(super) struct ColumnSample {
     pub(super) filled: usize,
 }
 
-/// The most rows of a sample.
+/// The rows after which a sample ends, with the batch that reaches this number.
 const MAX_ROWS: usize = 1 << 14;
 
 /// The most distinct values of a column that are kept.
 const MAX_VALUES: usize = 4_000;
 
-/// What may separate the cells of a CSV file whose header has no comma.
+/// What may separate the cells of a CSV file whose header seems to have a single column.
 const SEPARATORS: [u8; 3] = *b";\t|";
 
 impl FileSample {
@@ -154,7 +154,7 @@ impl FileSample {
     }
 }
 
-/// Returns the first rows of an input, and whether these are all.
+/// Returns the first rows of an input, and whether these are certainly all.
 fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<DecodedBatch>, bool), MappingError> {
     let mut reader = InputReader::open(files, input, limits)?;
     let (mut batches, mut rows) = (Vec::new(), 0);

@@ -12,7 +12,7 @@ use super::text::{DraftText, amount_sources, date_sources, key, quoted, source};
 use dimensions::Dimension;
 use std::collections::BTreeSet;
 
-/// What the tables so far have in common with the next ones.
+/// What the tables so far have shown, as far as the rest of the draft needs it.
 #[derive(Default)]
 pub(super) struct Drafted<'a> {
     /// The dimensions of events that are empty on some rows.
@@ -228,7 +228,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         }
     }
 
-    /// Writes `date` and `dateTime` of a table with one column of dates.
+    /// Writes `date` and `dateTime`, or asks which column is the date if several may be.
     fn dates(&mut self, canonical: &str) {
         let free = |column: &&ColumnSample| !self.used.contains(&column.name);
         let mut dated: Vec<(&ColumnSample, DateForm)> = self

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Merged rows that are passed on together.
+/// Rows after which merged customers are passed on.
 const MAX_MERGED_ROWS: u32 = 1 << 16;
 
 /// Passes the customers of all runs on in the order of the dataset.
