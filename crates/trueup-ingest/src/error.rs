@@ -151,9 +151,9 @@ impl IngestError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FaultyRow<'e> {
-    /// The input.
+    /// The input; of a value in an input that a mapping joins, the joined file.
     pub file: &'e Path,
-    /// Where the row is in the input.
+    /// Where the row is in this file.
     pub location: InputLocation,
     /// The column at fault; `None` if the record as a whole is.
     pub column: Option<&'e str>,

@@ -154,8 +154,8 @@ impl Ingest {
     }
 
     /// Leaves out the columns whose names match a pattern, in which `*` stands for any characters and `?` for one. Call
-    /// it several times for several patterns. A pattern with `=`, such as `day=*`, leaves out the columns that the
-    /// names of folders give.
+    /// it several times for several patterns. A column that the name of a folder gives is left out if a pattern matches
+    /// that name: `day=*`.
     pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
         self.ignore.push(pattern.into());
         self
@@ -295,6 +295,9 @@ impl Ingest {
     /// damaged or does not allow the change, another ingest is writing to it, the ingest is interrupted, or the file
     /// system refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then unchanged, unless the new
     /// version [may be published](IngestError::may_be_published).
+    ///
+    /// # Panics
+    /// A reader, an iterator or a stream of a [`Source`] panics. The dataset is then unchanged.
     pub fn run(mut self) -> Result<IngestSummary, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
         self.files = monitor.stoppable(self.files);

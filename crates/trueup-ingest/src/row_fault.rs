@@ -120,7 +120,7 @@ pub enum Rule {
     RepeatedMember,
     /// A member of a JSON object has a value that its column can hold. The text says what was expected.
     MemberValue(&'static str),
-    /// A line of insights is an object with the members `account`, `date` and `insight`.
+    /// A line of insights is an object with exactly the members `account`, `date` and `insight`.
     InsightLine,
     /// The account of an insight is an account key.
     InsightAccount,

@@ -218,7 +218,7 @@ pub enum OutputError {
     Io {
         /// The action.
         action: &'static str,
-        /// The output.
+        /// The output, or the folder of a dataset that no output may be in.
         path: PathBuf,
         /// The error of the file system.
         source: io::Error,

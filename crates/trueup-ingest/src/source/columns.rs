@@ -95,7 +95,8 @@ impl ReadOptions {
         self.reads(name) && self.columns.as_ref().is_none_or(|columns| columns.contains(name))
     }
 
-    /// Returns the columns that folders give. A pattern with `=` ignores them.
+    /// Returns the columns that folders give, except for folders whose names match a pattern to ignore, such as
+    /// `day=*`.
     pub(super) fn folder_columns(&self) -> impl Iterator<Item = &FolderColumn> {
         self.folders.iter().filter(|column| self.reads(&column.shown()))
     }

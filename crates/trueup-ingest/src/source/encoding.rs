@@ -34,6 +34,8 @@ impl TextEncoding {
 impl FromStr for TextEncoding {
     type Err = UnknownEncoding;
 
+    /// Reads a name of the standard in any letter case. `utf16`, `utf16le`, `utf16be` and `latin1` need no hyphen;
+    /// `utf-16` is little-endian.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
         let label = match plain.as_str() {

@@ -85,6 +85,7 @@ pub enum FileFormat {
 impl FromStr for FileFormat {
     type Err = UnknownFormat;
 
+    /// Reads `csv`, `ndjson` (also `jsonl` and `json`), `parquet` or `xlsx`, in small letters.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "csv" => Ok(Self::Csv),

@@ -40,7 +40,7 @@ fn damage(bytes: &mut [u8], numbers: &mut Numbers) {
     mutate(&mut bytes[from..], numbers);
 }
 
-/// Returns events with a column of each type that a column may have.
+/// Returns events with columns of several types.
 fn rows(count: i64) -> RecordBatch {
     let texts =
         |text: &dyn Fn(i64) -> Option<String>| Arc::new((0..count).map(text).collect::<StringArray>()) as ArrayRef;

@@ -30,7 +30,7 @@ fn events(accounts: impl Iterator<Item = usize>) -> String {
     text
 }
 
-/// Makes a dataset by several ingests. It has several files and row groups, and accounts in more than one file.
+/// Makes a dataset by several ingests. It has several versions, event files and row groups.
 fn make_dataset(dir: &Path) {
     let write = |name: &str, text: &str| {
         let path = dir.join(name);

@@ -93,7 +93,7 @@ impl Way {
     }
 }
 
-/// Returns what the dataset answers.
+/// Returns the answer to a query of the dataset, and the number of its files of insights.
 fn answers(dataset: &Path) -> (ResultTable, usize) {
     let fields = ["account", "opportunityId", "eventCount", "total", "closedRevenue", "spend", "customers"];
     let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-04-30".parse().unwrap());

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use trueup_core::dataset::store;
 use trueup_ingest::Ingest;
 
-/// The events of every file that has no other: account, customer, stage, date, id, total and city.
+/// The events of each file for which its test states no others: account, customer, stage, date, id, total and city.
 pub(crate) const EVENTS: [&str; 3] = [
     "acme|1|lead-originated|2025-01-30|e1||Zürich",
     "acme|1|sold|2025-02-03|e2|1250.500000|Zürich",

@@ -161,7 +161,7 @@ fn spend_without_a_column_to_sum_is_refused() {
     assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`; {hint}"));
 }
 
-/// More lines than a chunk of ten rows has.
+/// More lines than a chunk has if a batch has ten rows.
 const BARE: usize = 500;
 
 #[test]

@@ -119,7 +119,8 @@ fn a_full_row_group_is_written_before_open_ones() {
     case.ingest().events(path).row_group_rows(4).run().unwrap();
     assert_eq!(
         case.stored_events().iter().map(|row| &row[..3]).collect::<Vec<_>>(),
-        // First the full row group of May, which holds customers of a; then January; then the other customers of May.
+        // First the row group of May that ended with account `a`, because it was half full; then January; then the
+        // other customers of May.
         ["a|2", "a|3", "a|1", "b|1", "b|2", "b|3"]
     );
 }

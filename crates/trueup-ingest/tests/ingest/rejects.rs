@@ -109,7 +109,7 @@ fn long_values_are_shortened_in_messages_but_not_in_rejects() {
     assert_eq!(row["row"]["total"], json!(long));
 }
 
-/// Replaces the folder of a test in a message.
+/// Removes the folder of a test from a message.
 fn without_folder(case: &Case, message: &impl ToString) -> String {
     message.to_string().replace(&format!("{}/", case.path("").display()).replace("//", "/"), "")
 }

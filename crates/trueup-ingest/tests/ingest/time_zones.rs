@@ -20,7 +20,7 @@ fn set_zone(case: &Case, name: &str, zone: &str) -> Result<IngestSummary, Ingest
     case.ingest().accounts(case.file(name, format!("account,timeZone\na,{zone}\n"))).run()
 }
 
-/// Returns the stored events by customer and not by day, because the days change.
+/// Returns the stored events in an order that does not depend on their days, because the days change.
 fn sorted(case: &Case) -> Vec<String> {
     let mut events = case.stored_events();
     events.sort_unstable();

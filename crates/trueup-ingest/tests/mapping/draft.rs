@@ -19,7 +19,8 @@ fn drafted(files: &[(&str, &str)]) -> String {
     draft(&paths, &DraftOptions::default()).unwrap()
 }
 
-/// Answers questions of a draft: removes the `#` of each line that begins with one of the answers.
+/// Answers questions of a draft: removes the `#` of each line that begins with one of the answers, and the list of open
+/// questions.
 fn answered(draft: &str, answers: &[&str]) -> String {
     let mut found = 0;
     let answer = |line: &str| {
