@@ -5,7 +5,8 @@ of the files (docs/data-model.md, "Order inside a customer"), and `stage`, from 
 
 One pass finds, per customer and sub-range, the last event of each stage (`m0` to `m5`). An event is live if it comes after the last
 cancellation, `m5`, or if the customer has a closed event. The state is the furthest stage whose last event is live, and that event is the
-state event. A second pass computes what the metrics need of the customers' histories. Neither needs a window or a join of events with events.
+state event. A second pass computes what the metrics need of the customers' histories; with `semi`, only of the customers that have an event
+in the range. Apart from that selection, neither needs a window or a join of events with events.
 
 | relation | one row for each | columns, next to the keys |
 |---|---|---|

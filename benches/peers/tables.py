@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 STAGES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
 
-# Texts that the suite reads and that repeat often; they are held as dictionaries. Only those of `opportunityId` do not repeat.
+# Texts that the suite reads and that repeat often; they are held as dictionaries. `opportunityId`, which the suite also reads,
+# hardly repeats.
 FEW = [
     "account", "attributionCategory", "attributionChannel", "campaign", "conversionDetailedLabel", "customerStatus",
     "normalizedBusinessUnit", "opportunityAgent", "technician",

@@ -85,13 +85,14 @@ impl Dataset {
     ///     other arguments than `strict`, `threads`, `timeout` and `interrupt`.
     /// start, end: the first and the last day, both included, as `datetime.date` or YYYY-MM-DD. In their place one of
     ///     month ("2026-05"), quarter ("2026-Q2"), year ("2026"), last ("90d", "12w"; today is the last day) and range
-    ///     ("last-month", "month-to-date", ...). `today` is the day that they count from, by default that of the clock.
+    ///     ("last-month", "month-to-date", ...). `today` is the day that the last two count from, by default that of
+    ///     the clock in the time zone of the accounts, the earliest if they differ.
     /// interval: "total" (one sub-range), "month", "week" or "day".
-    /// accounts: only these accounts; by default all.
+    /// accounts: only these accounts, as a list, or one account as a text; by default all.
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.
     /// filter: an expression across fields, as the API takes it: JSON as a text, or a list or dict.
-    /// sort: columns to sort by, such as "leads:desc". limit: only the first rows.
+    /// sort: columns to sort by, such as "leads:desc". limit: the most rows that the answer has, the first ones.
     /// totals: also compute every metric for the whole range: `Table.totals`.
     /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
     /// allow_unknown: take a field that is unknown as empty on every row.
@@ -145,7 +146,8 @@ impl Dataset {
     }
 
     /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
-    /// takes, except `strict`; with `analyze=True` it also runs the query, and adds times and counts.
+    /// takes, except `strict`; with `analyze=True` it also runs the query, and adds times and counts. Without it,
+    /// `threads`, `timeout` and `interrupt` have no effect.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,
@@ -197,8 +199,9 @@ impl Dataset {
         partial.unless_signaled()?
     }
 
-    /// Returns the fields of the dataset: the metrics, and the dimensions that its events have. With a name, that
-    /// field.
+    /// Returns the fields of the dataset: the metrics, and the dimensions that its events have or that are computed
+    /// from them. With a name, returns that field, also if only the dictionary has it; UnknownFieldError if neither has
+    /// it.
     #[pyo3(signature = (name = None))]
     fn fields(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Py<PyAny>> {
         Ok(match name {

@@ -31,7 +31,8 @@ pub(crate) struct Field {
     values: Vec<&'static str>,
 }
 
-/// Returns the fields that every dataset has, and the dimensions that trueup knows; with a name, that field.
+/// Returns all metrics, and the dimensions that trueup knows, whether or not a dataset has them. With a name, returns
+/// that field; UnknownFieldError if there is none.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 pub(crate) fn fields(py: Python<'_>, name: Option<&str>) -> PyResult<Py<PyAny>> {

@@ -17,7 +17,7 @@ use trueup::ingest::{Ingest, IngestError, IngestSummary, Source};
 pub(crate) struct RowCounts {
     /// Rows of the inputs that keep the rules.
     taken: u64,
-    /// Rows that were replaced: rows of the previous version and, except for spend, earlier rows of the inputs.
+    /// Rows that were replaced: rows of the previous version and, of events and insights, earlier rows of the inputs.
     replaced: u64,
     /// Rows that broke a rule, and are in the rejects file.
     rejected: u64,
@@ -71,8 +71,9 @@ pub(crate) struct IngestReport {
 /// replace_rejects: replace that file if it exists.
 /// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%".
 /// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
-/// memory: bytes for rows, 1 GiB by default. max_columns, max_text_bytes, max_customer_events: the most columns of an
-///     input, bytes of a text, and events of a customer. threads: by default one per core.
+/// memory: bytes that the ingest may take, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
+/// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a
+///     customer. threads: by default one per core.
 /// timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(

@@ -14,9 +14,10 @@ use trueup::{ResultTable, Value, json, money};
 
 /// The answer to a query: finished rows, one column for each field.
 ///
-/// pyarrow, polars, DuckDB and pandas read it without a copy, because it has the Arrow PyCapsule interface:
+/// pyarrow, polars and DuckDB read it without a copy, because it has the Arrow PyCapsule interface:
 /// `pyarrow.table(table)`, `polars.DataFrame(table)`, `duckdb.from_arrow(table)`. Days are `date32`, dimensions
-/// dictionaries of texts, counts `uint64`, money `decimal128(38, 6)` in currency units, and ratios `float64`.
+/// dictionaries of texts, counts `uint64`, money `decimal128(38, 6)` in currency units, and ratios `float64`. Nothing
+/// is null: a dimension without a value is the empty text, and a ratio whose denominator is 0 is 0.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct Table {
     table: ResultTable,
@@ -62,13 +63,14 @@ impl Table {
         self.table.totals().map(|totals| Self::new(totals.clone()))
     }
 
-    /// Returns the same answer with its totals as the last row, after a first column `rowType`, which is `group` or
-    /// `total`.
+    /// Returns the same answer with its totals as the last row, and with a first column `rowType`, which is `total` in
+    /// that row and `group` in every other. An answer without totals stays as it is.
     fn with_totals_row(&self) -> Self {
         Self::new(self.table.clone().with_totals_row())
     }
 
-    /// Returns the rows as dicts: days as `datetime.date`, money as `decimal.Decimal`, ratios as `float`.
+    /// Returns the rows as dicts: days as `datetime.date`, dimensions as `str`, counts as `int`, money as
+    /// `decimal.Decimal`, ratios as `float`.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for row in self.table.rows() {
@@ -100,7 +102,9 @@ impl Table {
         optional_import(slf.py(), "polars", "to_polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// Returns the answer as a `pandas.DataFrame`. Keyword arguments are those of `pyarrow.Table.to_pandas`.
+    /// Returns the answer as a `pandas.DataFrame`, which pyarrow converts: dimensions are categories, and money is
+    /// `decimal.Decimal`. Keyword arguments are those of `pyarrow.Table.to_pandas`; `types_mapper=pandas.ArrowDtype`
+    /// keeps the types of Arrow.
     #[pyo3(signature = (**options))]
     fn to_pandas<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();

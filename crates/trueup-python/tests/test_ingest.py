@@ -59,7 +59,7 @@ def test_the_same_rows_change_nothing(tmp_path: Path) -> None:
     first = trueup.ingest(tmp_path / "dataset", table, accounts=read("accounts"))
     again = trueup.ingest(tmp_path / "dataset", table, accounts=read("accounts"))
     assert (first.version, first.changed, again.version, again.changed) == (1, True, 1, False)
-    assert "19 events taken" in repr(first) or "events taken" in repr(first)
+    assert "events taken" in repr(first)
     assert repr(again) == "<IngestReport: nothing changed, version 1>"
 
 

@@ -147,7 +147,7 @@ def test_fields_are_described(demo: Dataset) -> None:
     assert raised.value.fields == {"bookrate": ["bookRate"]}
 
 
-def test_days_without_a_zone_are_asked_for(demo: Dataset) -> None:
+def test_a_datetime_or_a_number_is_refused_as_a_day(demo: Dataset) -> None:
     noon = datetime.datetime(2025, 1, 1, 12, tzinfo=datetime.timezone.utc)
     with pytest.raises(TypeError, match="`start`: expected a datetime.date, but found a datetime.datetime.*time zone"):
         demo.query("leads", start=noon, end="2025-01-31")

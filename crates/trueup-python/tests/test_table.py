@@ -122,7 +122,7 @@ def test_an_answer_shows_itself(demo: Dataset) -> None:
     assert repr(demo.query("leads", month="2025-05")).endswith("1 row × 1 column")
 
 
-def test_no_value_is_shown_apart_from_zero(worked_example: Dataset) -> None:
+def test_a_ratio_over_nothing_is_shown_as_a_dash(worked_example: Dataset) -> None:
     options: dict[str, Any] = {"start": "2025-01-01", "end": "2025-03-31", "where": "type = closed"}
     table = worked_example.query("campaign,leads,avgCostPerLead", **options)
     assert repr(table).splitlines()[1].split() == ["(none)", "0", "–"]
