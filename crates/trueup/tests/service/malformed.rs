@@ -103,9 +103,9 @@ fn a_long_value_is_shortened_in_the_error() {
         format!("/api/acme/benchmarks?month={long}"),
         format!("/api/acme/benchmarks?fields={long}"),
     ] {
-        let response = PLATFORM.get("<root>", &path);
+        let response = PLATFORM.get("root", &path);
         let body = String::from_utf8(response.body).unwrap();
-        assert!((400..500).contains(&response.status) && body.len() < 1_500, "{path}\n{body}");
+        assert!(matches!(response.status, 400 | 404) && body.len() < 1_500, "{path}\n{body}");
         let cut = body.contains(" characters)");
         assert!(cut || !body.contains("xxxx"), "{path}\n{body}");
     }
