@@ -198,8 +198,8 @@ impl ServiceBuilder {
     /// Sets a memory budget, which the dataset's cached columns, running queries, and answers that wait to be sent
     /// share.
     ///
-    /// A query for which there is no room waits, within [`Limits::memory_wait`]. Without a budget, queries take as much
-    /// memory as they need.
+    /// A query of events for which there is no room waits, within [`Limits::memory_wait`]. Everything else for which
+    /// there is no room fails immediately. Without a budget, queries take as much memory as they need.
     #[must_use]
     pub fn memory(mut self, budget: MemoryBudget) -> Self {
         let dataset = self.service.dataset();

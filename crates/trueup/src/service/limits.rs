@@ -33,7 +33,8 @@ pub struct Limits {
     pub deadline: Duration,
     /// How long a benchmarks request may wait for data that is being computed.
     pub benchmarks_wait: Duration,
-    /// How long a request may wait for memory that other queries and answers hold.
+    /// How long an events request may wait for memory that other queries and answers hold. Other requests do not wait
+    /// for it.
     pub memory_wait: Duration,
     /// How many requests may wait for memory at the same time. Further requests are refused without a wait.
     pub memory_queue: usize,
