@@ -172,8 +172,8 @@ pub(super) struct QuerySpec {
     /// Keep only events whose dimension or total, or rows of the result whose other metric, passes this condition:
     /// 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores case), 'field in (a, b)', 'not in',
     /// 'field is empty', 'is not empty'. A value with blanks is in single quotes. Without a blank before '=', as in
-    /// 'field=value', the value is all of the text after it, or a JSON expression. Repeat the option for several: all
-    /// must hold, but equalities on the same field are alternatives
+    /// 'field=value', the value is all of the text after it; a JSON array is an expression. Repeat the option for
+    /// several: all must hold, but equalities on the same field are alternatives
     #[arg(long = "where", value_name = "CONDITION")]
     pub(super) conditions: Vec<TypedCondition>,
 
