@@ -69,7 +69,8 @@ pub(super) struct BenchmarkExample {
 }
 
 /// Finds an account in the user's reach that has benchmarks for the month of `end`, the last day of the data, or for
-/// the current month if `end` lies in the future; `None` if the demo has too few accounts for benchmarks.
+/// the current month if `end` lies in the future; `None` if the demo has too few accounts for benchmarks, or the user
+/// has been removed.
 pub(super) fn benchmark_example(
     dataset: &Dataset,
     folder: &Path,

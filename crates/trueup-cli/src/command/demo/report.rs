@@ -91,7 +91,7 @@ fn by_month(answer: &ResultTable) -> Result<ResultTable, Failure> {
 pub(super) struct ServiceExamples {
     /// A key of the demo's user; `None` if the user has been removed.
     key: Option<SecretKey>,
-    /// `None` if the demo is too small for benchmarks.
+    /// `None` if the demo is too small for benchmarks, or the user has been removed.
     benchmark: Option<BenchmarkExample>,
 }
 
