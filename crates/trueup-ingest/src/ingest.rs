@@ -153,9 +153,9 @@ impl Ingest {
         self
     }
 
-    /// Leaves out the columns whose names match a pattern, in which `*` stands for any characters and `?` for one. Call
-    /// it several times for several patterns. A column that the name of a folder gives is left out if a pattern matches
-    /// that name: `day=*`.
+    /// Leaves out the columns whose names match a pattern, in which `*` stands for any characters, `?` for one, and
+    /// `[ab]` for one of several. Call it several times for several patterns. A column that the name of a folder gives
+    /// is left out if a pattern matches that name: `day=*`.
     pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
         self.ignore.push(pattern.into());
         self

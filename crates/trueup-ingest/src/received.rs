@@ -102,8 +102,8 @@ impl Source {
         Self::produced(None, Producer::Batches(Some(reader.schema()), Box::new(reader)))
     }
 
-    /// Sets the name of a reader or of record batches in messages and in the manifest. If not set, it is that of the
-    /// table. A mapping finds its inputs by this name.
+    /// Sets the name of a reader or of record batches in messages and in the manifest. If not set, the name is that of
+    /// the table, such as `events`. A mapping finds its inputs by this name. A path keeps its own name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

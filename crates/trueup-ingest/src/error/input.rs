@@ -20,7 +20,7 @@ pub enum InputFault {
     /// The header names a column twice.
     #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
     RepeatedColumn {
-        /// The line, counted from 1.
+        /// The line, or the row of a sheet, counted from 1.
         line: u64,
         /// The name.
         name: String,
@@ -36,7 +36,7 @@ pub enum InputFault {
     /// The header has a column without a name.
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn {
-        /// The line, counted from 1.
+        /// The line, or the row of a sheet, counted from 1.
         line: u64,
         /// The column, counted from 1.
         at: usize,
@@ -71,7 +71,7 @@ pub enum InputFault {
          up to 64 MiB"
     )]
     LongRecord {
-        /// The line, counted from 1.
+        /// The line, or the element of a JSON list, counted from 1.
         line: u64,
         /// The most bytes allowed.
         longest: usize,
@@ -113,7 +113,7 @@ pub enum InputFault {
          `--encoding {likely}`"
     )]
     NotUtf8 {
-        /// The line, counted from 1.
+        /// The line, or the element of a JSON list, counted from 1.
         line: u64,
         /// The bytes of the text before the first one that is not UTF-8.
         offset: u64,
@@ -203,7 +203,7 @@ pub enum InputFault {
         /// What the file is, such as `a PDF file`.
         what: &'static str,
     },
-    /// The XLSX file is damaged; the message of its reader.
+    /// The XLSX file is damaged or contradicts itself, or reading it would take too much memory; the reason.
     #[error("the XLSX file cannot be read: {0}")]
     DamagedWorkbook(String),
     /// The workbook has no sheet of the name.

@@ -14,14 +14,14 @@ use trueup_core::{Interruption, Shown};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system reported an error.
+    /// The operating system, or a reader that was given as a source, reported an error.
     #[error("cannot {action} `{}`", path.display())]
     Io {
         /// What was tried, such as `read`.
         action: &'static str,
-        /// The file or folder.
+        /// The file or folder, or the name of the source.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error of the operating system or of the reader.
         source: io::Error,
     },
     /// No input was given.
@@ -173,10 +173,10 @@ pub enum ErrorKind {
         /// The accounts that were counted.
         count: usize,
     },
-    /// A table that is held as a whole does not fit in memory.
+    /// What is held as a whole does not fit in memory, such as the table of accounts.
     #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
     LargeTable {
-        /// The rows, in words.
+        /// What does not fit, in words, such as `accounts`.
         what: &'static str,
         /// The bytes of memory that they take.
         bytes: usize,

@@ -68,8 +68,8 @@ impl Condition {
 /// The most texts that a warning shows.
 const SHOWN_TEXTS: usize = 5;
 
-/// The first texts of a column in their own order, one more than a warning shows. They do not depend on the order of
-/// the rows.
+/// The first texts of a column in byte order, one more than a warning shows. They do not depend on the order of the
+/// rows.
 #[derive(Clone, Default)]
 pub(super) struct FirstTexts(BTreeSet<String>);
 

@@ -35,7 +35,7 @@ impl HeldMemory {
     /// Adds bytes that `what` takes.
     ///
     /// # Errors
-    /// They are more than there is room for.
+    /// There is no room for these bytes.
     pub(super) fn add(&self, bytes: usize, what: Held<'_>) -> Result<(), IngestError> {
         let others = self.used.fetch_add(bytes, Ordering::Relaxed);
         let (bytes, limit) = (others.saturating_add(bytes), self.limit);

@@ -318,15 +318,16 @@ impl TextCells {
     }
 }
 
-/// Returns the day of a cell that is a date or a point in time in its file. It is written as `YYYY-MM-DD`, with or
-/// without a time, whatever the format of the column's texts.
+/// Returns the day of a cell that is a date or a point in time in its file; `None` for any other cell. The text of such
+/// a cell is written as `YYYY-MM-DD`, with or without a time, whatever the format of the column's texts.
 fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
     const DAY: usize = 10;
     let is_date = form == CellForm::Value && matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
     text.get(..DAY).filter(|_| is_date)
 }
 
-/// What texts were read as, for as long as they recur: if most rows have a new text, it remembers no more of them.
+/// What texts were read as, so that a text that recurs is read once. If most rows have a new text, no further texts are
+/// remembered.
 struct Memo<'a, T> {
     known: HashMap<&'a str, T>,
     /// The rows so far.

@@ -133,7 +133,7 @@ const STAGE_WORDS: [&[&str]; 6] = [
 pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
     let (_, synonyms) = SYNONYMS.iter().find(|(column, _)| *column == canonical)?;
     let known = synonyms.iter().position(|synonym| *synonym == plain(name));
-    // Such as `Amount spent (USD)` and `cost_amount`.
+    // This finds names such as `Amount spent (USD)` and `cost_amount`.
     known.or_else(|| (canonical == "adSpend" && is_spend_name(name)).then_some(synonyms.len()))
 }
 
