@@ -44,6 +44,7 @@ pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use remote::is_url;
 pub use verify::Verification;
 
+pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;
 pub(crate) use row_group::RowGroup;
 pub(crate) use table_file::{Pruning, RowGroupBounds};

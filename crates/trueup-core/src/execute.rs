@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `read_ahead` | reads the next row groups of an object store while others are aggregated |
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
 //! | `explain` | describes a plan and what its execution took |
@@ -9,6 +10,7 @@
 
 mod explain;
 mod partial;
+mod read_ahead;
 mod row_groups;
 mod unseen_values;
 
@@ -26,6 +28,7 @@ use crate::query::EventsQuery;
 use crate::{Interrupt, Reservation};
 use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
+use read_ahead::ReadAhead;
 use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -207,15 +210,16 @@ fn aggregate_in_pool(
 ) -> Result<WorkerResult, Error> {
     let context = QueryContext::new(plan, dataset.accounts());
     let next = AtomicUsize::new(0);
+    let ahead = ReadAhead::new(row_groups, plan);
     let work = |_| {
         // If one thread fails, the others need not read any more row groups.
         let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
-        aggregate(&context, execution, row_groups, &next).inspect_err(stop)
+        aggregate(&context, execution, row_groups, &next, &ahead).inspect_err(stop)
     };
     let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
     let workers = (0..threads).into_par_iter().with_max_len(1);
     let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
-    merged.unwrap_or_else(|| aggregate(&context, execution, row_groups, &next))
+    merged.unwrap_or_else(|| aggregate(&context, execution, row_groups, &next, &ahead))
 }
 
 /// Aggregates row group after row group, until `next` is beyond the last. All threads share `next`, the number of row
@@ -226,6 +230,7 @@ fn aggregate(
     execution: &Execution,
     row_groups: &SelectedRowGroups<'_>,
     next: &AtomicUsize,
+    ahead: &ReadAhead<'_, '_>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
     let mut aggregator = EventAggregator::new(context);
@@ -233,7 +238,8 @@ fn aggregate(
     let (mut covered, mut rows) = (RowGroupSet::default(), 0);
     loop {
         execution.interrupt.check()?;
-        let Some((number, row_group)) = row_groups.get(next.fetch_add(1, Ordering::Relaxed)) else {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some((number, row_group)) = row_groups.get(at) else {
             return Ok(WorkerResult::new(aggregator.partial, covered, rows, share));
         };
         covered.push(number);
@@ -241,12 +247,12 @@ fn aggregate(
         match row_group {
             AnyRowGroup::Events(row_group) => {
                 share.set(|| aggregator.bytes_while_growing())?;
-                aggregator
-                    .add(&*row_group.read_until(&plan.projection, &execution.interrupt)?, &execution.interrupt)?;
+                let columns = row_group.read_until(&plan.projection, ahead.take(at), &execution.interrupt)?;
+                aggregator.add(&columns, &execution.interrupt)?;
                 check_rows(&aggregator.partial, execution)?;
             }
             AnyRowGroup::Spend(row_group) => {
-                let columns = row_group.read_until(&plan.spend_projection, &execution.interrupt)?;
+                let columns = row_group.read_until(&plan.spend_projection, ahead.take(at), &execution.interrupt)?;
                 aggregator.partial.add_spend(&aggregate_spend(context, &columns));
             }
         }

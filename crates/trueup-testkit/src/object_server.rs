@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, thread};
@@ -51,6 +51,10 @@ struct Shared {
     log: Mutex<Vec<Requested>>,
     faults: Mutex<Option<Faults>>,
     stopped: AtomicBool,
+    /// The requests that are being answered.
+    open: AtomicUsize,
+    /// The most of them at the same time.
+    most_open: AtomicUsize,
 }
 
 impl ObjectServer {
@@ -66,6 +70,8 @@ impl ObjectServer {
             log: Mutex::default(),
             faults: Mutex::default(),
             stopped: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+            most_open: AtomicUsize::new(0),
         });
         let of_thread = shared.clone();
         thread::spawn(move || {
@@ -95,6 +101,12 @@ impl ObjectServer {
     /// Removes all faults.
     pub fn heal(&self) {
         *locked(&self.shared.faults) = None;
+    }
+
+    /// Returns the most requests at the same time since the last call.
+    #[must_use]
+    pub fn take_most_open(&self) -> usize {
+        self.shared.most_open.swap(0, Ordering::Relaxed)
     }
 
     /// Returns the requests since the last call.
@@ -136,11 +148,16 @@ impl Shared {
             }
             let fault = locked(&self.faults).as_mut().and_then(|faults| faults(&requested));
             locked(&self.log).push(requested.clone());
+            let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
+            self.most_open.fetch_max(open, Ordering::Relaxed);
             let mut answer = self.answer(&requested, &query);
             let mut sent = None;
             match fault {
                 Some(Fault::Status(status)) => answer = failed(status),
-                Some(Fault::Close) => return Ok(()),
+                Some(Fault::Close) => {
+                    self.open.fetch_sub(1, Ordering::Relaxed);
+                    return Ok(());
+                }
                 Some(Fault::Cut) => sent = Some(answer.body.len() / 2),
                 Some(Fault::Flip) => {
                     let middle = answer.body.len() / 2;
@@ -149,6 +166,7 @@ impl Shared {
                 Some(Fault::Slow(time)) => thread::sleep(time),
                 None => {}
             }
+            self.open.fetch_sub(1, Ordering::Relaxed);
             let Answer { status, headers, body } = answer;
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len());
             stream.write_all(head.as_bytes())?;

@@ -69,6 +69,18 @@ struct Reading {
     pending: Option<Pending>,
 }
 
+/// Reads of an object that have begun before their bytes are needed; none of a file. Dropping it cancels them.
+#[derive(Debug, Default)]
+pub(crate) struct ReadingAhead(Vec<Reading>);
+
+impl ReadingAhead {
+    /// Takes the read of blocks, if it has begun.
+    fn take(&mut self, blocks: &Range<u64>) -> Option<Reading> {
+        let found = self.0.iter().position(|reading| reading.blocks == *blocks)?;
+        Some(self.0.swap_remove(found))
+    }
+}
+
 impl PromisedFile {
     /// Describes a file that the manifest of a dataset's folder names.
     pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Arc<Self>, DatasetError> {
@@ -171,7 +183,29 @@ impl CheckedFile {
     pub(super) fn read_ranges(
         &self,
         ranges: &[Range<u64>],
+        mut ahead: ReadingAhead,
     ) -> impl Iterator<Item = Result<FileSlice, DatasetError>> + use<'_> {
+        let started: Vec<_> = self
+            .groups(ranges)
+            .into_iter()
+            .map(|(group, members)| (ahead.take(&self.blocks(&group)).unwrap_or_else(|| self.start(&group)), members))
+            .collect();
+        started.into_iter().flat_map(|(reading, members)| match self.finish(reading) {
+            Ok(slice) => (0..members).map(|_| Ok(slice.clone())).collect(),
+            Err(error) => vec![Err(error)],
+        })
+    }
+
+    /// Starts to read ranges of an object, which are sorted. Nothing is read ahead of a file.
+    pub(super) fn read_ahead(&self, ranges: &[Range<u64>]) -> ReadingAhead {
+        if self.file.is_some() {
+            return ReadingAhead::default();
+        }
+        ReadingAhead(self.groups(ranges).iter().map(|(group, _)| self.start(group)).collect())
+    }
+
+    /// Returns the ranges that are read together, each with the number of `ranges` in it.
+    fn groups(&self, ranges: &[Range<u64>]) -> Vec<(Range<u64>, usize)> {
         let between = if self.file.is_some() { 0 } else { BLOCKS_BETWEEN };
         let mut groups: Vec<(Range<u64>, usize)> = Vec::new();
         for range in ranges {
@@ -185,16 +219,17 @@ impl CheckedFile {
                 _ => groups.push((range.clone(), 1)),
             }
         }
-        let started: Vec<_> = groups.iter().map(|(group, members)| (self.start(group), *members)).collect();
-        started.into_iter().flat_map(|(reading, members)| match self.finish(reading) {
-            Ok(slice) => (0..members).map(|_| Ok(slice.clone())).collect(),
-            Err(error) => vec![Err(error)],
-        })
+        groups
+    }
+
+    /// Returns the range of the checksum blocks that contain `bytes` of the file.
+    fn blocks(&self, bytes: &Range<u64>) -> Range<u64> {
+        self.promised.checksums.blocks_around(bytes)
     }
 
     /// Starts to read the checksum blocks that contain `bytes` of the file.
     fn start(&self, bytes: &Range<u64>) -> Reading {
-        let blocks = self.promised.checksums.blocks_around(bytes);
+        let blocks = self.blocks(bytes);
         let pending = self.fetch(&blocks);
         Reading { blocks, pending }
     }

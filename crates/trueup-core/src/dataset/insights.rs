@@ -3,7 +3,7 @@
 mod index;
 
 use super::Dataset;
-use super::checked_file::{CheckedFile, PromisedFile, reader_error};
+use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::day::NotADay;
@@ -131,7 +131,7 @@ impl Dataset {
             let file = insights.file.open()?.until(interrupt);
             let ranges: Vec<_> = locations.iter().map(|(_, location)| location.bytes.clone()).collect();
             for ((account, InsightLocation { date, bytes }), slice) in
-                locations.into_iter().zip(file.read_ranges(&ranges))
+                locations.into_iter().zip(file.read_ranges(&ranges, ReadingAhead::default()))
             {
                 interrupt.check()?;
                 let document = index::document(&file, &slice?, bytes)?;

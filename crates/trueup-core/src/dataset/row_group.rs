@@ -1,5 +1,6 @@
 //! Row groups of a table, read column by column, and the cache that holds their decoded columns for later queries.
 
+use super::checked_file::ReadingAhead;
 use super::error::DatasetError;
 use super::table_file::{RowGroupBounds, TableFile};
 use crate::memory::Evict;
@@ -66,15 +67,33 @@ impl<T: TableColumns> RowGroup<T> {
 
     /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held.
     pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
-        self.read_until(projection, &Interrupt::default())
+        self.read_until(projection, ReadingAhead::default(), &Interrupt::default())
     }
 
-    /// As [`read`](Self::read); `interrupt` ends the wait for a store.
-    pub(crate) fn read_until(&self, projection: &T::Projection, interrupt: &Interrupt) -> Result<Arc<T>, DatasetError> {
+    /// As [`read`](Self::read), with what was read ahead; `interrupt` ends the wait for a store.
+    pub(crate) fn read_until(
+        &self,
+        projection: &T::Projection,
+        ahead: ReadingAhead,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<T>, DatasetError> {
         match &self.columns {
             Columns::Memory(columns) => Ok(columns.clone()),
-            Columns::Stored(row_group) => row_group.read(projection, interrupt),
+            Columns::Stored(row_group) => row_group.read(projection, ahead, interrupt),
         }
+    }
+
+    /// Starts to read the columns of `projection` that are not held, if they are in an object store.
+    pub(crate) fn read_ahead(&self, projection: &T::Projection) -> ReadingAhead {
+        match &self.columns {
+            Columns::Memory(_) => ReadingAhead::default(),
+            Columns::Stored(row_group) => row_group.read_ahead::<T>(projection),
+        }
+    }
+
+    /// Returns whether the row group is in an object store.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(&self.columns, Columns::Stored(row_group) if row_group.file.is_remote())
     }
 
     /// Returns the bytes of the columns of `projection` in the file; 0 in memory.
@@ -93,7 +112,12 @@ impl StoredRowGroup {
     }
 
     /// Returns the held columns with those of `projection`, decoded if they are not held.
-    fn read<T: TableColumns>(&self, projection: &T::Projection, interrupt: &Interrupt) -> Result<Arc<T>, DatasetError> {
+    fn read<T: TableColumns>(
+        &self,
+        projection: &T::Projection,
+        ahead: ReadingAhead,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             return Ok(held);
         }
@@ -101,12 +125,20 @@ impl StoredRowGroup {
         let held: Option<Arc<T>> = self.cache.get(self.cache_key);
         let columns = match held {
             Some(held) if includes(&*held, projection) => return Ok(held),
-            Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held)), interrupt),
-            None => self.decode(projection, None, interrupt),
+            Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held)), ahead, interrupt),
+            None => self.decode(projection, None, ahead, interrupt),
         };
         let columns = Arc::new(columns?);
         self.cache.put(self.cache_key, columns.clone(), columns.bytes());
         Ok(columns)
+    }
+
+    /// Starts to read what [`read`](Self::read) would decode now. An error is left to it.
+    fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> ReadingAhead {
+        let held: Option<Arc<T>> = self.cache.get(self.cache_key);
+        let missing = held.as_ref().map(|held| held.missing(projection));
+        let names = T::names(missing.as_ref().unwrap_or(projection), held.is_none());
+        self.file.read_ahead(self.number, &names).unwrap_or_default()
     }
 
     /// Waits until no other thread decodes columns. A thread that panics while it holds the lock leaves nothing half
@@ -131,9 +163,10 @@ impl StoredRowGroup {
         &self,
         projection: &T::Projection,
         held: Option<T>,
+        ahead: ReadingAhead,
         interrupt: &Interrupt,
     ) -> Result<T, DatasetError> {
-        let rows = self.file.read(self.number, &T::names(projection, held.is_none()), interrupt)?;
+        let rows = self.file.read(self.number, &T::names(projection, held.is_none()), ahead, interrupt)?;
         let columns = match held {
             Some(held) => held.with(&rows, projection),
             None => T::decode(&rows, projection),

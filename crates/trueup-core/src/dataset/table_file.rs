@@ -1,7 +1,7 @@
 //! A Parquet file of a dataset: its footer, the column chunks of its row groups, and the bounds by which a query skips
 //! a row group.
 
-use super::checked_file::{FileSlice, PromisedFile};
+use super::checked_file::{FileSlice, PromisedFile, ReadingAhead};
 use super::error::DatasetError;
 use super::footer::{catch_panics, decode_footer, row_counts};
 use super::manifest::DataFile;
@@ -101,14 +101,14 @@ impl TableFile {
         &self,
         row_group: usize,
         columns: &[&str],
+        ahead: ReadingAhead,
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
         let file = self.file.open()?.until(interrupt);
-        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
-        chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
+        let chunks = self.sorted_chunks(row_group, columns);
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         let mut stored = Vec::with_capacity(chunks.len());
-        for ((leaf, chunk), slice) in chunks.into_iter().zip(file.read_ranges(&ranges)) {
+        for ((leaf, chunk), slice) in chunks.into_iter().zip(file.read_ranges(&ranges, ahead)) {
             let slice = slice?;
             let pages = catch_panics(|| self.pages(row_group, chunk, &slice)).map_err(|source| {
                 DatasetError::Parquet { path: self.path().to_owned(), row_group: Some(row_group), source }
@@ -120,6 +120,20 @@ impl TableFile {
             });
         }
         Ok(ColumnSource::Chunks(stored))
+    }
+
+    /// Starts to read the named columns of a row group, if the file is an object of a store.
+    pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
+        let chunks = self.sorted_chunks(row_group, columns);
+        let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
+        Ok(self.file.open()?.read_ahead(&ranges))
+    }
+
+    /// Returns the named column chunks of a row group, each with its index, in the order of the file.
+    fn sorted_chunks(&self, row_group: usize, columns: &[&str]) -> Vec<(usize, &ColumnChunkMetaData)> {
+        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
+        chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
+        chunks
     }
 
     /// Returns the named column chunks of a row group, each with its index.

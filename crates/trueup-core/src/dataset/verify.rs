@@ -1,6 +1,6 @@
 //! A check of every file of a dataset against its manifest.
 
-use super::checked_file::CheckedFile;
+use super::checked_file::{CheckedFile, ReadingAhead};
 use super::error::DatasetError;
 use super::insights::for_each;
 use super::manifest::DataFile;
@@ -133,7 +133,8 @@ impl Customers {
         let projection = EventProjection { texts, totals: true, date_times: true };
         let mut next = 0;
         for row_group in 0..file.row_groups() {
-            let rows = file.read(row_group, &projection.columns(true), &Interrupt::default())?;
+            let rows =
+                file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.bounds(row_group).check(&columns).map_err(damaged)?;
@@ -248,7 +249,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     let mut last: Option<(u16, String, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
-        let rows = file.read(row_group, &projection.columns(true), &Interrupt::default())?;
+        let rows = file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in columns.days.iter().copied().enumerate() {
             let account = &columns.accounts.texts[columns.accounts.codes.get(row)];

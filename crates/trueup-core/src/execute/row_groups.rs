@@ -178,6 +178,14 @@ impl AnyRowGroup<'_> {
             Self::Spend(row_group) => row_group.rows,
         }
     }
+
+    /// Returns whether the row group is in an object store.
+    pub(super) fn is_remote(&self) -> bool {
+        match self {
+            Self::Events(row_group) => row_group.is_remote(),
+            Self::Spend(row_group) => row_group.is_remote(),
+        }
+    }
 }
 
 fn is_kept<T>(row_group: &RowGroup<T>, plan: &Plan, pruning: bool) -> bool {

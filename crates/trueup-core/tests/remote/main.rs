@@ -6,6 +6,7 @@
 mod stored;
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
 use trueup_core::dataset::{Verification, store};
 use trueup_core::query::AccountFilter;
-use trueup_core::{Dataset, DatasetError, Error, Interrupt};
+use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt};
 use trueup_testkit::damage::Numbers;
 use trueup_testkit::object_server::{Fault, Requested};
 
@@ -74,6 +75,21 @@ fn a_query_takes_at_most_one_request_for_each_row_group_and_a_second_one_none() 
         assert_eq!(dataset.query(&query).unwrap(), first);
         assert_eq!(stored.server.take_log(), []);
     }
+}
+
+#[test]
+fn a_query_reads_row_groups_ahead() {
+    let stored = Stored::new();
+    let dataset = stored.remote();
+    let query = &queries(&dataset)[0];
+    assert!(dataset.explain(query).unwrap().event_row_groups_kept > 8);
+    let expected = stored.local().query(query).unwrap();
+    stored.server.fail(|_| Some(Fault::Slow(Duration::from_millis(200))));
+    let _ = stored.server.take_most_open();
+    let execution = Execution { threads: NonZeroUsize::new(1), ..Execution::default() };
+    assert_eq!(dataset.run(query, execution).unwrap(), expected);
+    let most = stored.server.take_most_open();
+    assert!((8..=20).contains(&most), "{most} requests at the same time");
 }
 
 #[test]
