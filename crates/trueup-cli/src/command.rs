@@ -1,9 +1,11 @@
-//! The commands of the program. Each file implements one or two commands, except six: `option_values` parses the values
-//! of options, `names` checks account keys, `range` reads the days of a query, `directory` opens the directory of a
-//! dataset, `service` has the options of a service, and `explain_report` the JSON of `explain`.
+//! The commands of the program. Each file implements one or two commands, except seven: `option_values` parses the
+//! values of options, `block_cache` has those of the block cache, `names` checks account keys, `range` reads the days
+//! of a query, `directory` opens the directory of a dataset, `service` has the options of a service, and
+//! `explain_report` the JSON of `explain`.
 
 mod batch;
 mod bench;
+mod block_cache;
 mod demo;
 mod directory;
 mod explain_report;

@@ -7,7 +7,8 @@
 //! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
 //!   chunks of a row group
 //! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
-//! - `remote`: bytes of an object in a store, in place of a plain file
+//! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
+//! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
 //! - `verify`: a check of every file
@@ -25,6 +26,7 @@ pub mod manifest;
 mod open;
 mod pages;
 mod plain_file;
+mod read_ahead;
 mod remote;
 mod row_group;
 pub mod store;
@@ -42,10 +44,13 @@ pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use remote::is_url;
+#[cfg(feature = "object-store")]
+pub use remote::{BlockCache, set_block_cache};
 pub use verify::Verification;
 
 pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;
+pub(crate) use read_ahead::ReadAhead;
 pub(crate) use row_group::RowGroup;
 pub(crate) use table_file::{Pruning, RowGroupBounds};
 
@@ -55,7 +60,7 @@ use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Code, Day, MemoryBudget, QueryError};
 use insights::InsightFile;
 use manifest::Manifest;
-use row_group::ColumnCache;
+use row_group::{ColumnCache, read_each};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -101,12 +106,12 @@ impl Dataset {
     /// A file cannot be read.
     pub fn account_keys(&self) -> Result<BTreeSet<String>, DatasetError> {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
-        for row_group in &self.events {
-            let columns = row_group.read(&EventProjection::default())?;
+        for columns in read_each(&self.events, &EventProjection::default()) {
+            let columns = columns?;
             keys.extend(columns.customers.present_accounts().map(|key| key.to_string()));
         }
-        for row_group in &self.spend {
-            let columns = row_group.read(&SpendProjection::default())?;
+        for columns in read_each(&self.spend, &SpendProjection::default()) {
+            let columns = columns?;
             let (rows, accounts) = (columns.days.len(), &columns.accounts);
             let codes: BTreeSet<Code> = (0..rows).map(|row| accounts.codes.get(row)).collect();
             keys.extend(codes.into_iter().map(|code| accounts.texts[code].to_string()));

@@ -2,7 +2,6 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `read_ahead` | reads the next row groups of an object store while others are aggregated |
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
 //! | `explain` | describes a plan and what its execution took |
@@ -10,7 +9,6 @@
 
 mod explain;
 mod partial;
-mod read_ahead;
 mod row_groups;
 mod unseen_values;
 
@@ -19,7 +17,7 @@ pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::UnseenValue;
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, ReadAhead, ReadingAhead};
 use crate::error::{Error, QueryError};
 use crate::finish::{self, ResultTable, TableMemory};
 use crate::memory::Share;
@@ -28,7 +26,6 @@ use crate::query::EventsQuery;
 use crate::{Interrupt, Reservation};
 use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
-use read_ahead::ReadAhead;
 use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -210,7 +207,8 @@ fn aggregate_in_pool(
 ) -> Result<WorkerResult, Error> {
     let context = QueryContext::new(plan, dataset.accounts());
     let next = AtomicUsize::new(0);
-    let ahead = ReadAhead::new(row_groups, plan);
+    let is_remote = row_groups.get(0).is_some_and(|(_, row_group)| row_group.is_remote());
+    let ahead = ReadAhead::new(is_remote, |at| row_groups.get(at).map(|(_, row_group)| row_group.read_ahead(plan)));
     let work = |_| {
         // If one thread fails, the others need not read any more row groups.
         let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
@@ -230,7 +228,7 @@ fn aggregate(
     execution: &Execution,
     row_groups: &SelectedRowGroups<'_>,
     next: &AtomicUsize,
-    ahead: &ReadAhead<'_, '_>,
+    ahead: &ReadAhead<impl Fn(usize) -> Option<ReadingAhead>>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
     let mut aggregator = EventAggregator::new(context);

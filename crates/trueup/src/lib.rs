@@ -17,7 +17,7 @@
 //! | `arrow` | datasets in memory, from Arrow record batches |
 //! | `ingest` | the module `ingest`: files, readers and Arrow record batches into datasets on disk |
 //! | `ingest-stream` | the same from asynchronous streams of record batches |
-//! | `object-store` | datasets in object stores: `s3://`, `gs://`, `az://`, `http(s)://` |
+//! | `object-store` | datasets at `s3://`, `gs://`, `az://` and `http(s)://`; `BlockCache`, which keeps what was read |
 //! | `polars` | answers as polars data frames |
 //! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
 //!
@@ -57,6 +57,8 @@ pub use trueup_access as access;
 pub use trueup_core::benchmarks;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;
+#[cfg(feature = "object-store")]
+pub use trueup_core::dataset::{BlockCache, set_block_cache};
 pub use trueup_core::dataset::{Insight, is_url};
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,

@@ -2,6 +2,7 @@
 
 mod jobs_file;
 
+use super::block_cache::BlockCacheArgs;
 use super::query::warn_about_unknown_fields;
 use super::range::{Today, warn_about_range};
 use super::{open_dataset, option_values};
@@ -97,6 +98,9 @@ pub(crate) struct BatchCommand {
     /// In all queries, refuse a value in a filter that no event of the dataset has
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
 }
 
 impl BatchCommand {
@@ -104,6 +108,7 @@ impl BatchCommand {
         let file = JobsFile::read(&self.jobs)?;
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
         let path = file.dataset_path(folder);
+        self.cache.set()?;
         let dataset = open_dataset(&path, file.as_of)?;
         let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
         let (checked, unseen_values) = self.check(&file, &dataset, &outputs)?;

@@ -5,6 +5,7 @@
 mod description;
 mod values;
 
+use super::block_cache::BlockCacheArgs;
 use super::open_dataset;
 use crate::exit::Failure;
 use crate::output::{self, Format, OutputWriter, TerminalRows};
@@ -53,11 +54,15 @@ pub(crate) struct FieldsCommand {
     /// Describe an earlier version of the dataset
     #[arg(long, value_name = "VERSION")]
     as_of: Option<u64>,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
 }
 
 impl FieldsCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let (folder, name) = self.arguments()?;
+        self.cache.set()?;
         let dataset = folder.as_deref().map(|folder| open_dataset(folder, self.as_of)).transpose()?;
         match (&self.values, name, dataset) {
             (Some(_), _, None) => Err(Failure::usage("expected the folder of a dataset with `--values`")),

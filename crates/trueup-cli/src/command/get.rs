@@ -74,6 +74,7 @@ impl GetCommand {
         // Waits for benchmarks as long as the request may take: their computation ends with this process, so the usual
         // advice to retry later would be useless.
         let limits = Limits { benchmarks_wait: self.service.deadline, ..Limits::default() };
+        self.service.cache.set()?;
         let dataset = open_dataset(&self.service.paths.dataset, None)?;
         let service = self.service.builder(Arc::new(dataset), limits)?;
         let remember_cause = move |error: &ServiceError| {

@@ -2,6 +2,7 @@
 
 mod report;
 
+use super::block_cache::BlockCacheArgs;
 use super::directory::DirectoryPaths;
 use super::open_dataset;
 use crate::exit::Failure;
@@ -30,10 +31,14 @@ pub(crate) struct InspectCommand {
     /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
 }
 
 impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
+        self.cache.set()?;
         let dataset = open_dataset(&self.dataset, self.as_of)?;
         if self.format == ReportFormat::Json {
             return output::print_json(&Contents::of(&dataset)?);

@@ -1,6 +1,7 @@
 //! `trueup query` and `trueup explain`: one query on a dataset, run or explained. `trueup batch` shares the options of
 //! a query, [`QuerySpec`].
 
+use super::block_cache::BlockCacheArgs;
 use super::explain_report::ExplainReport;
 use super::range::{RangeArgs, Today, warn_about_range};
 use super::{names, open_dataset, option_values};
@@ -36,10 +37,14 @@ struct DatasetQueryArgs {
     /// Number of threads, from 1 to 1024; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
 }
 
 impl DatasetQueryArgs {
     fn open_dataset(&self) -> Result<Dataset, Failure> {
+        self.cache.set()?;
         open_dataset(&self.dataset, self.as_of)
     }
 

@@ -87,6 +87,7 @@ pub(crate) struct ServeCommand {
 impl ServeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         start_log(self.log)?;
+        self.service.cache.set()?;
         let default_limits = Limits::default();
         let columns = self.memory / 2;
         let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));

@@ -1,5 +1,6 @@
-//! The options that `get` and `serve` share: a dataset, its directory, and the limits of a request.
+//! The options that `get` and `serve` share: a dataset, its directory, the limits of a request, and the block cache.
 
+use super::block_cache::BlockCacheArgs;
 use super::directory::DirectoryPaths;
 use super::option_values;
 use crate::exit::Failure;
@@ -11,8 +12,8 @@ use trueup::access::DirectorySettings;
 use trueup::benchmarks::Privacy;
 use trueup::service::{Limits, Service, ServiceBuilder};
 
-/// A dataset, its directory, and the limits of a request. Options without a default value here take the default of the
-/// library.
+/// A dataset, its directory, the limits of a request, and the block cache. Options without a default value here take
+/// the default of the library.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServiceArgs {
     #[command(flatten)]
@@ -41,6 +42,9 @@ pub(crate) struct ServiceArgs {
     /// Fewest accounts outside the caller's reach that a published benchmark is based on: 5 or more, by default 10
     #[arg(long, value_name = "COUNT", help_heading = "Limits", value_parser = benchmark_accounts)]
     benchmark_accounts: Option<usize>,
+
+    #[command(flatten)]
+    pub(super) cache: BlockCacheArgs,
 }
 
 /// The deadline of [`Limits::default`] in seconds. A test compares the two.

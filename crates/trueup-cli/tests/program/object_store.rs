@@ -1,7 +1,7 @@
 //! Datasets in an S3 store, and on a web server.
 
 use crate::workspace::{EVENTS_URL, RANGE, Run, Workspace};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use trueup_testkit::object_server::{Fault, ObjectServer};
 
 /// A location of the dataset `ds` of a workspace, whose folder is served as the bucket `ds`.
@@ -44,6 +44,45 @@ fn commands_take_a_url_in_place_of_a_folder() {
     let url = format!("{}/ds", server.url());
     let arguments: Vec<&str> = query("").into_iter().map(|part| if part.is_empty() { &url } else { part }).collect();
     assert_eq!(workspace.run(&arguments).succeeded(), workspace.run(&query("ds")).succeeded());
+}
+
+#[test]
+fn commands_share_a_block_cache() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    let arguments = |dataset| [&["query", dataset, "--fields", "account,campaign,leads,spend"][..], &RANGE].concat();
+    let expected = workspace.run(&arguments("ds")).succeeded();
+    let cached = || {
+        let mut command = command(&workspace, &server);
+        command.args(arguments(URL)).args(["--cache-dir", "cache", "--cache-size", "100MiB"]);
+        command
+    };
+    // At the same time.
+    let started: Vec<_> =
+        (0..4).map(|_| cached().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).collect();
+    for process in started {
+        assert_eq!(Run::from(process.wait_with_output().unwrap()).succeeded(), expected);
+    }
+    drop(server.take_log());
+    assert_eq!(Run::from(cached().output().unwrap()).succeeded(), expected);
+    let requested = server.take_log();
+    assert!(
+        requested.iter().all(|request| request.range.is_none() || request.path.contains("manifest")),
+        "{requested:?}"
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_a_block_cache_is_refused() {
+    let workspace = Workspace::with_dataset();
+    workspace.write("file", "");
+    let query = |more: &[&str]| workspace.query("leads", more);
+    let refused = query(&["--cache-dir", "file"]).failed(1);
+    assert!(refused.contains("the block cache cannot use the folder `file`: "), "{refused}");
+    let refused = query(&["--cache-dir", "s3://bucket"]).failed(2);
+    assert!(refused.contains("expected a folder of this machine, but found `s3://bucket`"), "{refused}");
+    let refused = query(&["--cache-size", "1GiB"]).failed(2);
+    assert!(refused.contains("--cache-dir"), "{refused}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
 use super::manifest::{BLOCK_BYTES, DataFile, hex};
 use super::plain_file::open_plain;
-use super::remote::{Pending, ReadFault, RemoteFolder, location_of, shown};
+use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, shown};
 use crate::Interrupt;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
@@ -39,6 +39,7 @@ pub(super) struct PromisedFile {
     place: Place,
     /// The path below the folder, as in the manifest.
     name: String,
+    sha256: String,
     checksums: BlockChecksums,
 }
 
@@ -57,6 +58,8 @@ pub struct CheckedFile {
     promised: Arc<PromisedFile>,
     /// `None` in a store, where nothing is open between two reads.
     file: Option<Arc<File>>,
+    /// What the block cache holds of an object; `None` for a file, or without a block cache.
+    cached: Option<Arc<CachedFile>>,
     /// Ends the wait for a store.
     interrupt: Interrupt,
 }
@@ -65,7 +68,10 @@ pub struct CheckedFile {
 #[derive(Debug)]
 struct Reading {
     blocks: Range<u64>,
-    /// The answer of the store; `None` for a file, which is read when its bytes are needed.
+    /// The blocks among them that come from the store. A file, and what the block cache holds, is read when its bytes
+    /// are needed.
+    fetched: Range<u64>,
+    /// The answer of the store; `None` if it need not give anything.
     pending: Option<Pending>,
 }
 
@@ -74,6 +80,11 @@ struct Reading {
 pub(crate) struct ReadingAhead(Vec<Reading>);
 
 impl ReadingAhead {
+    /// Returns the number of bytes that come from the store.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.iter().map(|reading| reading.fetched.end - reading.fetched.start).sum()
+    }
+
     /// Takes the read of blocks, if it has begun.
     fn take(&mut self, blocks: &Range<u64>) -> Option<Reading> {
         let found = self.0.iter().position(|reading| reading.blocks == *blocks)?;
@@ -91,7 +102,7 @@ impl PromisedFile {
             Ok(None) => Place::Folder(folder.to_owned()),
             Err(source) => return Err(DatasetError::Io { path: shown(folder), source }),
         };
-        Ok(Arc::new(Self { place, name: promised.path.clone(), checksums }))
+        Ok(Arc::new(Self { place, name: promised.path.clone(), sha256: promised.sha256.clone(), checksums }))
     }
 
     /// Returns the path of the file.
@@ -114,11 +125,14 @@ impl PromisedFile {
     /// # Errors
     /// The file is missing, not plain, reached through a symbolic link, or of another length.
     pub(super) fn open(self: &Arc<Self>) -> Result<CheckedFile, DatasetError> {
-        let opened = |file| CheckedFile { promised: self.clone(), file, interrupt: Interrupt::default() };
-        let Place::Folder(folder) = &self.place else { return Ok(opened(None)) };
+        let opened =
+            |file, cached| CheckedFile { promised: self.clone(), file, cached, interrupt: Interrupt::default() };
+        let Place::Folder(folder) = &self.place else {
+            return Ok(opened(None, CachedFile::open(&self.sha256, self.size()).map(Arc::new)));
+        };
         let file = open_plain(folder, &self.name).map_err(|error| error.into_error(self.path()))?;
         match file.metadata().map(|metadata| metadata.len()) {
-            Ok(found) if found == self.size() => Ok(opened(Some(Arc::new(file)))),
+            Ok(found) if found == self.size() => Ok(opened(Some(Arc::new(file)), None)),
             Ok(found) => Err(self.other_length(found)),
             Err(source) => Err(DatasetError::Io { path: self.path().to_owned(), source }),
         }
@@ -230,39 +244,71 @@ impl CheckedFile {
     /// Starts to read the checksum blocks that contain `bytes` of the file.
     fn start(&self, bytes: &Range<u64>) -> Reading {
         let blocks = self.blocks(bytes);
-        let pending = self.fetch(&blocks);
-        Reading { blocks, pending }
-    }
-
-    /// Returns blocks once they are read, and compares them with their checksums.
-    fn finish(&self, reading: Reading) -> Result<FileSlice, DatasetError> {
-        let (checksums, start) = (&self.promised.checksums, reading.blocks.start);
-        let read = self.read_blocks(reading)?;
-        checksums.check(start, &read)?;
-        Ok(FileSlice::new(checksums.size(), start, read))
-    }
-
-    /// Starts to read blocks from a store; `None` for a file.
-    fn fetch(&self, blocks: &Range<u64>) -> Option<Pending> {
-        let PromisedFile { place, name, checksums } = &*self.promised;
-        match place {
-            Place::Folder(_) => None,
-            Place::Store(store) => Some(store.fetch(name, blocks, checksums.size())),
-        }
-    }
-
-    /// Returns blocks, which may still differ from their checksums. Blocks of a store that differ are read once more,
-    /// because an answer may be damaged on its way.
-    fn read_blocks(&self, Reading { blocks, pending }: Reading) -> Result<Bytes, DatasetError> {
-        let wait = |pending: Pending| {
-            pending.wait_while(|| self.interrupt.check())?.map_err(|fault| self.promised.unread(fault))
+        let fetched = match (&self.cached, &self.promised.place) {
+            (_, Place::Folder(_)) => blocks.end..blocks.end,
+            (None, Place::Store(_)) => blocks.clone(),
+            (Some(cached), Place::Store(_)) => cached.missing(&blocks),
         };
-        let Some(pending) = pending else { return Ok(self.read_file(&blocks)?.into()) };
-        let read = wait(pending)?;
-        if self.promised.checksums.check(blocks.start, &read).is_ok() {
-            return Ok(read);
+        self.fetch(blocks, fetched)
+    }
+
+    /// Starts to read blocks: those of `fetched` from the store.
+    fn fetch(&self, blocks: Range<u64>, fetched: Range<u64>) -> Reading {
+        let PromisedFile { place, name, checksums, .. } = &*self.promised;
+        let pending = match place {
+            Place::Store(store) if !fetched.is_empty() => Some(store.fetch(name, &fetched, checksums.size())),
+            _ => None,
+        };
+        Reading { blocks, fetched, pending }
+    }
+
+    /// Returns blocks once they are read, if they have their checksums.
+    fn finish(&self, reading: Reading) -> Result<FileSlice, DatasetError> {
+        let start = reading.blocks.start;
+        let (read, checked) = self.read_blocks(reading)?;
+        checked?;
+        Ok(FileSlice::new(self.promised.size(), start, read))
+    }
+
+    /// Returns blocks, and the fault if they do not have their checksums. Blocks of a store that do not have them are
+    /// read once more, because an answer may be damaged on its way, and what the cache holds on its disk.
+    fn read_blocks(&self, mut reading: Reading) -> Result<(Bytes, Result<(), DatasetError>), DatasetError> {
+        let Range { start, end } = reading.blocks;
+        let mut repetitions = match self.promised.place {
+            Place::Folder(_) => 0,
+            Place::Store(_) => 1 + u8::from(reading.fetched != reading.blocks),
+        };
+        loop {
+            let fetched = reading.fetched.clone();
+            let read = self.assemble(reading)?;
+            let checked = self.promised.checksums.check(start, &read);
+            if let (Ok(()), Some(cached)) = (&checked, &self.cached) {
+                cached.write(&fetched, start, &read);
+            }
+            if checked.is_ok() || repetitions == 0 {
+                return Ok((read, checked));
+            }
+            repetitions -= 1;
+            reading = self.fetch(start..end, start..end);
         }
-        self.fetch(&blocks).map_or(Ok(read), wait)
+    }
+
+    /// Returns the bytes of blocks as they are.
+    fn assemble(&self, Reading { blocks, fetched, pending }: Reading) -> Result<Bytes, DatasetError> {
+        let fetched_bytes = match pending {
+            Some(pending) => {
+                pending.wait_while(|| self.interrupt.check())?.map_err(|fault| self.promised.unread(fault))?
+            }
+            None => Bytes::new(),
+        };
+        match &self.cached {
+            Some(cached) if fetched != blocks => {
+                let read = cached.read_around(&blocks, &fetched, &fetched_bytes);
+                Ok(read.map_err(|error| self.promised.unread(error.into()))?.into())
+            }
+            _ if self.file.is_some() => Ok(self.read_file(&blocks)?.into()),
+            _ => Ok(fetched_bytes),
+        }
     }
 
     /// Returns the bytes that a sequential reader reads at a time, a multiple of a block.
@@ -303,13 +349,16 @@ impl CheckedFile {
         if last.contains(start) { Ok(last) } else { self.read(&(start..size)) }
     }
 
-    /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's.
+    /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's. What the block
+    /// cache holds of an object says nothing of the object.
     pub(super) fn sha256(&self) -> Result<String, DatasetError> {
+        let uncached = Self { cached: None, ..self.clone() };
         let mut digest = Sha256::new();
         let mut start = 0;
         while start < self.promised.size() {
             let end = (start + self.step()).min(self.promised.size());
-            digest.update(self.read_blocks(self.start(&(start..end)))?);
+            let (bytes, _) = uncached.read_blocks(uncached.start(&(start..end)))?;
+            digest.update(bytes);
             start = end;
         }
         Ok(hex(&digest.finalize()))

@@ -107,6 +107,14 @@ pub enum DatasetError {
         /// What was found instead.
         fault: &'static str,
     },
+    /// The folder of the block cache cannot be used.
+    #[error("the block cache cannot use the folder `{}`: {source}; name a folder that can be written", path.display())]
+    BlockCache {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// The query that needs bytes of an object store was interrupted while it waited.
     #[error(transparent)]
     Interrupted(#[from] Interruption),

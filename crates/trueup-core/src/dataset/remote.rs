@@ -6,6 +6,7 @@
 //! | `aws_profile` | reads the files in which the tools of AWS keep credentials |
 //! | `listing` | lists the names of a dataset's manifests |
 //! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
+//! | `block_cache` | keeps blocks of objects in a local folder |
 //! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
 //! | `fault` | says what a store answered, in one line and without credentials |
 //!
@@ -13,6 +14,8 @@
 
 #[cfg(feature = "object-store")]
 mod aws_profile;
+#[cfg(feature = "object-store")]
+mod block_cache;
 #[cfg(feature = "object-store")]
 mod fault;
 #[cfg(feature = "object-store")]
@@ -24,6 +27,10 @@ mod location;
 #[cfg(feature = "object-store")]
 mod runtime;
 
+#[cfg(feature = "object-store")]
+pub(super) use block_cache::CachedFile;
+#[cfg(feature = "object-store")]
+pub use block_cache::{BlockCache, set_block_cache};
 #[cfg(feature = "object-store")]
 pub(super) use location::RemoteFolder;
 #[cfg(feature = "object-store")]
@@ -85,7 +92,7 @@ pub(super) fn shown(location: &Path) -> PathBuf {
     PathBuf::from(format!("{scheme}://{host}{path}"))
 }
 
-/// What stands for a folder in an object store where there can be none.
+/// What stands for a folder in an object store, and for the block cache, where there can be none.
 #[cfg(not(feature = "object-store"))]
 mod absent {
     use super::ReadFault;
@@ -135,7 +142,28 @@ mod absent {
             match self.0 {}
         }
     }
+
+    #[derive(Debug)]
+    pub(in super::super) struct CachedFile(Infallible);
+
+    impl CachedFile {
+        pub(in super::super) const fn open(_: &str, _: u64) -> Option<Self> {
+            None
+        }
+
+        pub(in super::super) fn missing(&self, _: &Range<u64>) -> Range<u64> {
+            match self.0 {}
+        }
+
+        pub(in super::super) fn read_around(&self, _: &Range<u64>, _: &Range<u64>, _: &[u8]) -> io::Result<Vec<u8>> {
+            match self.0 {}
+        }
+
+        pub(in super::super) fn write(&self, _: &Range<u64>, _: u64, _: &[u8]) {
+            match self.0 {}
+        }
+    }
 }
 
 #[cfg(not(feature = "object-store"))]
-pub(super) use absent::{Pending, RemoteFolder};
+pub(super) use absent::{CachedFile, Pending, RemoteFolder};

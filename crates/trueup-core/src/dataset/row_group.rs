@@ -2,6 +2,7 @@
 
 use super::checked_file::ReadingAhead;
 use super::error::DatasetError;
+use super::read_ahead::ReadAhead;
 use super::table_file::{RowGroupBounds, TableFile};
 use crate::memory::Evict;
 use crate::scan::TableColumns;
@@ -103,6 +104,19 @@ impl<T: TableColumns> RowGroup<T> {
             Columns::Stored(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
         }
     }
+}
+
+/// Returns the columns of row groups, one after another.
+pub(super) fn read_each<T: TableColumns>(
+    row_groups: &[RowGroup<T>],
+    projection: &T::Projection,
+) -> impl Iterator<Item = Result<Arc<T>, DatasetError>> {
+    let is_remote = row_groups.first().is_some_and(RowGroup::is_remote);
+    let ahead = ReadAhead::new(is_remote, |at| Some(row_groups.get(at)?.read_ahead(projection)));
+    row_groups
+        .iter()
+        .enumerate()
+        .map(move |(at, row_group)| row_group.read_until(projection, ahead.take(at), &Interrupt::default()))
 }
 
 impl StoredRowGroup {

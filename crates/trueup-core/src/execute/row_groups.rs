@@ -1,6 +1,6 @@
 //! The row groups that a query reads, and sets of row groups by number.
 
-use crate::dataset::{Dataset, Pruning, RowGroup};
+use crate::dataset::{Dataset, Pruning, ReadingAhead, RowGroup};
 use crate::plan::Plan;
 use crate::scan::{EventColumns, SpendColumns};
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,14 @@ impl AnyRowGroup<'_> {
         match self {
             Self::Events(row_group) => row_group.is_remote(),
             Self::Spend(row_group) => row_group.is_remote(),
+        }
+    }
+
+    /// Starts to read the columns that a plan needs, if they are in an object store and not held.
+    pub(super) fn read_ahead(&self, plan: &Plan) -> ReadingAhead {
+        match self {
+            Self::Events(row_group) => row_group.read_ahead(&plan.projection),
+            Self::Spend(row_group) => row_group.read_ahead(&plan.spend_projection),
         }
     }
 }

@@ -90,6 +90,10 @@ fn a_query_reads_row_groups_ahead() {
     assert_eq!(dataset.run(query, execution).unwrap(), expected);
     let most = stored.server.take_most_open();
     assert!((8..=20).contains(&most), "{most} requests at the same time");
+    let keys = dataset.with_column_budget(0).account_keys().unwrap();
+    assert_eq!(keys, stored.local().account_keys().unwrap());
+    let most = stored.server.take_most_open();
+    assert!((8..=20).contains(&most), "{most} requests at the same time");
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn threads_of_any_kind_may_query_at_the_same_time() {
 
 #[test]
 fn a_long_file_is_read_in_parts() {
-    let stored = Stored::with_insight_of(12 << 20);
+    let stored = Stored::of(12_000, 4_000, 12 << 20);
     let dataset = stored.remote();
     drop(stored.server.take_log());
     let read = dataset.insights(&AccountFilter::All, None, 100, &Interrupt::default()).unwrap();

@@ -18,14 +18,15 @@ pub(crate) struct Stored {
 impl Stored {
     /// Makes a dataset of several files, each of several row groups, with three insights.
     pub(crate) fn new() -> Self {
-        Self::with_insight_of(10)
+        Self::of(12_000, 4_000, 10)
     }
 
-    /// Makes a dataset, with three insights, one of which has a text of `bytes` bytes.
-    pub(crate) fn with_insight_of(bytes: usize) -> Self {
+    /// Makes a dataset of about `rows` events, in files of at most `file_rows`, and with three insights, one of which
+    /// has a text of `bytes` bytes.
+    pub(crate) fn of(rows: u64, file_rows: usize, bytes: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        let generator = Generator::new(Settings::scale(12_000, 8)).unwrap();
+        let generator = Generator::new(Settings::scale(rows, 8)).unwrap();
         let mut events =
             ArrowWriter::try_new(File::create(path("e.parquet")).unwrap(), generator.event_schema(), None).unwrap();
         generator.events().for_each(|batch| events.write(&batch.unwrap()).unwrap());
@@ -50,7 +51,7 @@ impl Stored {
             .accounts(path("a.parquet"))
             .insights(path("i.ndjson"))
             .row_group_rows(1_000)
-            .file_rows(4_000)
+            .file_rows(file_rows)
             .run()
             .unwrap();
         let server = ObjectServer::start(dir.path()).unwrap();

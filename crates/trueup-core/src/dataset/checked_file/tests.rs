@@ -61,6 +61,27 @@ fn a_byte_that_changes_while_the_file_is_open_is_found_each_time() {
     assert_eq!(cut, format!("`{}` has 150000 bytes, but the manifest says 200000", path.display()));
 }
 
+#[cfg(feature = "object-store")]
+#[test]
+fn ranges_of_an_object_that_are_near_each_other_are_read_together() {
+    let blocks = 100;
+    let promised = DataFile {
+        path: "f".to_owned(),
+        size: blocks * BLOCK_BYTES,
+        rows: 0,
+        sha256: String::new(),
+        blocks: "0".repeat(800),
+    };
+    let file = CheckedFile::open(Path::new("http://127.0.0.1:1/x"), &promised).unwrap();
+    let block = |number: u64| number * BLOCK_BYTES;
+    // Fifteen blocks are between the first two ranges, sixteen between the second and the third, and seventeen
+    // between the last two.
+    let ranges = [5..10, block(16)..block(17), block(33)..block(33) + 1, block(51)..block(99)];
+    let groups = file.groups(&ranges);
+    assert_eq!(groups, [(5..block(33) + 1, 3), (block(51)..block(99), 1)]);
+    assert_eq!(file.groups(&[]), []);
+}
+
 #[test]
 fn a_promise_without_a_checksum_for_each_block_is_refused() {
     let (dir, _, _, promised) = written();

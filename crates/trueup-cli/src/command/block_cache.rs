@@ -1,0 +1,36 @@
+//! The options of the block cache, which commands that read a dataset share.
+
+use super::option_values;
+use crate::exit::Failure;
+use std::path::{Path, PathBuf};
+use trueup::{BlockCache, Shown, is_url, set_block_cache};
+
+/// Where to keep what is read from an object store.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BlockCacheArgs {
+    /// Keep what is read from an object store in this folder, so that no command needs to request it again. Several
+    /// commands may share the folder
+    #[arg(long, value_name = "DIR", help_heading = "Object stores", value_parser = folder)]
+    cache_dir: Option<PathBuf>,
+
+    /// Largest size of DIR on the disk, such as 500MiB or 50GiB; by default 10GiB. What was not used for the longest
+    /// time is removed
+    #[arg(long, value_name = "SIZE", help_heading = "Object stores", value_parser = option_values::bytes, requires = "cache_dir")]
+    cache_size: Option<usize>,
+}
+
+impl BlockCacheArgs {
+    /// Sets the block cache of the program.
+    pub(super) fn set(&self) -> Result<(), Failure> {
+        let Some(folder) = &self.cache_dir else { return Ok(()) };
+        let bytes = self.cache_size.map_or(BlockCache::DEFAULT_BYTES, |bytes| bytes as u64);
+        set_block_cache(Some(BlockCache::open(folder, bytes).map_err(trueup::Error::from)?));
+        Ok(())
+    }
+}
+
+/// Parses the path of a folder of this machine.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let refused = format!("expected a folder of this machine, but found `{}`", Shown(text));
+    if is_url(Path::new(text)) { Err(refused) } else { Ok(text.into()) }
+}
