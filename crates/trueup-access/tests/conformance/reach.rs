@@ -67,7 +67,7 @@ fn a_login_that_reaches_one_account_lists_only_that_account() {
 }
 
 #[test]
-fn a_name_of_both_means_the_organization_if_it_is_in_reach() {
+fn a_name_of_an_organization_and_an_account_means_the_organization_if_it_is_in_reach() {
     both(|directory| {
         build_tree(directory, &[("x", None), ("y", None)], &[("1", "x"), ("2", "x"), ("x", "y"), ("y", "x")]);
         for user in ["both", "account-only"] {
