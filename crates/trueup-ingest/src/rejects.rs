@@ -37,7 +37,7 @@ pub(crate) struct RejectsWriter {
 }
 
 impl RejectsWriter {
-    /// Begins a file, which has no name until it is finished.
+    /// Begins a file, which does not have its name until it is finished.
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, IngestError> {
         let file = outputs.create(path).map_err(ErrorKind::Output)?;
         Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), rows: 0 })

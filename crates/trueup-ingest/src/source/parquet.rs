@@ -26,7 +26,7 @@ const MIN_FOOTER_BYTES: usize = 4 << 20;
 /// large.
 const FOOTER_DIVISOR: usize = 8;
 
-/// A batch of a large row group takes at most `decoded_bytes` divided by this number.
+/// A batch of a large row group takes at most `decoded_bytes` divided by this number, unless it is a single row.
 const BATCH_DIVISOR: usize = 4;
 
 /// The texts of a column recur, presumably, if the column has a dictionary and fewer bytes per value than this.
