@@ -22,7 +22,7 @@ pub(crate) struct DirectoryPaths {
     /// Folder or URL of the dataset
     pub(super) dataset: PathBuf,
 
-    /// File of the directory; by default `directory.sqlite` in the folder of the dataset
+    /// File of the directory; by default `directory.sqlite` in the folder of the dataset. A URL has no default
     #[arg(long, value_name = "FILE")]
     directory: Option<PathBuf>,
 }
