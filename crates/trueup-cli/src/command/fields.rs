@@ -31,7 +31,8 @@ A single argument is a dataset if it is the path of a folder or a URL, and the n
 
 /// List metrics and dimensions, and describe them
 ///
-/// For each field: its definition, and of a metric its formula, unit, and the splits along which its values add up.
+/// For each field: its definition, and of a metric its unit. The description of one field, and every list that is not a
+/// table, also have the formula of a metric and the splits along which its values add up.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FieldsCommand {

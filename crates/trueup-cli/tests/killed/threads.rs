@@ -1,8 +1,8 @@
 //! Faults at the system calls of each thread.
 //!
-//! strace counts the calls of each thread separately, and the first thread that reaches a count meets the fault. The
-//! first thread loads the program and so makes many calls before another thread starts. Counted from the beginning, the
-//! calls of other threads are then rarely reached first. Here the count begins at the start of a thread: the program
+//! strace counts the calls of each thread separately, and the thread that reaches a count first gets the fault. The
+//! main thread loads the program, so it makes many calls before another thread starts, and reaches nearly every count
+//! first if strace counts from the start of the program. Here the count begins where a thread is started: the program
 //! stops there, and another strace is attached, which needs the right to trace any process.
 
 use super::{CHANGING, IngestCase, check_failure, count_by_thread, system_calls};
