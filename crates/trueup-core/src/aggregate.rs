@@ -45,6 +45,7 @@
 //! | `spend` | the same for the spend table, in one file |
 //! | `partial_result` with `shape` | collects and merges |
 //! | `group_columns` | turns a partial result into Arrow columns, and back |
+//! | `event_rows` | takes steps 1 and 2 alone, and keeps the rows: events with their computed fields |
 //!
 //! Some code exists for speed alone: without it, a slower path gives the same result. docs/design.md lists these fast
 //! paths with what each gains.
@@ -52,6 +53,7 @@
 mod context;
 mod count;
 mod event_aggregator;
+mod event_rows;
 mod facts;
 mod filter;
 mod group;
@@ -65,6 +67,7 @@ mod types;
 
 pub(crate) use context::QueryContext;
 pub(crate) use event_aggregator::EventAggregator;
+pub(crate) use event_rows::{EncodedDimension, EventRows};
 pub(crate) use group_columns::GroupColumns;
 pub(crate) use partial_result::PartialResult;
 pub(crate) use shape::ResultShape;

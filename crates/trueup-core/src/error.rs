@@ -145,6 +145,12 @@ pub enum QueryError {
         /// The columns of the answer.
         columns: Vec<String>,
     },
+    /// The query asks for events one by one, and for something that only groups of events have.
+    #[error("expected a query of events, without {part}; of the metrics, only `total` has a value on an event")]
+    NotOfEvents {
+        /// What events do not have.
+        part: String,
+    },
     /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {

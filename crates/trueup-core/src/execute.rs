@@ -4,14 +4,17 @@
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
+//! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `explain` | describes a plan and what its execution took |
 //! | `unseen_values` | finds the values in filters that no event has |
 
+mod event_reader;
 mod explain;
 mod partial;
 mod row_groups;
 mod unseen_values;
 
+pub use event_reader::EventReader;
 pub use explain::{ExplainedDimension, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::UnseenValue;

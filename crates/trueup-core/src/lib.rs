@@ -39,7 +39,7 @@ pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
-    Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
+    EventReader, Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
 };
 pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};

@@ -2,23 +2,26 @@
 
 use crate::arguments::Keywords;
 use crate::error::Failure;
+use crate::events::EventReader;
 use crate::field::Field;
 use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
 use crate::run::{CallInterrupt, Interrupt, run};
 use crate::table::Table;
 use chrono::NaiveDate;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use trueup::query::EventsQuery;
-use trueup::{Execution, UnseenValue};
+use trueup::{Execution, UnseenValue, is_url};
 
 /// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct Dataset {
-    pub(crate) dataset: trueup::Dataset,
+    pub(crate) dataset: Arc<trueup::Dataset>,
     path: PathBuf,
     version: u64,
 }
@@ -35,15 +38,19 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<
     let opened = run(py, &CallInterrupt::new(None, None), open)?;
     let dataset = opened.unless_signaled()??;
     let version = dataset.manifest().map_or(0, |manifest| manifest.version);
-    Ok(Dataset { dataset, path, version })
+    Ok(Dataset { dataset: Arc::new(dataset), path, version })
 }
 
 #[pymethods]
 impl Dataset {
-    /// The folder or the URL of the dataset.
+    /// The folder of the dataset; the text of its URL, if it has one.
     #[getter]
-    fn path(&self) -> &Path {
-        &self.path
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // A path of Python would make one slash of the two in a URL.
+        match self.path.to_str().filter(|_| is_url(&self.path)) {
+            Some(url) => Ok(url.into_pyobject(py)?.into_any()),
+            None => self.path.as_path().into_bound_py_any(py),
+        }
     }
 
     /// The number of the version that is open.
@@ -199,6 +206,29 @@ impl Dataset {
         partial.unless_signaled()?
     }
 
+    /// Reads the events that a part of a query aggregates, with their computed fields, in batches of `pyarrow`.
+    ///
+    /// The columns are the fields of the query: dimensions, and `total`, the only metric that an event has a value for;
+    /// with an interval `start` and `end` come first. Conditions pick events, and change no customer's state. Dates are
+    /// `date32`, `dateTime` is a timestamp in UTC, `typeIsLast` and `opportunityBooked` are booleans, `total` is
+    /// `decimal128(19, 6)`, and other dimensions are texts, the empty text where there is none.
+    #[pyo3(
+        signature = (query, split, **options),
+        text_signature = "($self, query, split, *, timeout=None, interrupt=None)"
+    )]
+    fn read_events(
+        &self,
+        query: &Bound<'_, Query>,
+        split: &Bound<'_, Split>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<EventReader, Failure> {
+        let keywords = Keywords::new("read_events", options)?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let reader = trueup::EventReader::new(self.dataset.clone(), &query.get().0, &split.get().0, execution)?;
+        Ok(EventReader::new(reader, call))
+    }
+
     /// Returns the fields of the dataset: the metrics, and the dimensions that its events have or that are computed
     /// from them. With a name, returns that field, also if only the dictionary has it; UnknownFieldError if neither has
     /// it.
@@ -221,7 +251,7 @@ impl Dataset {
         let py = slf.py();
         let this = slf.get();
         let reopen = py.import("trueup")?.getattr("_open_version")?;
-        Ok((reopen, (&this.path, this.version).into_pyobject(py)?))
+        Ok((reopen, (this.path(py)?, this.version).into_pyobject(py)?))
     }
 }
 

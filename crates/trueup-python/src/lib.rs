@@ -8,6 +8,7 @@
 //! | `arguments` | values of arguments: days, texts, names, numbers of threads and seconds |
 //! | `filter` | `col` and `Filter`: conditions from Python values |
 //! | `partial` | `Split` and `Partial`: parts of a query, which run in any process |
+//! | `events` | `EventReader`: events with their computed fields, as Arrow |
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
@@ -20,6 +21,7 @@ mod arguments;
 mod dataset;
 mod display;
 mod error;
+mod events;
 mod field;
 mod filter;
 mod ingest;
@@ -34,6 +36,8 @@ mod table;
 mod _trueup {
     #[pymodule_export]
     use super::dataset::{Dataset, open};
+    #[pymodule_export]
+    use super::events::EventReader;
     #[pymodule_export]
     use super::field::{Field, fields};
     #[pymodule_export]

@@ -49,6 +49,13 @@ def partials(dataset: trueup.Dataset) -> trueup.Table:
     return trueup.Partial.merge_all(partials).finish(dataset, query)
 
 
+def events(dataset: trueup.Dataset) -> None:
+    query = dataset.prepare("campaign,adjustedType,total", month="2025-01")
+    reader = dataset.read_events(query, dataset.plan_splits(query, 1)[0], timeout=5)
+    assert_type(reader.schema, pyarrow.Schema)
+    assert_type(next(reader), pyarrow.RecordBatch)
+
+
 def ingests(arrow: pyarrow.Table, reader: pyarrow.RecordBatchReader, frame: polars.DataFrame) -> None:
     report = trueup.ingest("dataset", events=[arrow, reader], spend=frame, accounts="accounts.csv", max_rejects="1%")
     assert_type(report.events.taken, int)

@@ -53,6 +53,8 @@ pub mod versions;
 
 /// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 pub use trueup_access as access;
+#[cfg(feature = "arrow")]
+pub use trueup_core::EventReader;
 /// The metrics, dimensions and periods of benchmarks, and the rows of an answer.
 pub use trueup_core::benchmarks;
 #[cfg(feature = "arrow")]

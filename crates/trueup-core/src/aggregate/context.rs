@@ -5,7 +5,7 @@ use super::shape::ResultShape;
 use crate::TextList;
 use crate::model::Accounts;
 use crate::plan::Plan;
-use crate::scan::{EventFlags, TextDictionary};
+use crate::scan::{CustomerBlock, EventColumns, EventFlags, TextDictionary};
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -37,6 +37,20 @@ impl<'a> QueryContext<'a> {
     /// Returns for each account of a row group whether the query selects it.
     pub(super) fn selected(&self, keys: &TextList) -> Vec<bool> {
         keys.iter().map(|key| self.plan.accounts.contains(key)).collect()
+    }
+
+    /// Returns the blocks of a row group that may have events of the query. For each account, `selected` says whether
+    /// the query selects it.
+    pub(super) fn blocks<'c>(
+        &self,
+        columns: &'c EventColumns,
+        selected: &'c [bool],
+    ) -> impl Iterator<Item = &'c CustomerBlock> + Clone + use<'c> {
+        let (start, end) = (self.plan.range.start.number(), self.plan.range.end.number());
+        let is_read = move |block: &&CustomerBlock| {
+            selected[block.account.index()] && block.last_day >= start && block.first_day <= end
+        };
+        columns.customers.blocks().iter().filter(is_read)
     }
 
     /// Returns the names of a row group's accounts.

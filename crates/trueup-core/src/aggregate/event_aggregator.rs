@@ -7,7 +7,7 @@ use super::group::Grouping;
 use super::partial_result::PartialResult;
 use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
 use super::types::Granularity;
-use crate::scan::{CustomerBlock, EventColumns, Prefetch};
+use crate::scan::{EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
 
 /// A batch is aggregated when it has at least this number of segments. A batch holds whole blocks, so it may have more
@@ -80,11 +80,7 @@ impl<'a> EventAggregator<'a> {
     pub(crate) fn add(&mut self, columns: &EventColumns, interrupt: &Interrupt) -> Result<(), Interruption> {
         let plan = self.context.plan;
         let selected = self.context.selected(columns.customers.account_keys());
-        let (start, end) = (plan.range.start.number(), plan.range.end.number());
-        let is_read = |block: &&CustomerBlock| {
-            selected[block.account.index()] && block.last_day >= start && block.first_day <= end
-        };
-        let blocks = columns.customers.blocks().iter().filter(is_read);
+        let blocks = self.context.blocks(columns, &selected);
         let customers = blocks.clone().map(|block| block.customers.len()).sum();
         if customers == 0 {
             return Ok(());

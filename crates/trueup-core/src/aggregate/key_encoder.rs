@@ -127,6 +127,15 @@ impl<'a> KeyEncoder<'a> {
         }
     }
 
+    /// Returns the texts by code, once all rows have been read.
+    pub(crate) fn into_texts(self) -> TextDictionary {
+        match self.values {
+            DimensionValues::FirstDay(_, growing) => Arc::new(growing.texts),
+            DimensionValues::DateTime(growing) => Arc::new(growing.texts),
+            _ => self.texts,
+        }
+    }
+
     /// Returns the number of codes, if it is known before rows are read.
     pub(crate) fn cardinality(&self) -> Option<usize> {
         match &self.values {

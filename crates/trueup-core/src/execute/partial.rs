@@ -150,19 +150,24 @@ impl Dataset {
         Ok(Split::divide(&PartialKey::new(self, query), &planned, splits))
     }
 
+    /// Returns the plan of a query, after a check that the split is one of the query and of this dataset.
+    pub(super) fn plan_of_split(&self, query: &EventsQuery, split: &Split) -> Result<Plan, Error> {
+        PartialKey::new(self, query).check(split.key())?;
+        let plan = Plan::new(query, self.columns())?;
+        let planned = SelectedRowGroups::new(self, &plan, true).set();
+        match split.row_groups().difference(&planned).iter().next() {
+            Some(row_group) => Err(PartialError::Unplanned { row_group }.into()),
+            None => Ok(plan),
+        }
+    }
+
     /// Aggregates the row groups of a split. The dataset must be the one that planned it, opened in any process. The
     /// memory that `execution` counts is given back when the partial result is returned.
     ///
     /// # Errors
     /// The split is of another query, dataset or version; and as [`run`](Self::run).
     pub fn run_split(&self, query: &EventsQuery, split: &Split, execution: &Execution) -> Result<Partial, Error> {
-        let key = PartialKey::new(self, query);
-        key.check(split.key())?;
-        let plan = Plan::new(query, self.columns())?;
-        let planned = SelectedRowGroups::new(self, &plan, true).set();
-        if let Some(row_group) = split.row_groups().difference(&planned).iter().next() {
-            return Err(PartialError::Unplanned { row_group }.into());
-        }
+        let (key, plan) = (PartialKey::new(self, query), self.plan_of_split(query, split)?);
         in_pool(execution, || {
             let rows = PlanPartial::run(self, &plan, split, execution)?;
             let totals = plan.totals.as_ref().map(|plan| PlanPartial::run(self, plan, split, execution));

@@ -29,6 +29,7 @@ from ._trueup import (
 from ._trueup import (
     Col,
     Dataset,
+    EventReader,
     Field,
     Filter,
     IngestReport,
@@ -51,6 +52,7 @@ __all__ = [
     "Dataset",
     "DatasetError",
     "Error",
+    "EventReader",
     "Field",
     "Filter",
     "FilterError",

@@ -13,6 +13,7 @@ from ._types import Condition, Day, Inputs, QueryOptions, RunOptions, Scalar, St
 __all__ = [
     "Col",
     "Dataset",
+    "EventReader",
     "Field",
     "Filter",
     "IngestReport",
@@ -166,7 +167,7 @@ class Table:
 @final
 class Dataset:
     @property
-    def path(self) -> os.PathLike[str]: ...
+    def path(self) -> os.PathLike[str] | str: ...
     @property
     def version(self) -> int: ...
     @property
@@ -217,11 +218,21 @@ class Dataset:
         timeout: float | None = None,
         interrupt: Interrupt | None = None,
     ) -> Partial: ...
+    def read_events(
+        self, query: Query, split: Split, *, timeout: float | None = None, interrupt: Interrupt | None = None
+    ) -> EventReader: ...
     @overload
     def fields(self, name: None = None) -> list[Field]: ...
     @overload
     def fields(self, name: str) -> Field: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class EventReader:
+    @property
+    def schema(self) -> pyarrow.Schema: ...
+    def __iter__(self) -> EventReader: ...
+    def __next__(self) -> pyarrow.RecordBatch: ...
 
 @final
 class RowCounts:

@@ -47,7 +47,7 @@ impl Split {
         &self.key
     }
 
-    pub(super) const fn row_groups(&self) -> &RowGroupSet {
+    pub(in crate::execute) const fn row_groups(&self) -> &RowGroupSet {
         &self.row_groups
     }
 

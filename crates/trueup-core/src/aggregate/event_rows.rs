@@ -1,0 +1,96 @@
+//! The rows that a query aggregates: the events of a row group that pass its filter, with their computed fields.
+
+use super::context::QueryContext;
+use super::filter::EventFilter;
+use super::key_encoder::KeyEncoder;
+use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
+use super::types::Granularity;
+use crate::dictionary::Computed;
+use crate::plan::{DimensionRef, Origin};
+use crate::scan::{EventColumns, TextDictionary};
+use crate::{Interrupt, Interruption};
+
+/// The number of segments from which on their rows are encoded. It holds whole blocks, so there may be more.
+const BATCH_SEGMENTS: usize = 2_048;
+
+/// The events of a row group that a query selects, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct EventRows {
+    /// The index of each event in the row group.
+    pub(crate) events: Vec<u32>,
+    /// The sub-range of each event.
+    pub(crate) sub_ranges: Vec<u32>,
+    /// The dimensions of the plan. That of points in time is empty: they are taken from their column, without texts.
+    pub(crate) dimensions: Vec<EncodedDimension>,
+}
+
+/// The values of a dimension.
+#[derive(Debug, Default)]
+pub(crate) struct EncodedDimension {
+    /// The code of each event.
+    pub(crate) codes: Vec<u32>,
+    /// The texts by code.
+    pub(crate) texts: TextDictionary,
+}
+
+impl EventRows {
+    /// Splits, filters and encodes the events of a row group.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn new(
+        context: &QueryContext<'_>,
+        columns: &EventColumns,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Interruption> {
+        let mut rows = Self::default();
+        let mut filter = EventFilter::bind(context, columns);
+        let is_encoded = |dimension: &&DimensionRef| dimension.origin != Origin::Computed(Computed::DateTime);
+        let bind = |dimension| KeyEncoder::bind(context, columns, dimension);
+        let dimensions = context.plan.dimensions.iter();
+        let mut encoders: Vec<_> = dimensions.map(|dimension| Some(dimension).filter(is_encoded).map(bind)).collect();
+        rows.dimensions.resize_with(encoders.len(), EncodedDimension::default);
+        let selected = context.selected(columns.customers.account_keys());
+        let blocks = context.blocks(columns, &selected);
+        let mut cache = SegmentCache::new(context);
+        cache.begin_row_group(Granularity::Row);
+        let passing = filter.passing_customers(blocks.clone(), &cache);
+        let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
+        for block in blocks {
+            let patterns = splitter.split(columns, block, &context.plan.days, passing.as_deref(), &mut batch.segments);
+            cache.classify(columns, &mut batch.segments, patterns);
+            if batch.segments.len() >= BATCH_SEGMENTS {
+                interrupt.check()?;
+                rows.add(&mut batch, &cache, &mut filter, &mut encoders);
+            }
+        }
+        rows.add(&mut batch, &cache, &mut filter, &mut encoders);
+        for (dimension, encoder) in rows.dimensions.iter_mut().zip(encoders) {
+            dimension.texts = encoder.map(KeyEncoder::into_texts).unwrap_or_default();
+        }
+        Ok(rows)
+    }
+
+    /// Adds the rows of a batch that pass the filter, and clears the batch.
+    fn add(
+        &mut self,
+        batch: &mut SegmentBatch,
+        cache: &SegmentCache<'_>,
+        filter: &mut EventFilter<'_>,
+        encoders: &mut [Option<KeyEncoder<'_>>],
+    ) {
+        filter.apply(batch, cache, true);
+        let units = batch.units(Granularity::Row, cache);
+        let mut column = Vec::new();
+        units.sub_ranges(&mut column);
+        self.sub_ranges.append(&mut column);
+        self.events.extend_from_slice(units.events);
+        for (encoder, dimension) in encoders.iter_mut().zip(&mut self.dimensions) {
+            if let Some(encoder) = encoder {
+                encoder.encode(&units, &mut column);
+                dimension.codes.append(&mut column);
+            }
+        }
+        batch.clear();
+    }
+}
