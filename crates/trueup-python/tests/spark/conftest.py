@@ -1,0 +1,79 @@
+"""The cluster, the session and the dataset of the tests with Spark. Without PySpark or Java they are skipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trueup
+
+from .cluster import CONFIGURATION, Cluster, wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def missing() -> str | None:
+    """What this machine lacks to run Spark."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed: pip install -r tests/spark/requirements.txt"
+    if shutil.which("java") is None:
+        return "Java is not installed: Spark needs Java 17 or later"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = missing()
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.spark)
+            # PySpark warns of its own affairs.
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of many row groups."""
+    folder = tmp_path_factory.mktemp("spark") / "dataset"
+    subprocess.run([program, "demo", str(folder), "--events", "200000"], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dataset(folder: Path) -> trueup.Dataset:
+    return trueup.open(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: Cluster) -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(cluster.url).appName("trueup")
+    for name, value in CONFIGURATION.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    wait_until(lambda: len(cluster.executors()) == 2, "two executors")
+    yield session
+    session.stop()

@@ -1,0 +1,349 @@
+"""Queries on a cluster have the answers of one process, byte for byte, whatever fails; or they end with an error that says
+what is missing, and by their deadline."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import random
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+import pytest
+
+import trueup
+import trueup.spark
+from trueup.spark import _query
+
+from .cluster import HOST, Cluster, wait_until
+from .questions import question
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A question that takes the cluster some time: many groups, and totals.
+WIDE: dict[str, Any] = {
+    "fields": ["campaign", "technician", "customerStatus", "leads", "opportunityAgents", "closedRevenue", "stepBookRate", "spend"],
+    "year": 2025,
+    "interval": "month",
+    "totals": True,
+    "allow_long_total": True,
+}
+
+
+def parts(table: trueup.Table) -> list[bytes]:
+    """All bytes of an answer: as Arrow and as JSON, and its totals."""
+    arrow = table.to_pyarrow()
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, arrow.schema) as writer:
+        writer.write_table(arrow)
+    totals = [] if table.totals is None else parts(table.totals)
+    return [sink.getvalue().to_pybytes(), table.to_json().encode(), *totals]
+
+
+def same(one: trueup.Table, other: trueup.Table) -> bool:
+    return parts(one) == parts(other)
+
+
+@pytest.fixture(scope="module")
+def wide(dataset: trueup.Dataset) -> trueup.Table:
+    answer = dataset.query(**WIDE)
+    assert len(answer) > 1_000
+    return answer
+
+
+def test_random_questions_have_the_answers_of_one_process(spark: SparkSession, dataset: trueup.Dataset) -> None:
+    chance = random.Random(18)
+    rows = 0
+    for number in range(60):
+        asked = question(chance, dataset)
+        expected = dataset.query(dataset.prepare(**asked))
+        found = trueup.spark.query(spark, dataset.path, **asked, splits=chance.choice([1, 3, 8, 20]))
+        assert same(found, expected), f"{number}: {asked}"
+        rows += len(expected)
+    assert rows > 10_000
+
+
+def test_the_number_of_tasks_follows_the_rows(spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    run = _query._run
+    monkeypatch.setattr(_query, "_run", lambda spark, work: asked.append(len(work.splits)) or run(spark, work))
+    trueup.spark.query(spark, dataset, **WIDE)
+    monkeypatch.setattr(_query, "_ROWS_PER_TASK", 10_000)
+    trueup.spark.query(spark, dataset, **WIDE)
+    assert asked[0] == 1 and 4 <= asked[1] <= 8, asked
+
+
+def test_an_answer_as_a_data_frame(spark: SparkSession, dataset: trueup.Dataset) -> None:
+    asked = {**WIDE, "fields": ["campaign", "leads", "closedRevenue", "bookRate"]}
+    frame = trueup.spark.frame(spark, dataset, **asked)
+    assert dict(frame.dtypes) == {
+        "rowType": "string",
+        "start": "date",
+        "end": "date",
+        "campaign": "string",
+        "leads": "bigint",
+        "closedRevenue": "decimal(38,6)",
+        "bookRate": "double",
+    }
+    assert [row.asDict() for row in frame.collect()] == dataset.query(**asked).with_totals_row().to_dicts()
+
+
+def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "dataset")
+    first = trueup.open(copy)
+    expected = first.query(**WIDE)
+    event = {"account": first.accounts[0], "opportunityId": "new", "type": "lead-originated", "date": "2025-03-01"}
+    trueup.ingest(copy, pyarrow.Table.from_pylist([event]))
+    assert same(trueup.spark.query(spark, first, **WIDE, splits=4), expected)
+    assert not same(trueup.spark.query(spark, copy, **WIDE, splits=4), expected)
+
+
+Partials = Iterator[pyarrow.RecordBatch]
+
+
+def lost(batches: Partials) -> Partials:
+    yield from (batch.slice(0, 0) for batch in batches)
+
+
+def repeated(batches: Partials) -> Partials:
+    for batch in batches:
+        yield from (batch, batch)
+
+
+def altered(batches: Partials) -> Partials:
+    for batch in batches:
+        partial = bytearray(batch.column(0)[0].as_py())
+        partial[len(partial) // 2] ^= 1
+        yield pyarrow.record_batch({"partial": [bytes(partial)]})
+
+
+def given(partial: bytes) -> Callable[[Partials], Partials]:
+    """Returns a fault that puts another partial result in the place of one."""
+
+    def foreign(batches: Partials) -> Partials:
+        for _ in batches:
+            yield pyarrow.record_batch({"partial": [partial]})
+
+    return foreign
+
+
+def inject(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Partials], Partials]) -> None:
+    """Lets a fault change the partial result of the second task."""
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    # Executors do not have this module.
+    register_pickle_by_value(sys.modules[__name__])
+    run = _query._run
+
+    def faulty(batches: Partials) -> Partials:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        return fault(batches) if context.partitionId() == 1 else batches
+
+    monkeypatch.setattr(_query, "_run", lambda spark, work: run(spark, work).mapInArrow(faulty, "partial binary"))
+
+
+# Of these splits, the first are merged on the driver, the second on executors.
+SPLITS = [4, 18]
+
+
+@pytest.mark.parametrize("splits", SPLITS)
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (lost, r"\d of \d+ row groups are not covered \(numbers \d+"),
+        (repeated, r"row group \d+ is covered twice"),
+        (altered, "the bytes are not those of a partial result"),
+    ],
+)
+def test_a_faulty_partial_result_is_an_error(
+    spark: SparkSession,
+    dataset: trueup.Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Callable[[Partials], Partials],
+    message: str,
+    splits: int,
+) -> None:
+    inject(monkeypatch, fault)
+    with pytest.raises(trueup.PartialError, match=message):
+        trueup.spark.query(spark, dataset, **WIDE, splits=splits)
+
+
+@pytest.mark.parametrize("splits", SPLITS)
+def test_a_foreign_partial_result_is_an_error(
+    spark: SparkSession, folder: Path, dataset: trueup.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, splits: int
+) -> None:
+    def partial(of: trueup.Dataset, asked: dict[str, Any]) -> bytes:
+        query = of.prepare(**asked)
+        return of.run_split(query, of.plan_splits(query, splits)[1]).to_bytes()
+
+    copy = shutil.copytree(folder, tmp_path / "dataset")
+    trueup.ingest(copy, pyarrow.Table.from_pylist([{"account": "a", "opportunityId": "1", "type": "booked", "date": "2025-03-01"}]))
+    other_version = partial(trueup.open(copy), WIDE)
+    other_query = partial(dataset, {**WIDE, "where": "total > 1"})
+    for foreign, message in [(other_version, "version 2"), (other_query, "another query")]:
+        with monkeypatch.context() as patched:
+            inject(patched, given(foreign))
+            with pytest.raises(trueup.PartialError, match=message):
+                trueup.spark.query(spark, dataset, **WIDE, splits=splits)
+
+
+def test_no_partial_result_is_an_error(spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = _query._run
+    monkeypatch.setattr(_query, "_run", lambda spark, work: run(spark, work).where("partial is null"))
+    with pytest.raises(trueup.PartialError, match="none of the 4 splits of the query gave a partial result"):
+        trueup.spark.query(spark, dataset, **WIDE, splits=4)
+
+
+def test_a_damaged_file_is_an_error_of_the_dataset(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "dataset")
+    opened = trueup.open(copy)
+    for path in (copy / "events").iterdir():
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    with pytest.raises(trueup.DatasetError, match="a task failed: .*the bytes from .* on differ from what was written"):
+        trueup.spark.query(spark, opened, **WIDE, splits=2)
+
+
+def test_a_faulty_query_is_refused_before_a_task_runs(spark: SparkSession, dataset: trueup.Dataset) -> None:
+    with pytest.raises(trueup.UnknownFieldError, match="did you mean `leads`"):
+        trueup.spark.query(spark, dataset, ["leeds", "spend"], month="2025-01")
+
+
+def test_executors_are_killed_at_random_moments(
+    spark: SparkSession, cluster: Cluster, dataset: trueup.Dataset, wide: trueup.Table
+) -> None:
+    """Spark runs the tasks of a killed executor again. The answer is right, or there is an error."""
+    from pyspark.errors import PySparkException
+
+    chance = random.Random(9)
+    begun = time.monotonic()
+    trueup.spark.query(spark, dataset, **WIDE, splits=24)
+    usual = time.monotonic() - begun
+    killed = answered = 0
+    for _ in range(20):
+        wait_until(cluster.executors, "an executor")
+        done = threading.Event()
+
+        def kill(after: float) -> None:
+            nonlocal killed
+            if not done.wait(after):
+                killed += cluster.kill_an_executor(chance)
+
+        killer = threading.Thread(target=kill, args=(chance.uniform(0, usual),))
+        killer.start()
+        try:
+            assert same(trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=60), wide)
+            answered += 1
+        except (trueup.Error, PySparkException) as error:
+            assert str(error)
+        done.set()
+        killer.join()
+    assert killed >= 15 and answered >= 15, (killed, answered)
+
+
+def test_a_worker_that_pauses_delays_the_answer(
+    spark: SparkSession, cluster: Cluster, dataset: trueup.Dataset, wide: trueup.Table
+) -> None:
+    wait_until(lambda: len(cluster.executors()) == 2, "two executors")
+    resume = cluster.pause(0)
+    timer = threading.Timer(1.5, resume)
+    timer.start()
+    assert same(trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=60), wide)
+    timer.join()
+
+
+def test_a_deadline_ends_a_query_on_a_cluster_that_stands_still(
+    spark: SparkSession, cluster: Cluster, dataset: trueup.Dataset, wide: trueup.Table
+) -> None:
+    resume = [cluster.pause(0), cluster.pause(1)]
+    begun = time.monotonic()
+    try:
+        with pytest.raises(trueup.Timeout, match=r"took longer than 1.5 s on the cluster, and its tasks are cancelled"):
+            trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=1.5)
+        assert time.monotonic() - begun < 6
+    finally:
+        for worker in resume:
+            worker()
+    assert same(trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=60), wide)
+
+
+class RangeHandler(http.server.SimpleHTTPRequestHandler):
+    """A web server that answers range requests."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if asked is None or not path.is_file():
+            return super().do_GET()
+        size = path.stat().st_size
+        first, last = asked.groups()
+        start = int(first) if first else size - int(last)
+        end = min(int(last) + 1 if first and last else size, size)
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
+        self.send_header("Content-Length", str(end - start))
+        self.end_headers()
+        with path.open("rb") as file:
+            file.seek(start)
+            self.wfile.write(file.read(end - start))
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_dataset_behind_a_url(spark: SparkSession, folder: Path, wide: trueup.Table) -> None:
+    handler = functools.partial(RangeHandler, directory=str(folder.parent))
+    with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://{HOST}:{server.server_address[1]}/{folder.name}"
+        assert same(trueup.spark.query(spark, url, **WIDE, splits=4), wide)
+        server.shutdown()
+
+
+CONNECT = """
+import random, sys
+import trueup, trueup.spark
+from pyspark.sql import SparkSession
+sys.path.insert(0, sys.argv[3])
+from spark.questions import question
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+dataset = trueup.open(sys.argv[2])
+chance = random.Random(4)
+for _ in range(8):
+    asked = question(chance, dataset)
+    answer = trueup.spark.query(spark, sys.argv[2], **asked, splits=5, timeout=60)
+    assert answer.to_json() == dataset.query(dataset.prepare(**asked)).to_json(), asked
+try:
+    trueup.spark.query(spark, sys.argv[2], **asked, splits=5, timeout=0.01)
+    raise SystemExit("the deadline had no effect")
+except trueup.Timeout:
+    pass
+trueup.spark.register(spark)
+events = spark.read.format("trueup").option("fields", "type").load(sys.argv[2])
+assert events.count() == dataset.event_rows
+print("equal")
+"""
+
+
+def test_a_session_of_spark_connect(cluster: Cluster, folder: Path) -> None:
+    """In a process of its own, because a process has sessions of one kind."""
+    tests = str(Path(__file__).parents[1])
+    command = [sys.executable, "-c", CONNECT, cluster.connect_server(), str(folder), tests]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout) == (0, "equal\n"), ran.stderr[-4_000:]
