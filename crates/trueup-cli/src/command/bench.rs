@@ -60,7 +60,8 @@ pub(crate) struct BenchCommand {
 
     /// Also run each query as this many splits, one after the other, and compare the time with that of the whole query
     ///
-    /// The time includes writing each partial result as bytes, reading it, merging, and finishing.
+    /// `factor` is the time in this process, merging and finishing included, divided by that of the whole query; `sent`
+    /// is the same if each partial result is also written as bytes and read.
     #[arg(long, value_name = "COUNT")]
     splits: Option<NonZeroUsize>,
 

@@ -6,6 +6,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Serialize, Serializer};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use trueup::query::EventsQuery;
@@ -52,26 +53,29 @@ impl BenchTarget {
         })
     }
 
-    /// Runs the query on the open dataset as `splits` splits. Returns the time, and the number of bytes of all partial
-    /// results.
-    fn split(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<(Duration, usize), Failure> {
+    /// Runs the query on the open dataset as `splits` splits, one after the other. `carry` is what happens to each
+    /// partial result before it is merged.
+    fn split(
+        &self,
+        query: &EventsQuery,
+        splits: NonZeroUsize,
+        carry: impl Fn(Partial) -> Result<Partial, trueup::Error> + Sync,
+    ) -> Result<Duration, Failure> {
         let execution = Execution::default();
         self.pool.install(|| {
             let begun = Instant::now();
-            let (mut bytes, mut merged) = (0, None::<Partial>);
+            let mut merged = None::<Partial>;
             for split in self.dataset.plan_splits(query, splits)? {
-                let sent = self.dataset.run_split(query, &split, &execution)?.to_bytes()?;
-                bytes += sent.len();
-                let received = Partial::from_bytes(&sent).map_err(trueup::Error::from)?;
+                let partial = carry(self.dataset.run_split(query, &split, &execution)?)?;
                 merged = Some(match merged {
-                    Some(before) => before.merge(received)?,
-                    None => received,
+                    Some(before) => before.merge(partial)?,
+                    None => partial,
                 });
             }
             let answer = merged.map(|merged| merged.finish(&self.dataset, query, &execution)).transpose()?;
             let time = begun.elapsed();
             drop(answer);
-            Ok((time, bytes))
+            Ok(time)
         })
     }
 
@@ -167,6 +171,9 @@ pub(super) struct SplitTimings {
     /// The median time, divided by that of the whole query.
     #[serde(rename = "splitFactor")]
     pub(super) factor: f64,
+    /// The same with each partial result written as bytes and read.
+    #[serde(rename = "sentFactor")]
+    pub(super) sent_factor: f64,
     /// Bytes of all partial results.
     pub(super) partial_bytes: usize,
 }
@@ -190,21 +197,30 @@ impl Timings {
         let (cold, _) = target.cold(&query)?;
         // This run decodes the columns, so its time is not counted as hot.
         let (_, answer) = target.hot(&query)?;
-        let (mut times, mut split_times, mut partial_bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut times, mut split_times, mut sent_times) = (Vec::new(), Vec::new(), Vec::new());
+        let partial_bytes = AtomicUsize::new(0);
+        let send = |partial: Partial| {
+            let bytes = partial.to_bytes()?;
+            partial_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+            Ok(Partial::from_bytes(&bytes)?)
+        };
         for _ in 0..repetitions.repeat {
             times.push(target.hot(&query)?.0);
             if let Some(splits) = repetitions.splits {
-                let (time, bytes) = target.split(&query, splits)?;
-                split_times.push(time);
-                partial_bytes = bytes;
+                split_times.push(target.split(&query, splits, Ok)?);
+                partial_bytes.store(0, Ordering::Relaxed);
+                sent_times.push(target.split(&query, splits, send)?);
             }
         }
         times.sort_unstable();
         let hot = median(&times);
         let splits = repetitions.splits.map(|splits| {
             split_times.sort_unstable();
+            sent_times.sort_unstable();
             let time = median(&split_times);
-            SplitTimings { splits, time, factor: time.as_secs_f64() / hot.as_secs_f64(), partial_bytes }
+            let factor = |time: Duration| time.as_secs_f64() / hot.as_secs_f64();
+            let (sent_factor, partial_bytes) = (factor(median(&sent_times)), partial_bytes.into_inner());
+            SplitTimings { splits, time, factor: factor(time), sent_factor, partial_bytes }
         });
         let callers = match repetitions.callers {
             0 | 1 => None,

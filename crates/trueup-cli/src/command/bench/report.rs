@@ -1,6 +1,6 @@
 //! The report of `trueup bench`, as a table or as JSON.
 
-use super::measure::{BenchTarget, Timings, as_double, milliseconds};
+use super::measure::{BenchTarget, SplitTimings, Timings, as_double, milliseconds};
 use crate::exit::Failure;
 use crate::output::OutputWriter;
 use crate::output::number::{bytes, counted, grouped};
@@ -94,7 +94,14 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
             write!(out, " {:>12} {:>12} {:>6}", "answers/s: 1", format!("{} callers", callers.callers), "gain")?;
         }
         if let Some(splits) = &timings.splits {
-            write!(out, " {:>10} {:>6} {:>9}", format!("{} splits", splits.splits), "factor", "partials")?;
+            write!(
+                out,
+                " {:>10} {:>6} {:>6} {:>9}",
+                format!("{} splits", splits.splits),
+                "factor",
+                "sent",
+                "partials"
+            )?;
         }
         writeln!(out)?;
     }
@@ -124,7 +131,8 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
     }
     if let Some(splits) = &timings.splits {
         let partials = bytes(splits.partial_bytes as u64);
-        write!(out, " {:>10} {:>6.2} {partials:>9}", time(splits.time), splits.factor)?;
+        let SplitTimings { factor, sent_factor, .. } = splits;
+        write!(out, " {:>10} {factor:>6.2} {sent_factor:>6.2} {partials:>9}", time(splits.time))?;
     }
     writeln!(out)?;
     out.flush()
