@@ -28,8 +28,8 @@ pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
     ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID,
-    TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column, is_own_column,
-    stored_event_schema,
+    OWN_PREFIX, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column,
+    is_own_column, stored_event_schema,
 };
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};

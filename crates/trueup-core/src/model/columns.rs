@@ -7,6 +7,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What the names of columns begin with that trueup itself writes. No other column may have such a name.
+pub const OWN_PREFIX: &str = "trueup.";
 /// The column of an event file that numbers its customers, from 0, in file order. It is not a field.
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
 /// The column of an event file that says what the day of an event with a `dateTime` comes from: the text

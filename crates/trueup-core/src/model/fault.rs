@@ -145,6 +145,12 @@ pub enum SchemaFault {
         /// The name.
         column: String,
     },
+    /// A column's name begins as those of the columns that trueup itself writes, but it is none of them.
+    #[error("expected no column whose name begins with `trueup.`, but found `{}`; rename it, or leave it out", Shown(.column))]
+    OwnPrefix {
+        /// The name given.
+        column: String,
+    },
     /// A column's name differs from a known one only in letter case.
     #[error("expected the column `{meant}` in this very spelling, but found `{}`", Shown(.column))]
     LetterCase {

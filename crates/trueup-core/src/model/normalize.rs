@@ -5,8 +5,8 @@ use super::account::Accounts;
 use super::amount::read_amounts;
 use super::columns::{
     ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
-    OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column, is_leading_column,
-    names, require, require_all, stored_event_schema,
+    OPPORTUNITY_ID, OWN_PREFIX, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column,
+    is_leading_column, is_own_column, names, require, require_all, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
 use super::instant::{ClockZone, UtcMicros, format_date_time};
@@ -101,8 +101,9 @@ impl EventNormalizer {
     /// Returns a normalizer of batches with the columns of `given`. The accounts provide the time zones.
     ///
     /// # Errors
-    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice or differs
-    /// from a leading column only in letter case, or if a column cannot be read from its type.
+    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice, differs
+    /// from a leading column only in letter case or begins with [`OWN_PREFIX`], or if a column cannot be
+    /// read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         let has = |name: &&str| given.fields().find(name).is_some();
         if SPEND_MEASURES.iter().any(has) && ![OPPORTUNITY_ID, TYPE].iter().any(has) {
@@ -121,6 +122,9 @@ impl EventNormalizer {
             let name = field.name().as_str();
             if is_leading_column(name) {
                 continue;
+            }
+            if name.starts_with(OWN_PREFIX) && !is_own_column(name) {
+                return Err(SchemaFault::OwnPrefix { column: name.to_owned() });
             }
             if is_ignored_event_column(name) {
                 ignored.push(name.to_owned());

@@ -56,6 +56,22 @@ fn duplicate_names_and_nested_columns_are_refused() {
     assert!(fault.to_string().starts_with("expected single values in column `tags`, but found nested ones"));
 }
 
+#[test]
+fn only_own_columns_have_names_that_begin_with_trueup() {
+    let schema = |name: &str| {
+        let names = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, name];
+        Schema::new(names.map(|name| Field::new(name, DataType::Utf8, true)).to_vec())
+    };
+    for own in [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN] {
+        assert!(EventNormalizer::new(&schema(own), &Accounts::default()).is_ok());
+    }
+    let fault = EventNormalizer::new(&schema("trueup.region"), &Accounts::default()).unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "expected no column whose name begins with `trueup.`, but found `trueup.region`; rename it, or leave it out"
+    );
+}
+
 /// The values of the leading columns of an event, and its campaign. The empty text is null.
 type TestEvent = [&'static str; 8];
 

@@ -14,7 +14,7 @@ use hashbrown::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::model::{
-    ACCOUNT, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, is_leading_column,
+    ACCOUNT, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, OWN_PREFIX, TOTAL, TYPE, is_leading_column,
 };
 
 /// Digits of a total that Parquet stores in 64 bits.
@@ -32,11 +32,6 @@ const FIXED_ROW_BYTES: usize = 25 + 2 * OFFSET_BYTES;
 
 /// Bytes that a dimension takes in a batch apart from its values: its name, its arrays, and the padding of its buffers.
 const DIMENSION_OVERHEAD_BYTES: usize = 512;
-
-/// The prefix of every column that a spill file has for the ingest's own use. Nothing refuses a dimension whose name
-/// begins with it, but spilled rows lose such a dimension when they are read back. The column [`DATE_SOURCE_COLUMN`]
-/// has it too, but is part of the events, and kept like a dimension.
-const OWN_PREFIX: &str = "trueup.";
 
 /// The prefix of the column that holds the texts of a mixed dimension in a record batch.
 const TEXTS_PREFIX: &str = "trueup.texts.";

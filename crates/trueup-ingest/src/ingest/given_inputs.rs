@@ -64,11 +64,11 @@ impl Ingest {
                     continue;
                 }
             };
-            let is_named = is_known_name(&unpacked_name(&path));
             // The format of the events is given; a file of another table may say its own.
-            let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
-            for file in expand(&path, format.is_some())? {
-                let input = Input { options: options(format, FolderColumn::all(&file)), ..Input::given(&file) };
+            let is_given = |path: &Path| table == Table::Events || !is_known_name(&unpacked_name(path));
+            let format = |path: &Path| self.format.filter(|_| is_given(path)).map(InputFormat::from);
+            for file in expand(&path, format(&path).is_some())? {
+                let input = Input { options: options(format(&file), FolderColumn::all(&file)), ..Input::given(&file) };
                 let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
                 given.push(GivenInput { table, input, producer, is_path: true });
             }

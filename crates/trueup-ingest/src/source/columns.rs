@@ -69,7 +69,8 @@ fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let escape = after.first_chunk::<2>().filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        let digits = after.first_chunk::<2>().filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let escape = digits.filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
         match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -189,4 +190,18 @@ pub(crate) fn check_fit(schema: &Schema, table: Table) -> Result<(), InputFault>
         .map(|field| UnfitColumn { name: field.name().clone(), data_type: field.data_type().to_string() })
         .collect();
     if unfit.is_empty() { Ok(()) } else { Err(InputFault::UnfitColumns(unfit)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn an_escape_in_the_name_of_a_folder_is_two_hexadecimal_digits() {
+        for (name, text) in
+            [("a%2Fb", "a/b"), ("%C3%a9", "é"), ("50%", "50%"), ("%+5", "%+5"), ("%-1%20", "%-1 "), ("%FF", "%FF")]
+        {
+            assert_eq!(unescaped(name), text);
+        }
+    }
 }

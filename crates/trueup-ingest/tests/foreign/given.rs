@@ -52,6 +52,18 @@ fn folders_and_patterns_without_files_are_refused() {
 }
 
 #[test]
+fn a_format_of_events_leaves_files_in_a_folder_of_spend_their_own() {
+    let case = Case::new();
+    let (events, spend) = (case.dir.path().join("events"), case.dir.path().join("spend"));
+    let event = r#"{"account": "acme", "opportunityId": "1", "type": "sold", "date": "2025-02-03"}"#;
+    fs::write(&events, event).unwrap();
+    fs::create_dir(&spend).unwrap();
+    fs::write(spend.join("february.csv"), "account,date,adSpend\nacme,2025-02-03,5\n").unwrap();
+    let report = case.ingest().format(FileFormat::Ndjson).events(events).spend(spend).run().unwrap();
+    assert_eq!((report.events.taken, report.spend.taken), (1, 1));
+}
+
+#[test]
 fn a_url_is_refused_and_makes_no_folder() {
     let case = Case::new();
     for url in ["s3://bucket/events.csv", "https://example.com/events.parquet"] {
