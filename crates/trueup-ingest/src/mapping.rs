@@ -145,10 +145,11 @@ impl Mapping {
     /// Dates are written as dates, times as UTC microseconds, and amounts as they are read: text stays text.
     ///
     /// # Errors
-    /// A file is given twice or belongs to no input, an input has no file, a file cannot be read or written, joined
-    /// inputs do not fit in memory, a column does not exist, or a value cannot be read; the first such row is reported.
-    /// A time without an offset is such a value, unless the mapping has a `time_zone` for its column. Files written
-    /// before the error stay in the folder and are of no use.
+    /// A file is given twice or belongs to no input or to several, an input has no file, its files have different
+    /// columns, a file cannot be read or written, joined inputs or first conversions do not fit in memory, a column
+    /// does not exist, a key of a joined input recurs without `many`, a row without a match is refused, or a value
+    /// cannot be read; the first such row is reported. A time without an offset is such a value, unless the mapping has
+    /// a `time_zone` for its column. Files written before the error stay in the folder and are of no use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
@@ -265,7 +266,7 @@ impl MappedTables {
     }
 }
 
-/// Finds `[events]` in place of `[[events]]`, of which the parser says only that it expected a sequence.
+/// Finds `[events]` in place of `[[events]]`, about which the parser says only that it expected a sequence.
 fn single_table(text: &str) -> Option<KeyFault> {
     let file: toml::Table = toml::from_str(text).ok()?;
     let is_single = |name: &&str| file.get(*name).is_some_and(toml::Value::is_table);

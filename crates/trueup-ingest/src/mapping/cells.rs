@@ -30,7 +30,7 @@ pub(super) enum CellForm {
 #[derive(Clone, Debug)]
 pub(super) enum Texts {
     Plain(StringArray),
-    /// Texts, of which some or all are no texts in the file.
+    /// Texts, and for each row whether its cell is a value in the file: a number, a date or a boolean.
     Marked(StringArray, BooleanArray),
     /// Codes, and the texts that they stand for.
     Coded(DictionaryArray<Int32Type>, StringArray),
@@ -96,7 +96,7 @@ impl Texts {
         }
     }
 
-    /// Returns the bytes of memory that they take.
+    /// Returns the bytes of memory that the texts take.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Plain(texts) => texts.get_array_memory_size(),
@@ -129,7 +129,7 @@ fn shortest<F: std::fmt::Display>(floats: impl Iterator<Item = Option<F>>) -> St
 pub(super) struct PickedRows {
     /// The rows of the batch of the first input.
     pub(super) from: Vec<u32>,
-    /// For each join, the row that was joined to each row.
+    /// For each join, the row that was joined to each row; [`HeldRow::NONE`] if it matched none.
     pub(super) joined: Vec<Vec<HeldRow>>,
 }
 

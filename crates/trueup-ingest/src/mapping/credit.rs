@@ -209,7 +209,7 @@ impl RowRules<Conversions> for ConversionRules<'_> {
         let conversion = |row: usize| {
             let instant = instants.filter(|instants| instants.is_valid(row)).map(|instants| instants.value(row));
             let day = days.filter(|days| days.is_valid(row)).map(|days| i64::from(days.value(row)));
-            // The zones of accounts need not be known here, so a time alone has the day of UTC.
+            // The time zones of the accounts may be unknown here, so a time alone has the day of UTC.
             let day = day.or_else(|| instant.map(|instant| instant.div_euclid(MICROS_PER_DAY)))?;
             let values = copied.iter().map(|texts| texts.get(row).map(str::to_owned)).collect();
             let (account, customer) = (accounts.get(row)?.to_owned(), customers.get(row)?.to_owned());

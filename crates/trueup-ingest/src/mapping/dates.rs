@@ -100,7 +100,8 @@ impl DateFormat {
     }
 }
 
-/// Returns the place of a number among year, month, day, hour, minute and second, and its digits.
+/// Returns the place of a number among year, month, day, hour, minute and second, and how many digits it has; `None`
+/// for any other number.
 const fn field(number: &Numeric) -> Option<(usize, usize)> {
     match number {
         Numeric::Year => Some((0, 4)),
@@ -113,8 +114,8 @@ const fn field(number: &Numeric) -> Option<(usize, usize)> {
     }
 }
 
-/// Reads a date as days since 1970-01-01, and ignores a time of day. Without a format, it is a date of ISO 8601, or a
-/// time without an offset.
+/// Reads a date as days since 1970-01-01, and ignores a time of day. Without a format, the text is a date of ISO 8601,
+/// or a time without an offset.
 pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, String> {
     let day = match format {
         None => day_from_text(text).map_err(|reason| match reason {

@@ -29,7 +29,7 @@ pub(super) struct MappingFile {
 
 impl MappingFile {
     /// Returns the names of all columns that the keys of tables mention. A name with a dot may be that of a column with
-    /// its input, so what follows the dot is returned, too. Further names do no harm.
+    /// its input, so what follows the dot is returned, too. Names that no column has do no harm.
     pub(super) fn mentioned_columns(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         let tables = self.spend.iter().chain(&self.accounts).map(|table| (&table.join, [&table.only, &table.unless]));

@@ -37,7 +37,7 @@ pub enum MappingError {
         path: PathBuf,
         /// The key with dots, tables of a list counted from 0: `events[0].columns.date`.
         key: String,
-        /// The key's value, if it is a single one.
+        /// The value or the name at fault, if it is a single one.
         value: Option<String>,
         /// The reason.
         reason: String,

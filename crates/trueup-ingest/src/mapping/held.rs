@@ -84,7 +84,7 @@ impl HeldRows {
     ///
     /// # Errors
     /// A file cannot be read, a record cannot become a row, or the rows do not fit in memory. The error then says how
-    /// much all rows of the file take.
+    /// much memory the mapping would hold with all rows of the file.
     pub(super) fn read(files: &[Input], reading: Reading<'_>) -> Result<Self, IngestError> {
         let mut held = Self { batches: Vec::new(), locations: Vec::new() };
         for file in files {

@@ -91,8 +91,8 @@ pub(super) fn instants_of_timestamps(timestamps: &ArrayRef) -> Result<ArrayRef, 
     Ok(Arc::new(TimestampMicrosecondArray::from(micros(timestamps)?).with_timezone("UTC")))
 }
 
-/// Returns timestamps without a time zone as points in time. `instant` returns that of a row's clock time. A row
-/// without one is null; `refuse` receives the row, its clock time and what was expected.
+/// Returns timestamps without a time zone as points in time. `instant` returns that of a row's clock time, or what was
+/// expected instead: the row is then null, and `refuse` receives its number, its clock time and what was expected.
 pub(super) fn instants_of_clock_times(
     timestamps: &ArrayRef,
     instant: impl Fn(usize, ClockTime) -> Result<UtcMicros, String>,

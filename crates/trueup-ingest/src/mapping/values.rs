@@ -63,7 +63,8 @@ impl TextRules {
         self.remove.is_empty() && self.decimal_mark.is_none() && self.map.is_none() && self.default.is_none()
     }
 
-    /// Returns the text to read; `None` if there is no value.
+    /// Returns the text to read; `None` if there is no value. A value that the map does not have is an error if
+    /// `unmapped` refuses it.
     pub(super) fn apply<'a>(&'a self, text: Option<&'a str>, form: CellForm) -> Result<Option<Cow<'a, str>>, String> {
         let mut text = self.cleaned(text, form);
         if let Some(map) = &self.map {
@@ -197,7 +198,7 @@ pub(super) fn read_constant_time(text: &str, format: Option<&DateFormat>, clock:
     Ok(instant)
 }
 
-/// Returns an amount as it is written.
+/// Checks that a text is an amount, and returns it as it is written.
 pub(super) fn read_amount(text: &str) -> Result<&str, String> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));

@@ -302,7 +302,7 @@ fn spend_is_recognized_by_the_words_of_its_names() {
     assert!(draft.contains("[events.columns.type]\ncolumn = \"new_stage\""), "{draft}");
 }
 
-/// An export of deals: created and closed on two days, with the last stage alone.
+/// An export of deals: each row has the days of its creation and its closing, and its last stage alone.
 #[test]
 fn a_row_that_seems_to_be_a_customer_is_a_question() {
     let stages = ["Won", "Lost", "", "Contacted"];

@@ -42,7 +42,7 @@ fn rejects(path: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A misspelled value would otherwise leave out every row without a word.
+/// Without the warning, nobody would notice that a misspelled value leaves out every row.
 #[test]
 fn a_condition_that_no_row_meets_is_a_warning() {
     let table = |condition: &str| {
@@ -138,7 +138,7 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
     assert_eq!(rows[5]["row"]["account"], "oakville");
 }
 
-/// Without a rejects file a faulty row refuses the ingest; the first one is named as it is in its file.
+/// Without a rejects file a faulty row makes the ingest fail; the error names the first one as it is in its file.
 #[test]
 fn faulty_rows_refuse_the_ingest() {
     let refused = |rows: &str| {

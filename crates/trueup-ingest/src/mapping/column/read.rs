@@ -192,7 +192,8 @@ impl TextCells {
         })
     }
 
-    /// Returns the points in time of times as they were read. A clock time among them is one of its row's account.
+    /// Returns the points in time of times as they were read. `clock` gives a clock time its zone, which may be that of
+    /// the row's account.
     fn instants(
         &self,
         times: Vec<Option<GivenTime>>,
@@ -218,7 +219,7 @@ impl TextCells {
         Arc::new(instants.collect::<PrimitiveArray<TimestampMicrosecondType>>().with_timezone("UTC"))
     }
 
-    /// Reads all rows as numbers, dates or times.
+    /// Reads all rows as numbers or dates.
     fn read_numbers<T: ArrowPrimitiveType>(
         &self,
         site: &ColumnSite,
@@ -318,8 +319,8 @@ impl TextCells {
     }
 }
 
-/// Returns the day of a cell that is a date or a point in time in its file; `None` for any other cell. The text of such
-/// a cell is written as `YYYY-MM-DD`, with or without a time, whatever the format of the column's texts.
+/// Returns the day of a cell that is a date or a point in time in its file; `None` for any other cell. The text of a
+/// date or a point in time begins with `YYYY-MM-DD`, whatever the format of the column's texts.
 fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
     const DAY: usize = 10;
     let is_date = form == CellForm::Value && matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
@@ -330,7 +331,7 @@ fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
 /// remembered.
 struct Memo<'a, T> {
     known: HashMap<&'a str, T>,
-    /// The rows so far.
+    /// The rows so far whose text could be remembered.
     rows: usize,
 }
 

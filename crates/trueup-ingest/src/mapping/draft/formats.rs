@@ -25,7 +25,8 @@ fn misfits(column: &ColumnSample, most: usize, fits: &dyn Fn(&str) -> bool) -> O
     (found.len() <= most).then_some(found)
 }
 
-/// Returns the most values that need not fit, to be tried in this order: none, and then a few.
+/// Returns two limits on the number of values that do not fit, to be tried in this order: 0, then one of
+/// [`VALUES_PER_MISFIT`].
 fn most_misfits(column: &ColumnSample) -> [usize; 2] {
     [0, column.values.len() / VALUES_PER_MISFIT]
 }
@@ -148,7 +149,7 @@ impl DateForm {
 /// How a column of amounts may be written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AmountForm {
-    /// The ways to read the values. Two if a point may be a decimal mark or may separate thousands.
+    /// The ways to read the values. Two if a point or a comma may be a decimal mark or may separate thousands.
     pub(super) readings: Vec<AmountReading>,
     /// The values that do not fit.
     pub(super) misfits: Vec<String>,
@@ -203,7 +204,7 @@ impl AmountForm {
     }
 }
 
-/// Characters that amounts may have besides digits, a minus and marks.
+/// Characters that amounts may have besides digits, a minus, a decimal mark and marks between thousands.
 const SIGNS: &str = "$\u{20ac}\u{a3}\u{a5} \u{a0}'";
 
 /// Returns whether a text is an amount with this decimal mark, whose thousands may be grouped by the other mark.

@@ -26,7 +26,7 @@ pub(super) struct JoinKey {
     pub(super) to: usize,
     /// The column of the other file.
     pub(super) here: String,
-    /// The column of the joined file; every row has another value.
+    /// The column of the joined file; no two of its rows have the same value.
     pub(super) there: String,
     /// The distinct sampled values of `here` that `there` does not have.
     pub(super) unmatched: usize,
@@ -70,7 +70,8 @@ fn own_kind(sample: &FileSample) -> FileKind {
 /// The most distinct values of a column of stages.
 const MAX_STAGES: usize = 60;
 
-/// Returns the column that looks most like the stage of an event: by its values, and then by its name.
+/// Returns the column that looks most like the stage of an event: by its values, and then by its name. A column whose
+/// name says that it holds what was before comes after all others.
 fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
     let score = |column: &ColumnSample| {
         let name = rank("type", &column.name);

@@ -2,7 +2,7 @@
 
 use crate::mapping::canonical::STAGES;
 
-/// Names of columns, in lower case and without other characters than letters and digits, by canonical column. A name
+/// Names of columns as [`plain`] returns them, by canonical column. A name
 /// that is earlier in a list says more.
 const SYNONYMS: [(&str, &[&str]); 14] = [
     ("account", &["account", "accountkey", "accountid", "accountname"]),
@@ -159,7 +159,7 @@ pub(super) fn is_former(name: &str) -> bool {
     words(name).iter().any(|word| ["old", "previous", "prev", "former", "from", "prior"].contains(&word.as_str()))
 }
 
-/// Returns a name in lower case, without anything but letters and digits.
+/// Returns a name in lower case, without anything but ASCII letters and digits.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
 }

@@ -44,7 +44,8 @@ pub(super) struct FileSample {
 pub(super) struct ColumnSample {
     pub(super) name: String,
     pub(super) data_type: DataType,
-    /// The distinct values in the order in which they first occur, each with its number of rows.
+    /// The distinct values, at most [`MAX_VALUES`], in the order in which they first occur, each with its number of
+    /// rows.
     pub(super) values: Vec<(String, usize)>,
     /// Whether there are more distinct values.
     pub(super) has_more: bool,
@@ -209,7 +210,7 @@ impl ColumnSample {
         self.values.iter().map(|(text, _)| text.as_str())
     }
 
-    /// Returns whether every row has another value.
+    /// Returns whether every row has a value, and no two rows the same one, as far as the values are kept.
     pub(super) fn is_unique(&self) -> bool {
         self.empty == 0 && self.filled > 0 && self.values.iter().all(|(_, rows)| *rows == 1)
     }

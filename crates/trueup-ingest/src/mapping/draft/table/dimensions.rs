@@ -15,7 +15,7 @@ pub(super) struct Dimension<'a> {
 }
 
 impl Dimension<'_> {
-    /// Returns whether both have values, and none of the values is the same.
+    /// Returns whether this dimension and `column` both have values, and have none in common.
     fn has_other_values(&self, column: &ColumnSample) -> bool {
         let known: HashSet<&str> = self.column.texts().collect();
         column.filled > 0 && !known.is_empty() && column.texts().all(|text| !known.contains(text))
