@@ -4,6 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `dataset` | `Dataset` and `open`: queries, plans and fields of a dataset |
+//! | `block_cache` | `set_block_cache`: what was read from object stores, kept on this machine |
 //! | `query` | `Query`, and how it is read from keyword arguments |
 //! | `arguments` | values of arguments: days, texts, names, numbers of threads and seconds |
 //! | `filter` | `col` and `Filter`: conditions from Python values |
@@ -18,6 +19,7 @@
 //! The crate has no unsafe code: that of Python's and of Arrow's C interfaces is in `pyo3` and `arrow-pyarrow`.
 
 mod arguments;
+mod block_cache;
 mod dataset;
 mod display;
 mod error;
@@ -34,6 +36,8 @@ mod table;
 /// The extension module.
 #[pyo3::pymodule]
 mod _trueup {
+    #[pymodule_export]
+    use super::block_cache::set_block_cache;
     #[pymodule_export]
     use super::dataset::{Dataset, open};
     #[pymodule_export]

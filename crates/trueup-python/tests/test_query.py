@@ -225,3 +225,13 @@ def test_values_that_no_event_has_are_warned_about(demo: Dataset) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         demo.query("leads", where="attributionChannel = 'Paid Search'", **JANUARY)
+
+
+def test_a_block_cache_needs_a_folder_that_can_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "cache"
+    trueup.set_block_cache(folder, size=1 << 20)
+    assert list(folder.iterdir()) == []
+    trueup.set_block_cache(None)
+    (tmp_path / "file").touch()
+    with pytest.raises(trueup.DatasetError, match="the block cache cannot use the folder `.*/file`: "):
+        trueup.set_block_cache(str(tmp_path / "file"))

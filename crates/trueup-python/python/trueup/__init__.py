@@ -44,6 +44,7 @@ from ._trueup import (
     fields,
     ingest,
     open,
+    set_block_cache,
 )
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "fields",
     "ingest",
     "open",
+    "set_block_cache",
 ]
 
 

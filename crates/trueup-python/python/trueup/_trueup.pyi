@@ -29,6 +29,7 @@ __all__ = [
     "fields",
     "ingest",
     "open",
+    "set_block_cache",
 ]
 
 VERSION: str
@@ -277,6 +278,7 @@ class IngestReport:
 
 def col(name: str) -> Col: ...
 def open(path: StrPath, *, as_of: int | None = None) -> Dataset: ...
+def set_block_cache(folder: StrPath | None, *, size: int | None = None) -> None: ...
 @overload
 def fields(name: None = None) -> list[Field]: ...
 @overload
