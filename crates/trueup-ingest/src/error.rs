@@ -20,8 +20,9 @@ use trueup_core::dataset::store::StoreError;
 /// An ingest that failed.
 ///
 /// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the
-/// file, the row, and the value at fault in one line; [`source`](std::error::Error::source) is the cause, if there is
-/// one. A program that acts on an error matches its [`kind`](Self::kind), or the [`row`](Self::row) at fault.
+/// file, the row, and the value at fault in one line, except that a mapping that is not TOML is shown in several;
+/// [`source`](std::error::Error::source) is the cause, if there is one. A program that acts on an error matches its
+/// [`kind`](Self::kind), or the [`row`](Self::row) at fault.
 ///
 /// ```
 /// use trueup_ingest::{Ingest, InputLocation, Reason, Rule};
@@ -79,8 +80,9 @@ impl IngestError {
     }
 
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
-    /// a row that breaks a rule; a mapping that cannot be read or run; a change that the dataset does not allow; a
-    /// dataset that is damaged; another ingest into the same dataset; or a rejects file that may not be written.
+    /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
+    /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is damaged; another
+    /// ingest into the same dataset; or a rejects file that may not be written.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {

@@ -16,10 +16,11 @@ use trueup_core::model::ClockZone;
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`, `.pq`), CSV (`.csv`, `.tsv`), NDJSON or a JSON array (`.ndjson`, `.jsonl`, `.json`),
-/// or XLSX (`.xlsx`, `.xlsm`). If a name ends in another way, the first bytes of the file decide. A text may be
-/// compressed with gzip, zstd or bzip2. A file has the columns of the table that it is given as. The order of the files
-/// matters only where rows replace one another. A table whose inputs were ingested before stays as it is: events if the
-/// inputs are those of any earlier batch, other tables if the inputs are those of the latest batch.
+/// or XLSX (`.xlsx`, `.xlsm`). If a name ends in another way, the first bytes of the file decide, except for the inputs
+/// of a mapping ([`Ingest::format`]). A text may be compressed with gzip, zstd or bzip2. A file has the columns of the
+/// table that it is given as. The order of the files matters only where rows replace one another. A table whose inputs
+/// were ingested before stays as it is: events if the inputs are those of any earlier batch, other tables if the inputs
+/// are those of the latest batch.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -123,7 +124,8 @@ impl Ingest {
         self.add(Table::Accounts, source.into())
     }
 
-    /// Adds insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD.
+    /// Adds insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD. The source
+    /// is a path or a reader of NDJSON.
     pub fn insights(self, source: impl Into<Source>) -> Self {
         self.add(Table::Insights, source.into())
     }
@@ -141,7 +143,10 @@ impl Ingest {
     }
 
     /// Sets the format of the event files, and of other files whose names do not say it. If not set, the first bytes of
-    /// such a file decide.
+    /// a file whose name does not say its format decide.
+    ///
+    /// The format of an input of a mapping is the one that the mapping says, or else the name of the file, or else this
+    /// one; without any of them, the ingest fails.
     pub fn format(mut self, format: FileFormat) -> Self {
         self.format = Some(format);
         self
@@ -211,7 +216,7 @@ impl Ingest {
     /// customer's history that takes more than an eighth of the memory; the list of the accounts that have events, if
     /// it takes more than half of the memory; and the spend of one calendar quarter, the days of the new spend, the
     /// accounts, the keys of insights, or the inputs that a mapping joins together with its first conversions, if they
-    /// take more than a fourth of the memory. Each of them may always take 16 MiB.
+    /// take more than a fourth of the memory. Each of them may always take 16 MiB, and a history never 2 GiB or more.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self

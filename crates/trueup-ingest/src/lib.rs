@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ingest             one ingest: its settings, its inputs as given, and its run to the next version of the dataset
-//!   given            the paths as given: the files that folders, patterns and streams stand for
+//!   given            the paths as given: folders and patterns become files, and streams are opened
 //!   received         the other sources: readers and record batches, which become files
 //!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
 //!   version          the next version while it is written: the lock, scratch folders, publication

@@ -23,8 +23,8 @@ use std::time::Duration;
 /// An input of an ingest: a file, a reader, or Arrow record batches.
 ///
 /// Every path is a source. The rows of a source that is not a file are received before they are ingested, and lie in
-/// the folder of the dataset until the ingest ends, so they need not fit in memory. What produces these rows may block:
-/// an interrupt ends the ingest nevertheless.
+/// the folder of the dataset until the ingest ends, so they need not fit in memory. A reader or an iterator may block
+/// while it produces them: an interrupt ends the ingest nevertheless.
 ///
 /// # Examples
 /// ```

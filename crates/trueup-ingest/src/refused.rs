@@ -246,6 +246,9 @@ impl std::str::FromStr for MaxRejects {
     type Err = NotMaxRejects;
 
     /// Reads a number of rows, or a percentage up to 100 with at most four decimals.
+    ///
+    /// # Errors
+    /// The text is neither, or the number does not fit into 64 bits.
     fn from_str(text: &str) -> Result<Self, NotMaxRejects> {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = |text: &str| text.parse::<u32>().map_err(|_| NotMaxRejects);

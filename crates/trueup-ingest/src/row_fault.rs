@@ -126,7 +126,7 @@ pub enum Rule {
     InsightAccount,
     /// The document of an insight is a JSON object.
     InsightDocument,
-    /// A mapping can read the value.
+    /// A mapping can read the value, or finds the row of a joined input that it needs.
     Mapping {
         /// The key of the mapping that reads the column.
         key: String,
@@ -161,7 +161,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A value that a mapping cannot read.
+/// A value that a mapping cannot read, or for which it finds no row to join.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{}`, {location}, column `{}`: {reason}, but found `{}` (mapping key `{}`)",
@@ -229,7 +229,7 @@ impl RowFault {
         &self.rule
     }
 
-    /// Returns the bytes of memory that it takes, approximately.
+    /// Returns the bytes of memory that the fault takes, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let cells: usize = match &self.cells {

@@ -4,6 +4,7 @@
 //! InputReader            opens a file and splits it into chunks        source.rs
 //!   binary_format        the format by name, content and option        detect.rs
 //!   TextInput            CSV, NDJSON: unpacked, and as UTF-8           text_input.rs (compression.rs, encoding.rs)
+//!   JsonArray            a JSON array of objects, as NDJSON            json_array.rs
 //!   TextBlocks           blocks of whole records                       text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //!   SheetReader          XLSX: decoded rows                            xlsx.rs (workbook_bounds.rs)
@@ -14,8 +15,8 @@
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
 //!
-//! `Input` in `input.rs` says which file is read, and how. `ReadLimits` in `decoded.rs` says how much is read at the
-//! same time.
+//! `Input` in `input.rs` says which file is read, and how. `columns.rs` decides which columns its rows have.
+//! `ReadLimits` in `decoded.rs` says how much is read at the same time.
 
 mod arrow;
 mod chunk;
@@ -72,7 +73,7 @@ use xlsx::SheetReader;
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
     reader: FormatReader,
-    /// The columns of the rows; `None` if the file declares none.
+    /// The columns of the rows before a mapper changes them; `None` if the file declares none.
     columns: Option<SchemaRef>,
     /// The bytes of the file that were read since the last chunk; all bytes of a workbook count for its first chunk.
     /// Unused for Parquet, whose chunks know their bytes.
@@ -100,8 +101,8 @@ impl<'a> InputReader<'a> {
     /// Opens an input, detects its format, and reads its header or footer.
     ///
     /// # Errors
-    /// The file cannot be read, is not in its format, has no sound header or footer, has too many columns or one with
-    /// too long a name, or has a column that a folder gives, too.
+    /// The file cannot be read, is not in its format, has no sound header or footer, lacks the wanted sheet, has too
+    /// many columns or one with too long a name, or has a column that a folder gives, too.
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let (path, options) = (&input.path, &input.options);
         if options.format == Some(InputFormat::OneRow) {

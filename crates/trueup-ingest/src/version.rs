@@ -236,7 +236,7 @@ impl Drop for VersionBuilder {
 }
 
 /// A folder for files that are needed only during the ingest: rows that do not fit in memory, inputs that are no files,
-/// and the texts of insights that are compressed. Dropping it removes the folder.
+/// and the texts of insights that are compressed or in another encoding. Dropping it removes the folder.
 pub(crate) struct Scratch {
     files: Files,
     path: PathBuf,

@@ -178,7 +178,7 @@ pub enum ErrorKind {
     LargeTable {
         /// What does not fit, in words, such as `accounts`.
         what: &'static str,
-        /// The bytes of memory that they take.
+        /// The bytes of memory that they take, as far as they were read.
         bytes: usize,
         /// The most bytes allowed.
         limit: usize,

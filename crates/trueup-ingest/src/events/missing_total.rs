@@ -1,4 +1,5 @@
-//! Notices that the amounts of events may be in a column with another name than `total`. Without it, all revenue is 0.
+//! Notices that the amounts of events may be in a column with another name than `total`. Without a column `total`, all
+//! revenue is 0.
 
 use super::dictionaries::lock;
 use crate::Input;

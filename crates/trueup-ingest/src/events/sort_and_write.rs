@@ -135,7 +135,7 @@ impl SortAndWrite<'_> {
     }
 
     /// Returns how many of the slices to sort in one step: enough to keep every thread busy, as far as they fit in
-    /// memory.
+    /// memory, and at least one.
     fn slices_per_step(&self, slices: &[AccountSlice]) -> usize {
         let mut bytes = 0;
         let fitting = slices.iter().take_while(|slice| {

@@ -50,7 +50,7 @@ pub enum MappingError {
         /// The reason.
         reason: String,
     },
-    /// A row has a value that the mapping cannot read.
+    /// A row has a value that the mapping cannot read, or for which it finds no row to join.
     #[error(transparent)]
     Value(Box<ValueFault>),
     /// Reading or writing failed in another way.

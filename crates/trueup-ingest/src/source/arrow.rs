@@ -60,7 +60,7 @@ impl BatchReader {
     }
 }
 
-/// Returns the rows of a part.
+/// Returns the most rows of a part: one, or as many as keep it within the limits of rows and cells.
 fn part_rows(batch: &RecordBatch, limits: ReadLimits) -> usize {
     limits.rows.min(limits.cells() / batch.num_columns().max(1)).max(1)
 }

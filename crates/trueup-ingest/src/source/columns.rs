@@ -18,7 +18,7 @@ use trueup_core::model::{is_dimension_type, is_leading_column};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FolderColumn {
     name: String,
-    /// `None` means no value.
+    /// `None` and an empty text mean no value.
     value: Option<String>,
 }
 

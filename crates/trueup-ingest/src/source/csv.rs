@@ -42,7 +42,7 @@ pub(crate) fn read_header(
     Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, offset }))
 }
 
-/// Returns a character as what separates cells; `None` if it cannot.
+/// Returns a character as what separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
 pub(crate) fn separator(char: char) -> Option<u8> {
     u8::try_from(char).ok().filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0))
 }

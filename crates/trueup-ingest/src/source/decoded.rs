@@ -86,7 +86,7 @@ pub(crate) enum RowLocations {
 }
 
 impl RowLocations {
-    /// Returns the bytes of memory that they take.
+    /// Returns the bytes of memory that the locations take.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Lines(numbers) | Self::Records(numbers) => numbers.capacity() * size_of::<u64>(),

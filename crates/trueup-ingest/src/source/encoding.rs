@@ -36,6 +36,9 @@ impl FromStr for TextEncoding {
 
     /// Reads a name of the standard in any letter case. `utf16`, `utf16le`, `utf16be` and `latin1` need no hyphen;
     /// `utf-16` is little-endian.
+    ///
+    /// # Errors
+    /// The standard has no such name, or no text can be decoded with it.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
         let label = match plain.as_str() {

@@ -86,6 +86,9 @@ impl FromStr for FileFormat {
     type Err = UnknownFormat;
 
     /// Reads `csv`, `ndjson` (also `jsonl` and `json`), `parquet` or `xlsx`, in small letters.
+    ///
+    /// # Errors
+    /// The text is none of these names.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "csv" => Ok(Self::Csv),
@@ -136,6 +139,7 @@ pub(crate) trait RowMapper: Send + Sync {
     /// Returns what the rows so far did not have, although the mapping names it.
     fn warnings(&self) -> Vec<String>;
 
-    /// Maps the next rows, at least one. Returns at most the rows of a batch, unless a row becomes more.
+    /// Maps the next rows of `raw`, at least one. Returns at most `limits.rows` rows, unless the last row becomes
+    /// several.
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError>;
 }

@@ -17,7 +17,7 @@ pub(super) struct JsonArray<R> {
     is_closed: bool,
 }
 
-/// Returns whether a text begins as an array of objects.
+/// Returns whether a text begins as an array of objects, or as an empty array.
 pub(super) fn begins(text: &[u8]) -> bool {
     let rest = text.trim_ascii_start().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'{' | b']')))

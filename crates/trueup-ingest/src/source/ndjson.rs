@@ -1,9 +1,9 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
 //! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers as written, other
-//! numbers as ECMAScript writes them (amounts without an exponent keep their digits). A column may therefore mix types,
-//! and its type need not be known before the last line is read. For a mapping, [`value_marks`] say which cells are not
-//! texts in the file.
+//! numbers as ECMAScript writes them (amounts, and for a mapping all numbers, keep their digits if they have no
+//! exponent). A column may therefore mix types, and its type need not be known before the last line is read. For a
+//! mapping, [`value_marks`] say which cells are not texts in the file.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
@@ -125,7 +125,7 @@ struct ColumnBuilder {
     name: String,
     /// The cells of the rows up to the last row that has a value in this column.
     texts: StringBuilder,
-    /// The rows whose cells are numbers or booleans in the file.
+    /// The rows whose cells are not texts in the file, but numbers, booleans or null; only for a mapping.
     values: Vec<usize>,
     /// The number of the last object that has a member of this name.
     last_object: usize,

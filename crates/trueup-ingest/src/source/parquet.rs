@@ -49,7 +49,7 @@ impl ParquetReader {
     /// Reads the footer. `reads` says which columns are read.
     ///
     /// # Errors
-    /// The footer is damaged or too large.
+    /// The footer cannot be read, is damaged, encrypted or too large.
     pub(crate) fn open(
         bytes: ParquetBytes,
         limits: ReadLimits,

@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 const MAIN: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
-/// A part: a text that is repeated between two others.
+/// A part: its beginning, a text that follows it, how often this text is repeated, and the end of the part.
 struct Part<'a>(&'a str, &'a str, usize, &'a str);
 
 /// The parts of a workbook that matter here.

@@ -40,7 +40,7 @@ impl FaultInjector for Canceling {
     }
 }
 
-/// Everything in a folder, with the content of each file.
+/// Returns everything in a folder, with the content of each file.
 fn content(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -78,7 +78,7 @@ fn interrupt_each(case: &Case, step: usize) -> (usize, usize) {
         let what = format!("canceled before operation {at} of {operations}: {run:?}");
         match run {
             Ok(summary) => {
-                // Only what happens after publication remains undisturbed by an interrupt.
+                // An interrupt lets an ingest succeed only after the version was published.
                 assert!(summary.changed && rejects.exists(), "{what}");
                 assert_eq!(answers(&dataset), new, "{what}");
                 assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");

@@ -163,7 +163,7 @@ fn histories(long: usize) -> String {
 
 #[test]
 fn a_history_of_too_many_events_is_refused_in_memory_and_on_disk() {
-    // The events are sorted in memory, spilled and then sorted in memory, and sorted on disk.
+    // With each memory, the events take another way: sorted in memory; spilled, then sorted in memory; sorted on disk.
     for memory in [1 << 30, 100_000, 20_000] {
         let case = Case::new();
         let ingest = |events| {
