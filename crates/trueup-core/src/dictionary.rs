@@ -1,7 +1,8 @@
 //! The dictionary: every metric and dimension by name, as data in one place.
 //!
-//! A name that the dictionary does not have is still a dimension. Its values are those of the event column of that
-//! name, and empty if there is no such column.
+//! A name that the dictionary does not have is still a dimension: the event column of that name. If there is no such
+//! column either, a query with the name is refused, unless the query allows unknown names; then the dimension is empty
+//! on every row.
 //!
 //! | file | holds |
 //! |---|---|
@@ -31,7 +32,8 @@ use std::sync::LazyLock;
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Field>> =
     LazyLock::new(|| fields().map(|field| (field.name, field)).collect());
 
-/// Returns all fields: the metrics, then the dimensions, by subject.
+/// Returns all fields: the metrics, then the dimensions, each in the order in which lists of fields show them. Fields
+/// of one [group](FieldGroup) are not always next to each other.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     metrics::TABLES.iter().chain(&dimensions::TABLES).copied().flatten()
 }

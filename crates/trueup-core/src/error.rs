@@ -181,7 +181,8 @@ pub enum QueryError {
 pub struct UnknownField {
     /// The name.
     pub name: String,
-    /// The most similar names that are known, the likeliest first; empty if none is similar.
+    /// The most similar names that are known, as [`similar_names`](crate::dictionary::similar_names) returns them;
+    /// empty if none is similar.
     pub similar: Vec<String>,
 }
 

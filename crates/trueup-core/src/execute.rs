@@ -51,9 +51,9 @@ pub struct Execution {
     pub threads: Option<NonZeroUsize>,
     /// Whether row groups that statistics rule out are left unread.
     pub pruning: bool,
-    /// The largest number of rows that the answer may have before conditions on metrics; `None` sets no limit. A query
-    /// with more rows ends with [`QueryError::TooManyRows`](crate::QueryError::TooManyRows) as soon as it has found
-    /// them.
+    /// The largest number of rows that the answer may have before conditions on metrics and before the
+    /// [limit](EventsQuery::limit) of the query; `None` sets no limit. A query with more rows ends with
+    /// [`QueryError::TooManyRows`](crate::QueryError::TooManyRows) as soon as it has found them.
     pub max_rows: Option<usize>,
     /// Ends the query early, at a deadline or when it is canceled; the default never does.
     pub interrupt: Interrupt,

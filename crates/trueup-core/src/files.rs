@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An operation on a file or a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
-    /// Open a file or folder for reading.
+    /// Open a file or folder for reading, or a file for writing at its end.
     Open,
     /// Create a file that must not exist.
     Create,
@@ -53,7 +53,8 @@ pub enum InjectedFault {
 
 /// Decides which operations fail.
 pub trait FaultInjector: fmt::Debug + Send + Sync {
-    /// Decides before each operation what happens instead; `None` lets the operation happen.
+    /// Decides before each operation what happens instead; `None` lets the operation happen. `path` is that of the file
+    /// or folder; for a link and a rename it is the new one.
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault>;
 }
 

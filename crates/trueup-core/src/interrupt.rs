@@ -44,7 +44,8 @@ impl Interrupt {
         Self::default().within(time)
     }
 
-    /// Returns an interrupt that ends queries when this one does, and at the latest `time` from now.
+    /// Returns an interrupt that ends queries when this one does, and at the latest `time` from now. To cancel either
+    /// is to cancel both.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         let deadline = Instant::now().checked_add(time).into_iter().chain(self.deadline).min();
@@ -57,7 +58,7 @@ impl Interrupt {
         Self { deadline: None, canceled: flag }
     }
 
-    /// Ends the queries that hold this interrupt or a clone of it.
+    /// Ends the queries that hold this interrupt, a clone of it, or one made by [`within`](Self::within).
     pub fn cancel(&self) {
         self.canceled.store(true, Ordering::Relaxed);
     }

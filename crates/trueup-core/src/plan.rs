@@ -110,7 +110,8 @@ impl Plan {
     /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
     ///
     /// # Errors
-    /// Returns the first fault in this order, on which clients rely: fields, range, unknown names, filter, span.
+    /// Returns the first fault in this order, on which clients rely: fields, range, columns to sort by, unknown names,
+    /// filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
         query.check_names(columns)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The largest number of similar texts that are returned.
 pub(crate) const MAX_SIMILAR: usize = 3;
-/// The cost of one edit. A difference in case costs 1.
+/// The cost of one edit. If two texts differ in case too, that costs 1, however many letters differ.
 const EDIT: usize = 4;
 /// The fewest characters of a word that may stand for a longer word that starts with it.
 const MIN_PREFIX: usize = 3;
@@ -55,8 +55,8 @@ impl Wanted {
         self.edits(known).map(Difference::Edits).or_else(|| self.other_words(known).map(Difference::Words))
     }
 
-    /// Returns the cost of the edits that make the two texts equal: at most one edit per three characters, and at most
-    /// three edits.
+    /// Returns the cost of the edits that make the two texts equal. Returns `None` if it is above the cost of one edit
+    /// per three characters of the text, or of three edits; a difference in case alone is never too much.
     fn edits(&self, known: &str) -> Option<usize> {
         let length = self.letters.len();
         if known.chars().count().abs_diff(length) > 3 {
@@ -109,8 +109,8 @@ fn is_form_of(word: &str, other: &str) -> bool {
 }
 
 /// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per`
-/// and `lead`. A word ends at any character that is neither letter nor digit, and where lower case turns into upper
-/// case.
+/// and `lead`. A word ends at any character that is neither letter nor digit, and before a capital letter that follows
+/// a small letter or is followed by one: `CPLClosed` has `cpl` and `closed`.
 fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut word = String::new();

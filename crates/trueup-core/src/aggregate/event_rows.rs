@@ -10,7 +10,8 @@ use crate::plan::{DimensionRef, Origin};
 use crate::scan::{EventColumns, TextDictionary};
 use crate::{Interrupt, Interruption};
 
-/// The number of segments from which on their rows are encoded. It holds whole blocks, so there may be more.
+/// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
+/// have more segments; the last batch of a row group may have fewer.
 const BATCH_SEGMENTS: usize = 2_048;
 
 /// The events of a row group that a query selects, column by column.

@@ -13,7 +13,7 @@ pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
     pub selection: &'a BenchmarkSelection,
     /// The keys of the accounts that the request is about. The cohort is made of the accounts in their industries; if
-    /// one of them has no industry, of all accounts.
+    /// one of them has no industry, of all accounts. Without a key there is no cohort, and so no row.
     pub scope: &'a BTreeSet<String>,
     /// The keys of all accounts that the caller may see. Accounts in scope belong to them even if they are missing
     /// here.
@@ -32,8 +32,8 @@ pub struct BenchmarkRow {
     pub cohort_accounts: usize,
     /// The segment: the text of each selected dimension, in order. Null is the empty text.
     pub dimensions: Vec<Arc<str>>,
-    /// The value of each selected metric, in order, to three significant digits. `None` is withheld. Money is in
-    /// currency units; shares are fractions.
+    /// The value of each selected metric, in order, to three significant digits; `None` if it is withheld, or if no
+    /// account of the segment has a value. Money is in currency units; shares are fractions.
     pub metrics: Vec<Option<f64>>,
 }
 

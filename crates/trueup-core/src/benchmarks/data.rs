@@ -72,7 +72,8 @@ impl BenchmarkData {
     /// limit of `execution` does not apply.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read, if the range ends before it starts, or if `execution` is interrupted.
+    /// Returns an error if a file cannot be read, if the range ends before it starts, or if the interrupt or the memory
+    /// of `execution` ends a query.
     pub fn gather(dataset: &Dataset, range: DateRange, execution: &Execution) -> Result<Self, Error> {
         let run = |dimensions: &[BenchmarkDimension], is_spend: bool| {
             let names = dimensions.iter().map(|dimension| dimension.name());

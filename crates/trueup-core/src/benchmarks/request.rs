@@ -184,8 +184,8 @@ impl FromStr for Month {
 /// and the month as [`BenchmarkPeriod::read`] does.
 ///
 /// # Errors
-/// Returns the first fault in this order: no metric among the fields, a bad month, a field without benchmarks, a
-/// filter on such a field, two values for one dimension.
+/// Returns the first fault in this order: no metric among the fields, a bad month, a field without benchmarks; then the
+/// first filter that is on no dimension of benchmarks, or that gives a dimension a second value.
 ///
 /// ```
 /// use trueup_core::benchmarks::{self, BenchmarkMetric};

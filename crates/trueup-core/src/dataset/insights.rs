@@ -107,7 +107,8 @@ impl<'a> InsightLine<'a> {
 
 impl Dataset {
     /// Returns the insights of accounts that were published on a day of `range` or, without a range, the most recent
-    /// one of each account. If more than `limit` match, they are only counted.
+    /// one of each account. If more than `limit` match, they are only counted. An account without insights, or that the
+    /// dataset does not have, adds nothing; a dataset in memory has no insights.
     ///
     /// # Errors
     /// A file cannot be read, or `interrupt` ends the search.

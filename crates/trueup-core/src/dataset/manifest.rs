@@ -124,7 +124,7 @@ pub enum ManifestFault {
 
 impl Manifest {
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
-    /// checksums are well formed, and another version can follow.
+    /// accounts and insights have at most one file each, checksums are well formed, and another version can follow.
     ///
     /// # Errors
     /// The first fault.

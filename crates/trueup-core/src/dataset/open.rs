@@ -178,7 +178,8 @@ pub struct Tables {
     pub spend: Vec<RecordBatch>,
     /// Rows of accounts; each account occurs once.
     pub accounts: Vec<RecordBatch>,
-    /// The approximate number of rows of a row group, which holds whole customers.
+    /// The approximate number of rows of a row group of events, which holds whole customers; 0 counts as 1. All rows of
+    /// spend are in one row group.
     pub row_group_rows: usize,
 }
 
@@ -208,7 +209,7 @@ impl Tables {
 }
 
 impl Dataset {
-    /// Makes a dataset in memory.
+    /// Makes a dataset in memory. It has no manifest and no insights.
     ///
     /// # Errors
     /// A table breaks a rule. The error names the column at fault and, if a value is wrong, its row and the value.

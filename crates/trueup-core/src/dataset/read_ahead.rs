@@ -28,7 +28,7 @@ pub(crate) struct ReadAhead<F> {
 struct Started {
     /// The place of the next row group to read ahead.
     next: usize,
-    /// The others by place.
+    /// What is being read ahead, by the place of its row group.
     readings: HashMap<usize, (ReadingAhead, CountedBytes)>,
 }
 
@@ -55,7 +55,7 @@ impl<F: Fn(usize) -> Option<ReadingAhead>> ReadAhead<F> {
     }
 }
 
-/// Bytes that are read ahead, until it is dropped.
+/// A number of bytes, which counts in [`BYTES_AHEAD`] until it is dropped.
 struct CountedBytes(u64);
 
 impl CountedBytes {

@@ -80,7 +80,7 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Returns a location for an error message: without what a URL may have of credentials, which is before an `@` and
-/// after a `?`.
+/// after a `?` or `#`.
 pub(super) fn shown(location: &Path) -> PathBuf {
     let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
     else {

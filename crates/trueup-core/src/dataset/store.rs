@@ -44,7 +44,7 @@ pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
     Ok(versions)
 }
 
-/// Lists the names of the files in a folder that are UTF-8; none if there is no such folder.
+/// Lists the names in a folder, except for names that are not UTF-8; none if there is no such folder.
 fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

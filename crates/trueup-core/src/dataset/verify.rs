@@ -43,7 +43,8 @@ impl Verification {
     ///   events of one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
-    /// - Insights: each line is a document, and the lines are in order.
+    /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
+    ///   an account and a day.
     ///
     /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers whose bytes
     /// are equal would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion

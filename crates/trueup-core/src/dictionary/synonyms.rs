@@ -107,7 +107,9 @@ const MAX_ABBREVIATION: usize = 4;
 
 /// Returns the fields and columns that are most similar to `name`, at most three; `columns` are those of the dataset.
 ///
-/// A name is similar if it is a synonym, is spelled alike, or has some of the words of a field, in any order.
+/// A field is similar if `name` is a synonym of it, is spelled alike, or has only words that the field has too, in any
+/// order. Only the most similar names are returned, in the order of the alphabet, with the fields that a synonym means
+/// in its place; none if no name is similar.
 ///
 /// ```
 /// use trueup_core::dictionary::similar_names;

@@ -44,6 +44,10 @@ const TOTAL: &str = "total";
 /// | `total` | `Decimal128(19, 6)`, in currency units; null if the event has no amount |
 /// | any other dimension | `Utf8`; no value is the empty text |
 ///
+/// # Errors
+/// A batch is an error if a file cannot be read, or if the interrupt ends the reading. The batches after an error may
+/// lack events, so that a caller should stop at the first one.
+///
 /// ```
 /// use std::num::NonZeroUsize;
 /// use trueup_core::dataset::{Dataset, Tables};

@@ -10,7 +10,7 @@ use crate::query::{DateRange, EventsQuery, SortKey};
 use std::fmt;
 use std::time::Duration;
 
-/// The source of a dimension that neither the dictionary nor the dataset knows.
+/// The source of a dimension that events do not have, whether the dictionary knows it or not.
 const ABSENT: &str = "absent";
 
 /// The plan of a query for one dataset. Its [`Display`](fmt::Display) is a summary for people.
@@ -34,7 +34,7 @@ pub struct Explanation {
     /// The bytes that the columns take in files, in the row groups that are read, even if they are cached; 0 for a
     /// dataset in memory.
     pub stored_bytes: u64,
-    /// The dimensions, in the order of the columns.
+    /// The dimensions in the order of the query, but the ones that neither events nor spend have come last.
     pub groups: Vec<ExplainedDimension>,
     /// Whether some conditions of the filter are decided on events.
     pub filters_events: bool,
@@ -56,11 +56,13 @@ pub struct Explanation {
 pub struct ExplainedDimension {
     /// Its name.
     pub name: String,
-    /// The source of its values: `computed`, `stored`, or `absent` if neither the dictionary nor the dataset knows it.
+    /// The source of its values: `computed`, `stored`, or `absent` if it is empty on every event, because the events of
+    /// the dataset have no such column.
     pub source: &'static str,
 }
 
-/// What the execution of a query took.
+/// What the execution of a query took. The numbers of row groups, rows and groups leave out the second reading that
+/// totals need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatistics {

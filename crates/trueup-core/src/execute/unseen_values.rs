@@ -36,7 +36,8 @@ pub struct UnseenValue {
     pub field: String,
     /// The value as it is in the filter.
     pub value: String,
-    /// The values of the dimension that are most similar, at most three; empty if none is.
+    /// The values of the dimension that are most similar, at most three, in the order of the alphabet; empty if none is
+    /// similar, or if the dimension has too many values to look through.
     pub similar: Vec<String>,
     /// If no value is similar: the most frequent values that are not empty, at most five. Empty if the dimension has
     /// too many values.

@@ -11,7 +11,7 @@ impl ResultTable {
     /// money to `Decimal(38, 6)` in currency units, ratios to `Float64`.
     ///
     /// # Errors
-    /// An amount of money has more than 38 digits.
+    /// An amount of money has more than 38 digits, or the table was made of columns that differ in length.
     pub fn data_frame(&self) -> PolarsResult<DataFrame> {
         let columns: Vec<PolarsColumn> =
             self.columns.iter().map(|column| series(column).map(PolarsColumn::from)).collect::<PolarsResult<_>>()?;

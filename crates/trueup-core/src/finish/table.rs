@@ -292,7 +292,7 @@ impl ResultTable {
         }
     }
 
-    /// Returns the number of bytes that the table takes. Texts that columns share count once.
+    /// Returns the number of bytes that the table takes, without its totals. Texts that columns share count once.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut seen: Vec<(*const u32, *const TextList)> = Vec::new();

@@ -62,7 +62,7 @@ pub struct Accounts(BTreeMap<String, Account>);
 /// The accepted and the rejected rows of an account table. Each row is in one of the two lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRows {
-    /// The accepted rows, in order.
+    /// The numbers of the accepted rows in the batch, from 0, ascending.
     pub rows: Vec<u32>,
     /// One fault per rejected row, by row.
     pub faults: Vec<CellFault>,
@@ -140,8 +140,9 @@ impl Accounts {
     /// The batch has the column `account` and any of the other [`ACCOUNT_COLUMNS`]. Further columns are ignored.
     ///
     /// # Errors
-    /// Returns an error if the columns are of spend, if a column has a wrong type, if the name of a column differs from
-    /// a known one only in letter case, or if the batch has too many rows.
+    /// Returns an error if the columns are of spend, if the column `account` is missing, if a column is nested or one
+    /// of [`ACCOUNT_COLUMNS`] has a wrong type, if a name occurs twice or differs from a known one only in letter case,
+    /// or if the batch has too many rows.
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();
         check_columns(schema, &ACCOUNT_COLUMNS)?;

@@ -114,7 +114,7 @@ fn of_float_text(text: &str) -> Result<i64, Reason> {
     scaled(coefficient, exponent - decimals)
 }
 
-/// Returns the amount of `coefficient` times ten to the power of `exponent`, in currency units.
+/// Returns the amount, in millionths, of `coefficient` times ten to the power of `exponent` currency units.
 fn scaled(coefficient: i128, exponent: i32) -> Result<i64, Reason> {
     let shift = exponent + 6;
     let power = 10_i128.checked_pow(shift.unsigned_abs());

@@ -42,8 +42,8 @@ pub fn is_own_column(name: &str) -> bool {
     [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN].contains(&name)
 }
 
-/// Returns whether ingest ignores an event column of that name, because the field is computed or is a metric other
-/// than `total`, or because trueup [itself writes](is_own_column) the column.
+/// Returns whether ingest ignores an event column of that name, because the field is a metric or computed, and the
+/// column is not a [leading one](is_leading_column), or because trueup [itself writes](is_own_column) the column.
 #[must_use]
 pub fn is_ignored_event_column(name: &str) -> bool {
     let computed = |field: &dictionary::Field| match &field.kind {

@@ -66,14 +66,15 @@ impl Normalized {
 /// # Values
 /// The leading columns have types of their own. Every other column becomes text:
 /// - booleans become `true` and `false`;
-/// - integers become decimal numbers, floats the numbers of ECMAScript;
-/// - dates become `YYYY-MM-DD`, timestamps RFC 3339 in UTC;
+/// - integers and decimals become decimal numbers without an exponent, floats the numbers of ECMAScript;
+/// - dates become `YYYY-MM-DD`, timestamps RFC 3339 in UTC; one that is beyond the calendar rejects its row;
 /// - null and the empty text become null.
 ///
 /// # Dates
 /// The date of an event is its `date`, or else the calendar date of its `dateTime` in the time zone of its account. If
-/// the event has both, they are at most a day apart. A `dateTime` without an offset is rejected, unless a
-/// [time zone for it](EventNormalizer::clock_zone) is given.
+/// the event has both, they are at most a day apart. A row with neither, or with two that are further apart, is
+/// rejected. So is a row whose `dateTime` has no offset, unless a [time zone for it](EventNormalizer::clock_zone) is
+/// given.
 #[derive(Clone, Debug)]
 pub struct EventNormalizer {
     given: Schema,
@@ -102,8 +103,8 @@ impl EventNormalizer {
     ///
     /// # Errors
     /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice, differs
-    /// from a leading column only in letter case or begins with [`OWN_PREFIX`], or if a column cannot be
-    /// read from its type.
+    /// from a leading column only in letter case, or begins with [`OWN_PREFIX`] and is none of trueup's
+    /// [own](is_own_column), if a column is nested, or if a column that is not ignored cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         let has = |name: &&str| given.fields().find(name).is_some();
         if SPEND_MEASURES.iter().any(has) && ![OPPORTUNITY_ID, TYPE].iter().any(has) {
@@ -192,7 +193,7 @@ impl EventNormalizer {
         self
     }
 
-    /// Returns the ignored columns, in the order given. Their names are those of computed fields or metrics.
+    /// Returns the ignored columns, in the order given: those for which [`is_ignored_event_column`] returns `true`.
     #[must_use]
     pub fn ignored_columns(&self) -> &[String] {
         &self.ignored
@@ -417,7 +418,8 @@ fn instant_text(instant: UtcMicros) -> String {
     format_date_time(instant).unwrap_or_else(|| instant.0.to_string())
 }
 
-/// Returns the day of an event from its given day and its point in time, one of which may be absent.
+/// Returns the day of an event from its given day and its point in time. Either may be absent; without both, the event
+/// has no date.
 fn event_day(day: Option<Day>, instant: Option<UtcMicros>, zone: Tz) -> Result<Day, Reason> {
     let Some(instant) = instant else { return day.ok_or(Reason::NoDate) };
     if let Some(day) = day.filter(|day| i64::from(day.number()) == instant.utc_day()) {

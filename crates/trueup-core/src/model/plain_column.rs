@@ -112,7 +112,8 @@ fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
     Ok(nullif(texts, &empty)?.as_string::<i32>().clone())
 }
 
-/// Returns the type of a column after decoding its dictionary.
+/// Returns the type that the values of a column are read as: that of the values of its dictionary, one type for all
+/// texts, and 32 bits for floats of 16.
 fn plain_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain_type(values),
@@ -296,8 +297,8 @@ fn count(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| digits)
 }
 
-/// Reads days. The day of a time without an offset is its calendar day. Null and the empty text are `None`. A rejected
-/// row is `None` and is added to `faults`.
+/// Reads days. The day of a time without an offset is its calendar day. A timestamp with a time zone has a day only if
+/// it is midnight in UTC. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
 pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
     const MICROS: i64 = SECONDS_PER_DAY * 1_000_000;
     Ok(match column.values.data_type() {
@@ -350,7 +351,7 @@ pub fn day_from_text(text: &str) -> Result<Day, Reason> {
 pub(super) struct GivenTimes {
     /// The point in time of each row; `None` for null, for a clock time, and for a row with a fault.
     pub(super) instants: Vec<Option<UtcMicros>>,
-    /// The rows with a clock time, which no offset makes a point in time.
+    /// The rows whose time has no offset, each with its clock time.
     pub(super) clocks: Vec<(usize, ClockTime)>,
 }
 

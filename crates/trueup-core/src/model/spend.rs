@@ -68,7 +68,8 @@ impl SpendNormalizer {
     ///
     /// # Errors
     /// Returns an error if a required column is missing, if a name occurs twice or differs from one of
-    /// [`SPEND_COLUMNS`] only in letter case, or if a column cannot be read from its type.
+    /// [`SPEND_COLUMNS`] only in letter case, if a column is nested, or if one of [`SPEND_COLUMNS`] cannot be read from
+    /// its type.
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
         require_all(given, &[&[ACCOUNT], &[DATE]])?;
         check_columns(given, &SPEND_COLUMNS)?;

@@ -212,7 +212,8 @@ type SplitFilter = (Option<Condition<RowPredicate>>, Option<Condition<MetricPred
 /// Splits a filter at its outermost `and`s. Regular expressions in `patterns` are already compiled.
 ///
 /// # Errors
-/// The filter is too large, a predicate does not suit its field, or a part tests both events and finished rows.
+/// The filter is too large, a predicate does not suit its field, a regular expression does not compile, or a part tests
+/// both events and finished rows.
 pub(super) fn split(
     filter: &Filter,
     mut patterns: CompiledPatterns,

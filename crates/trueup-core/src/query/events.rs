@@ -115,7 +115,7 @@ impl EventsQuery {
         self
     }
 
-    /// Restricts the query to the accounts with these keys.
+    /// Restricts the query to the accounts with these keys, in place of an earlier restriction.
     #[must_use]
     pub fn accounts<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.accounts = AccountFilter::Only(keys.into_iter().map(Into::into).collect());

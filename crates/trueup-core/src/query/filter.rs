@@ -18,8 +18,9 @@ use std::cmp::Ordering;
 ///
 /// # Errors
 /// Building a filter never fails. The query that it is added to refuses it with a [`FilterFault`] if a predicate does
-/// not suit its field, if the two kinds are mixed, or if the filter exceeds
-/// [`MAX_FILTER_DEPTH`](super::MAX_FILTER_DEPTH) or [`MAX_FILTER_OPERANDS`](super::MAX_FILTER_OPERANDS).
+/// not suit its field, if a regular expression does not compile or is too large, if the two kinds are mixed, or if the
+/// filter exceeds [`MAX_FILTER_DEPTH`](super::MAX_FILTER_DEPTH) or
+/// [`MAX_FILTER_OPERANDS`](super::MAX_FILTER_OPERANDS).
 ///
 /// # Example: new customers with an event of at least 500 currency units
 /// ```
@@ -171,7 +172,8 @@ pub enum FilterFault {
     /// The request was interrupted before its regular expressions were compiled. The condition itself is not at fault.
     #[error(transparent)]
     Interrupted(Interruption),
-    /// A metric or `total` is compared with an operand that is not a number.
+    /// A metric or `total` is compared with an operand that is not a decimal number, or any field with a number that is
+    /// not finite.
     #[error("expected a number to compare with, but found `{}`", Shown(.0))]
     NotANumber(String),
     /// A metric or `total` has a predicate that only texts can pass.

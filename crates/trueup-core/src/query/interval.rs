@@ -37,7 +37,8 @@ impl DateRange {
         (u32::from(self.end.number()) + 1).saturating_sub(u32::from(self.start.number()))
     }
 
-    /// Splits the range at the borders of `interval`. The first and the last sub-range are clipped to the range.
+    /// Splits the range at the borders of `interval`. The first and the last sub-range are clipped to the range. An
+    /// empty range has no sub-ranges.
     #[must_use]
     pub fn sub_ranges(self, interval: Interval) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();

@@ -54,7 +54,9 @@ impl FilterLimits {
     /// Checks a predicate on the field `name` as a query would, and compiles its regular expression.
     ///
     /// # Errors
-    /// Returns the fault if no query accepts the predicate on that field.
+    /// Returns the fault if no query accepts the predicate on that field, [`FilterFault::PatternsTooLarge`] if the
+    /// regular expressions so far take too much memory together, and [`FilterFault::Interrupted`] if the interrupt of
+    /// the patterns has fired before the expression is compiled.
     pub fn check_predicate(&mut self, name: &str, predicate: &Predicate) -> Result<(), FilterFault> {
         if is_number(name) {
             NumberPredicate::new(predicate).map(|_| ())

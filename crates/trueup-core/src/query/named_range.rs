@@ -48,7 +48,7 @@ enum Name {
     LastDays(u32),
     /// The days up to today that follow the same day some months ago.
     LastMonths(u32),
-    /// The period of a unit that contains today, or the one before.
+    /// The period of a unit that contains today, whole or up to today, or the period before it.
     Relative(Unit, Part),
 }
 

@@ -336,7 +336,8 @@ impl StageHistories {
         self.patterns[id.index()]
     }
 
-    /// Returns the index of the first event of a stage among a customer's events; `None` if there is none.
+    /// Returns the index in the row group of the first event of a stage among the events of a customer, given as their
+    /// range; `None` if there is none.
     pub(crate) fn first(&self, customer: Range<usize>, stage: u8) -> Option<usize> {
         let start = customer.start;
         self.events().slice(customer).iter().position(|event| event.stage() == stage).map(|at| start + at)

@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Prefetch<'a> {
     columns: &'a EventColumns,
-    /// Whether the query reads single events.
+    /// Whether the query reads the flags of events one by one.
     events: bool,
     texts: Vec<&'a TextColumn>,
     totals: Option<&'a Amounts>,

@@ -197,8 +197,8 @@ impl DistinctIncrements {
         }
     }
 
-    /// Returns the number of the increment of a kind in a table. The result is meaningless if the increment would get a
-    /// number above `MAX_INCREMENTS`.
+    /// Returns the number of the increment of a kind in a table. The result is meaningless if the increment would be
+    /// one too many: then `is_full` is set.
     fn number(&mut self, table: &IncrementTable, kind: usize) -> u8 {
         let Self { increments, numbers, is_full, .. } = self;
         let is_same = |number: &u8| {

@@ -19,7 +19,8 @@ const SETTINGS: [(&str, AmazonS3ConfigKey); 3] = [
 const OTHER_CREDENTIALS: [&str; 3] = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"];
 
 /// Adds the settings and credentials of the profile that `AWS_PROFILE` names, or of the default one. The environment
-/// has precedence.
+/// has precedence. It is an error if the environment has no credentials, and `AWS_PROFILE` names a profile without
+/// keys.
 pub(super) fn with_profile(mut builder: AmazonS3Builder) -> io::Result<AmazonS3Builder> {
     let named = env::var("AWS_PROFILE").ok().filter(|name| !name.is_empty());
     let name = named.as_deref().unwrap_or("default");

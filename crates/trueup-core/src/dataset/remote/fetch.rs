@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 /// The most bytes of one request.
 const PART_BYTES: u64 = 8 << 20;
 
-/// The most requests at the same time, of the whole process.
+/// The most requests for bytes or lengths of objects at the same time, of the whole process. Lists do not count.
 static REQUESTS: Semaphore = Semaphore::const_new(32);
 
 /// The time before the first repetition of an answer that was cut off; each further one waits twice as long.

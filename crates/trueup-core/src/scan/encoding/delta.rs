@@ -25,7 +25,8 @@ fn miniblock(block: usize, miniblocks: usize) -> Option<usize> {
 /// Takes `count` numbers from the front of `bytes`, and appends each through `convert`.
 ///
 /// # Errors
-/// There are fewer numbers, or a number does not convert.
+/// The header says another number of numbers, the bytes end early or are not in the encoding, or a number does not
+/// convert.
 pub(crate) fn delta_decode<T>(
     bytes: &mut &[u8],
     count: usize,

@@ -11,7 +11,8 @@ const TOO_WIDE: &str = "the codes are wider than the layout allows";
 /// Decodes `count` numbers of `width` bits, and appends for each number the entry of `table` at that index.
 ///
 /// # Errors
-/// The bytes end early, or a number is not an index of the table.
+/// The numbers are wider than [`MAX_WIDTH`], the bytes end early or begin an empty run, or a number is not an index of
+/// the table.
 pub(in crate::scan) fn decode_hybrid<T: Copy>(
     mut bytes: &[u8],
     width: u8,

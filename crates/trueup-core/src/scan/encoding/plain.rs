@@ -11,7 +11,7 @@ const TOO_LARGE: &str = "an amount is out of range";
 /// number of type `FIXED_LEN_BYTE_ARRAY`.
 ///
 /// # Errors
-/// There are fewer numbers, or a number does not convert.
+/// The type has no whole numbers, there are fewer numbers, a number does not fit into 64 bits, or it does not convert.
 pub(in crate::scan) fn plain_numbers<T>(
     bytes: &[u8],
     physical: Type,
