@@ -1,7 +1,7 @@
 //! The commands of the program. Each file implements one or two commands, except seven: `option_values` parses the
-//! values of options, `block_cache` has those of the block cache, `names` checks account keys, `range` reads the days
-//! of a query, `directory` opens the directory of a dataset, `service` has the options of a service, and
-//! `explain_report` the JSON of `explain`.
+//! values of options, `block_cache` has the options of the block cache, `names` checks account keys, `range` has the
+//! options for the days of a query, `directory` opens the directory of a dataset, `service` has the options of a
+//! service, and `explain_report` has the JSON of `explain`.
 
 mod batch;
 mod bench;
@@ -80,7 +80,7 @@ impl Command {
     }
 }
 
-/// Opens a version of the dataset in `folder`; `None` means the newest.
+/// Opens a version of the dataset in `folder`, which may be a URL; `None` means the newest version.
 fn open_dataset(folder: &Path, version: Option<u64>) -> Result<Dataset, Failure> {
     Ok(match version {
         Some(version) => Dataset::open_version(folder, version)?,

@@ -47,7 +47,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Creates a failure of the request or the data.
+    /// Creates a failure of the request, the data or the machine.
     pub(crate) fn request(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Request, error: error.into() }
     }

@@ -33,8 +33,8 @@ New to trueup? `trueup demo` creates a sample dataset and prints commands to try
 see which accounts, and run `serve`.
 
 `trueup COMMAND --help` describes a command in full. Results go to stdout, everything else to stderr.
-Exit codes: 0 done; 1 the request or the data is at fault; 2 wrong usage; 3 trueup is at fault; 128 plus the number of \
-the signal that stopped the command, such as 130 after Ctrl-C.";
+Exit codes: 0 done; 1 the request, the data or the machine is at fault; 2 wrong usage; 3 trueup is at fault; 128 plus \
+the number of the signal that stopped the command, such as 130 after Ctrl-C.";
 
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]

@@ -25,7 +25,8 @@ pub(crate) fn install_hook() {
     panic::set_hook(Box::new(record));
 }
 
-/// Returns the message of a caught panic and the location where it happened.
+/// Returns the message of a caught panic, and the location of the latest panic with that message, if it is among the
+/// last [`MAX_RECORDS`] panics.
 pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let message = message(payload);
     let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);

@@ -136,8 +136,11 @@ impl BatchCommand {
         Execution { threads: self.threads, ..Execution::default() }
     }
 
-    /// Returns every job with its query, and the number of values in filters that no event has and no option allows. If
-    /// any job is faulty, reports each faulty one and refuses the whole batch.
+    /// Returns every job with its query, and the number of values in filters that no event has and that neither
+    /// `--allow-unknown` nor the key `allow-unknown` allows. Warns about each value that no event has.
+    ///
+    /// # Errors
+    /// If the file has no query, or a job is faulty: then reports each faulty job, and refuses the whole batch.
     fn check(
         &self,
         file: &JobsFile,

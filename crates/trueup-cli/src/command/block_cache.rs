@@ -20,7 +20,10 @@ pub(crate) struct BlockCacheArgs {
 }
 
 impl BlockCacheArgs {
-    /// Sets the block cache of the program.
+    /// Sets the block cache of the program; without `--cache-dir` it has none.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or no file can be made in it.
     pub(super) fn set(&self) -> Result<(), Failure> {
         let Some(folder) = &self.cache_dir else { return Ok(()) };
         let bytes = self.cache_size.map_or(BlockCache::DEFAULT_BYTES, |bytes| bytes as u64);

@@ -27,8 +27,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DemoCommand {
-    /// Folder of the dataset; by default `trueup-demo` in cargo's target folder or else in the current folder, with the
-    /// numbers of other options in its name if these are given
+    /// Folder of the dataset; by default `trueup-demo` in cargo's target folder or else in the current folder. If an
+    /// option has another value than its default, the values of all options are part of that name
     #[arg(value_parser = super::option_values::folder)]
     dir: Option<PathBuf>,
 

@@ -36,6 +36,9 @@ impl DirectoryPaths {
     }
 
     /// Returns the path of the directory of a command that needs one.
+    ///
+    /// # Errors
+    /// If there is none because the dataset is in an object store and no option names the directory.
     fn needed_directory_path(&self) -> Result<PathBuf, Failure> {
         self.directory_path().ok_or_else(|| {
             let dataset = self.dataset.display();
@@ -63,7 +66,7 @@ impl DirectoryPaths {
         Ok(Arc::new(SqliteDirectory::open_existing(path, settings)?))
     }
 
-    /// Opens the directory; creates it if it does not exist.
+    /// Opens the directory, with the default settings; creates it if it does not exist.
     pub(super) fn open_or_create_directory(&self) -> Result<Arc<dyn Directory>, Failure> {
         let path = self.needed_directory_path()?;
         let is_new = !path.exists();
@@ -130,7 +133,7 @@ pub(super) fn now() -> UnixTime {
     std::time::SystemTime::now().into()
 }
 
-/// Formats a time as RFC 3339 in UTC.
+/// Formats a time as RFC 3339 in UTC. A day that data cannot have becomes the nearest one that they can.
 pub(super) fn timestamp(time: UnixTime) -> String {
     const DAY: i64 = 86_400;
     let (days, second) = (time.seconds().div_euclid(DAY), time.seconds().rem_euclid(DAY));

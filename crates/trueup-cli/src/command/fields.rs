@@ -31,8 +31,9 @@ A single argument is a dataset if it is the path of a folder or a URL, and the n
 
 /// List metrics and dimensions, and describe them
 ///
-/// For each field: its definition, and of a metric its unit. The description of one field, and every list that is not a
-/// table, also have the formula of a metric and the splits along which its values add up.
+/// For each field: its definition, and the unit of a metric or, in a table, the format of a dimension. The description
+/// of one field, and every list that is not a table, also have the formula of a metric and the splits along which its
+/// values add up.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FieldsCommand {
@@ -123,7 +124,7 @@ fn known(name: &str, dataset: Option<&Dataset>) -> Result<(), Failure> {
     Err(Failure::request(format!("neither the dictionary nor the dataset knows {field}")))
 }
 
-/// Writes a field for people, with its most frequent values if it is a dimension of the dataset.
+/// Writes a field for people, with its most frequent values if it is a dimension and there is a dataset.
 fn write_description(field: &FieldDescription<'_>, dataset: Option<&Dataset>) -> Result<(), Failure> {
     let counts = match dataset {
         Some(dataset) if !field.is_metric() => Some(ValueCounts::of(dataset, field.name)?),

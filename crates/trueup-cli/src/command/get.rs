@@ -30,8 +30,8 @@ Without --key, --key-file and --session-file, the key is read from the variable 
 
 /// Answer one request as the service would, without a network
 ///
-/// Prints the status, the headers, an empty line and the body. The request needs a key, and counts towards the hourly
-/// limit, like any other.
+/// Prints the status, the headers, an empty line and the body. The request needs a key (or, for `/api`, a session), and
+/// counts towards the hourly limit, like any other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GetCommand {

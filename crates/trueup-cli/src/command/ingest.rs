@@ -24,9 +24,9 @@ Examples:
 /// `type` (lead-originated, booked, estimated, sold, closed or canceled), and `date` or `dateTime`. `eventId` and
 /// `total` are optional. Every other column is a dimension.
 ///
-/// An event replaces the event of the dataset that has the same `eventId`; spend replaces the spend of the same account
-/// and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the dataset
-/// unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing.
+/// An event replaces the event of the dataset that has the same account and `eventId`; spend replaces the spend of the
+/// same account and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the
+/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -55,8 +55,9 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
-    /// Format of INPUT, and of other files whose names do not say theirs: csv, ndjson, parquet or xlsx; by default the
-    /// first bytes decide
+    /// Format of INPUT, whatever its name says, and of other files whose names do not say theirs: csv, ndjson, parquet
+    /// or xlsx. By default the name decides, or else the first bytes. With --mapping, what the mapping or a name says
+    /// comes first
     #[arg(long, value_name = "FORMAT")]
     format: Option<FileFormat>,
 
@@ -64,8 +65,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 
-    /// Column to leave out; `*` stands for any characters and `?` for one. `day=*` leaves out the column `day` that
-    /// folders such as day=2025-01-31 give. Repeat the option for several
+    /// Column to leave out; `*` stands for any characters, `?` for one, and `[ab]` for one of several. `day=*` leaves
+    /// out the column `day` that folders such as day=2025-01-31 give. Repeat the option for several
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
 
@@ -201,8 +202,8 @@ impl IngestCommand {
         Failure::request(format!("{error}; nothing was ingested; {others}"))
     }
 
-    /// Writes the row counts of each table for which a file was given, even if it had no rows, or to which a mapping
-    /// contributed.
+    /// Writes the version, and the row counts of each table for which a file was given, even if it had no rows, or to
+    /// which a mapping contributed. If nothing changed, writes only that.
     fn write_summary(&self, summary: &IngestSummary, out: &mut impl Write) -> io::Result<()> {
         let (version, dataset) = (summary.version, self.into.display());
         if !summary.changed {

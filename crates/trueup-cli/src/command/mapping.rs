@@ -82,7 +82,7 @@ impl DraftCommand {
     }
 }
 
-/// Returns the number of questions of a draft.
+/// Returns the number of open questions of a draft.
 fn open_questions(draft: &str) -> usize {
     let draft: toml::Table = toml::from_str(draft).unwrap_or_default();
     draft.get("open_questions").and_then(toml::Value::as_array).map_or(0, Vec::len)

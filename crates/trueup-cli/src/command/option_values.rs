@@ -12,10 +12,11 @@ use trueup::access::SecretKey;
 /// Largest number of threads. No machine benefits from more, and starting far more takes time and memory.
 const MAX_THREADS: usize = 1_024;
 
-/// Largest number of bytes to read from a key file; every key is shorter.
+/// Largest number of bytes to read from a file with a key or a token; both are always shorter.
 const MAX_KEY_FILE_BYTES: u64 = 4096;
 
-/// Parses a whole number of bytes with an optional unit: `512MiB`, `1GiB`, `2GB`, `1000000`.
+/// Parses a whole number of bytes, at least 1, with an optional unit in any case: `512MiB`, `1GiB`, `2GB`, `1000000`.
+/// `k`, `m` and `g` are powers of 1,024 like `KiB`, `MiB` and `GiB`; `KB`, `MB` and `GB` are powers of 1,000.
 pub(super) fn bytes(text: &str) -> Result<usize, String> {
     let expected = || format!("expected an amount of memory such as `512MiB` or `1GiB`, but found `{}`", Shown(text));
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();

@@ -197,7 +197,7 @@ impl OrgsCommand {
 }
 
 /// Puts accounts into an organization: the named ones, or else all accounts of the dataset that are not directly in the
-/// organization yet.
+/// organization yet. If a named account is in it already, changes nothing and fails.
 fn hold(
     paths: &DirectoryPaths,
     directory: &dyn Directory,

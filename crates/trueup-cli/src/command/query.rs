@@ -48,7 +48,8 @@ impl DatasetQueryArgs {
         open_dataset(&self.dataset, self.as_of)
     }
 
-    /// Returns the query. Warns about days outside of the data, and about values in its filters that no event has.
+    /// Returns the query. Warns if its whole range is outside of the data, and about values in its filters that no
+    /// event has.
     fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
         self.spec.range.note_days(&query);
@@ -127,7 +128,7 @@ const EXPLAIN_EXAMPLE: &str = "\
 Example:
   trueup explain my-data --fields campaign,leads --start 2025-01-01 --end 2025-03-31 --analyze";
 
-/// Show the plan of a query: sub-ranges, columns to read, row groups kept and skipped, group layout
+/// Show the plan of a query: sub-ranges, columns to read, row groups kept and skipped, dimensions
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLE)]
 pub(crate) struct ExplainCommand {
@@ -174,11 +175,11 @@ pub(super) struct QuerySpec {
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
 
-    /// Keep only events whose dimension or total, or rows of the result whose other metric, passes this condition:
-    /// 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores case), 'field in (a, b)', 'not in',
-    /// 'field is empty', 'is not empty'. A value with blanks is in single quotes. Without a blank before '=', as in
-    /// 'field=value', the value is all of the text after it; a JSON array is an expression. Repeat the option for
-    /// several: all must hold, but equalities on the same field are alternatives
+    /// Keep only events whose dimension or `total` passes this condition or, if the condition is on any other metric,
+    /// only rows of the result that pass it: 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*'
+    /// (ignores case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in single
+    /// quotes. Without a blank before '=', as in 'field=value', the value is all of the text after it; a JSON array is
+    /// an expression. Repeat the option for several: all must hold, but equalities on the same field are alternatives
     #[arg(long = "where", value_name = "CONDITION")]
     pub(super) conditions: Vec<TypedCondition>,
 

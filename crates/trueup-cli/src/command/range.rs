@@ -10,8 +10,8 @@ use trueup::{Dataset, Day};
 /// The options that name a range, in place of its first and its last day.
 const NAMED: [&str; 5] = ["month", "quarter", "year", "last", "range"];
 
-/// The days of a query: two dates, or the name of a range. The parser makes sure that exactly one of the
-/// two is given.
+/// The days of a query: a first and a last day, or the name of a range. The parser makes sure that exactly one of these
+/// two forms is given.
 #[derive(Clone, Debug, Default, Args)]
 #[group(required = true, multiple = true)]
 pub(super) struct RangeArgs {
@@ -107,8 +107,9 @@ impl Today {
     }
 }
 
-/// Warns if the range of a query is outside of the data, and says which days there are. `prefix` names the query if
-/// there are several.
+/// Warns if the range of a query ends before the first day of the data or starts after the last one, and says which
+/// days these are; also warns if the dataset has neither events nor spend. `prefix` names the query if there are
+/// several.
 pub(super) fn warn_about_range(prefix: &str, query: &EventsQuery, dataset: &Dataset) {
     let range = query.range();
     match dataset.date_range() {

@@ -129,8 +129,11 @@ impl ServeCommand {
     }
 }
 
-/// Returns the addresses that an option names, of which the first that is available is used. Without a host these are
-/// all addresses of the machine: IPv6, which includes IPv4 on most systems, or else IPv4 alone.
+/// Returns the addresses that the option `--listen` names, of which the first that is available is used. Without a host
+/// these are all addresses of the machine: IPv6, which includes IPv4 on most systems, or else IPv4 alone.
+///
+/// # Errors
+/// If the text has no port, or its host has no address.
 fn listen_addresses(text: &str) -> io::Result<Vec<SocketAddr>> {
     match text.strip_prefix(':').map(str::parse) {
         Some(Ok(port)) => Ok(vec![(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()]),

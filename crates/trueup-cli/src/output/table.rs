@@ -1,8 +1,9 @@
 //! Result tables for people: aligned columns ([`layout`] decides their widths), or one block of lines per row where the
 //! columns do not fit the terminal. [`cell`] has the text of one value.
 //!
-//! A table is written row by row. For a file or a pipe every row and every text is written in full; on a terminal, long
-//! texts are cut and the rows in the middle are left out.
+//! A table is written row by row. For a file or a pipe every row and every text is written in full. On a terminal,
+//! texts are cut where the columns do not fit, and the rows in the middle of a long table are left out unless the
+//! command shows all rows.
 
 mod cell;
 mod layout;

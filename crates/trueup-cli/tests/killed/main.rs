@@ -180,7 +180,8 @@ fn injected(case: &IngestCase, call: &str, fault: &str, position: usize) -> (Opt
     (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
 }
 
-/// Checks the outcome of an ingest in which a system call that changes files failed. Returns whether it says so.
+/// Checks the outcome of an ingest in which a system call that changes files failed. Returns whether the ingest
+/// reported an error.
 fn check_failure(case: &IngestCase, call: &str, code: Option<i32>, message: &str, what: &str) -> bool {
     assert!(matches!(code, Some(0 | 1)), "{what}");
     let is_new = answers(&case.dataset()).unwrap() == case.new;

@@ -1,7 +1,7 @@
 //! Runs every code block of `docs/api.md` against the demo, as a reader would.
 //!
-//! A block of `sh` or `python` must succeed. If a block of `json` follows, it is the exact output. The crate `trueup`
-//! compiles the Rust blocks.
+//! A block of `sh` or `python` must succeed. If a block of `json` follows a call of `curl`, it is the exact output. The
+//! crate `trueup` compiles the Rust blocks.
 
 #![expect(clippy::panic, reason = "tests")]
 

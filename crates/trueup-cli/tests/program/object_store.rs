@@ -4,7 +4,7 @@ use crate::workspace::{EVENTS_URL, RANGE, Run, Workspace};
 use std::process::{Command, Stdio};
 use trueup_testkit::object_server::{Fault, ObjectServer};
 
-/// A location of the dataset `ds` of a workspace, whose folder is served as the bucket `ds`.
+/// The URL of the dataset `ds` of a workspace: the server has the folders of the workspace as buckets.
 const URL: &str = "s3://ds";
 
 /// Returns a command that uses the server as its S3 store.

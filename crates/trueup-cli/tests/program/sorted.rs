@@ -16,8 +16,11 @@ fn rows_are_sorted_and_limited() {
     };
     let unsorted = ["2025-01-03", "2025-01-04", "2025-01-05", "2025-01-20", "2025-02-01"];
     assert_eq!(rows(&[]), unsorted);
-    let by_spend = ["2025-01-03", "2025-01-04", "2025-01-05", "2025-01-20", "2025-02-01"];
-    assert_eq!(rows(&["--sort", "spend:desc"]), by_spend);
+    // Only the first day has spend. Equal rows stay in the order of the unsorted answer.
+    let by_spend = ["2025-01-04", "2025-01-05", "2025-01-20", "2025-02-01", "2025-01-03"];
+    assert_eq!(rows(&["--sort", "spend"]), by_spend);
+    let by_leads = ["2025-01-03", "2025-01-05", "2025-02-01", "2025-01-04", "2025-01-20"];
+    assert_eq!(rows(&["--sort", "leads:desc"]), by_leads);
     assert_eq!(rows(&["--sort", "date:desc", "--limit", "2"]), ["2025-02-01", "2025-01-20"]);
     // Rows without a customer have no book rate: they come last, in the order of the unsorted answer.
     let last = ["2025-01-03", "2025-01-04"];

@@ -16,6 +16,7 @@ use trueup::query::{DateRange, NamedRange, SortKey};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct JobsFile {
+    /// A path, relative to the folder of the jobs file, or a URL.
     dataset: PathBuf,
     /// The version of the dataset to read; `None` for the newest.
     pub(super) as_of: Option<u64>,
@@ -26,6 +27,7 @@ pub(super) struct JobsFile {
 }
 
 /// The options of queries that do not set them. An option of a query replaces the default; lists are not combined.
+/// [`range`] says how days and named ranges replace each other.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct JobDefaults {
@@ -98,6 +100,9 @@ enum TomlRange {
 
 impl JobsFile {
     /// Reads a jobs file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not TOML, or has an unknown key or a value of a wrong type.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::path(path, &error))?;
         toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", path.display())))

@@ -17,7 +17,7 @@ use trueup_ingest::Ingest;
 
 /// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
 /// there, which keeps the source tree clean, or else in the current folder. If the settings are not those of the
-/// default demo, the name of the folder contains them.
+/// default demo, the name of the folder contains the numbers of events and accounts, and the seed.
 pub(super) fn default_folder(settings: &Settings) -> PathBuf {
     let name = if *settings == Settings::demo() {
         "trueup-demo".to_owned()
@@ -52,7 +52,7 @@ fn events_file(settings: &Settings) -> String {
 /// Returns whether the folder holds the demo of these settings.
 ///
 /// # Errors
-/// If it holds anything else.
+/// If it holds anything else, or cannot be read.
 pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failure> {
     let is_empty = match dir.read_dir() {
         Ok(mut entries) => entries.next().is_none(),
