@@ -159,8 +159,8 @@ impl Ingest {
     }
 
     /// Leaves out the columns whose names match a pattern, in which `*` stands for any characters, `?` for one, and
-    /// `[ab]` for one of several. Call it several times for several patterns. A column that the name of a folder gives
-    /// is left out if a pattern matches that name: `day=*`.
+    /// `[ab]` for one of several. Call it several times for several patterns. A column that the name of a folder gives,
+    /// such as `day=2025-01-31`, is left out if a pattern matches that name: `day=*`.
     pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
         self.ignore.push(pattern.into());
         self

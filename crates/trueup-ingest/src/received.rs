@@ -74,6 +74,12 @@ pub(crate) enum Producer {
 
 impl Source {
     /// A file, the files below a folder, the files that a pattern matches, or `-`, the standard input.
+    ///
+    /// Of a folder, files and folders whose names begin with `.` or `_` are left out. The names of the other files must
+    /// say their formats, unless [`Ingest::format`](crate::Ingest::format) does. In a pattern, `*` stands for any
+    /// characters of one name, `?` for one, `[ab]` for one of several, and `**` for any folders.
+    ///
+    /// A folder of the path with a name such as `account=acme` gives every row of the file a column.
     #[must_use]
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self { rows: SourceRows::Path(path.as_ref().to_owned()), name: None }

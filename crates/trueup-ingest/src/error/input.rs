@@ -188,7 +188,7 @@ pub enum InputFault {
         "this is a ZIP archive, such as an XLSX file, but its name ends differently; unpack it, or rename it to end in `.xlsx`"
     )]
     IsZip,
-    /// The file is of an older Excel.
+    /// The file is of an older Excel, or a password protects it.
     #[error(
         "this is a file of an older Excel (.xls), or one that a password protects; open it and save it as .xlsx without a \
          password"
@@ -211,7 +211,7 @@ pub enum InputFault {
     NoSheet {
         /// The name.
         wanted: String,
-        /// The sheets of the workbook.
+        /// The names of the workbook's sheets, with `` `, ` `` between them.
         found: String,
     },
     /// The Parquet file is damaged or cut short.

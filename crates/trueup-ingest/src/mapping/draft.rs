@@ -43,7 +43,7 @@ pub struct DraftOptions {
 /// comment: the draft does not load before its questions are answered.
 ///
 /// # Errors
-/// A file cannot be read, is not in its format, or is given twice.
+/// A file cannot be read, is not in its format, lacks the sheet, or is given twice.
 ///
 /// # Examples
 /// ```

@@ -42,7 +42,7 @@ impl FolderColumn {
             .collect()
     }
 
-    /// Returns the folder's name.
+    /// Returns the folder's name, without its escapes.
     pub(crate) fn shown(&self) -> String {
         format!("{}={}", self.name, self.value.as_deref().unwrap_or(NO_VALUE))
     }
@@ -64,7 +64,8 @@ fn coded_text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// Replaces each `%XX`, as programs write characters that the name of a folder cannot have. Anything else stays.
+/// Replaces each `%XX`, as programs write characters that the name of a folder cannot have. Anything else stays, and so
+/// does the whole text if the result is not UTF-8.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
