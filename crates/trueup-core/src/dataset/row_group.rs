@@ -66,12 +66,8 @@ impl<T: TableColumns> RowGroup<T> {
         (0..file.row_groups()).map(row_group).collect()
     }
 
-    /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held.
-    pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
-        self.read_until(projection, ReadingAhead::default(), &Interrupt::default())
-    }
-
-    /// As [`read`](Self::read), with what was read ahead; `interrupt` ends the wait for a store.
+    /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held, from
+    /// what was read ahead if it was. `interrupt` ends the wait for a store.
     pub(crate) fn read_until(
         &self,
         projection: &T::Projection,

@@ -5,7 +5,7 @@
 mod tests;
 
 use super::{Execution, in_pool};
-use crate::dataset::{Dataset, Pruning, RowGroup, RowGroupBounds};
+use crate::dataset::{Dataset, Pruning, ReadAhead, ReadingAhead, RowGroup, RowGroupBounds};
 use crate::dictionary::{self, Computed, FieldKind, ValueFormat};
 use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value};
@@ -13,12 +13,12 @@ use crate::plan::{DimensionRef, Origin, text_column};
 use crate::query::{
     AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, TextPredicate, is_result_metric,
 };
-use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
+use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns};
 use crate::similar::most_similar;
 use crate::{Interrupt, Shown};
 use rayon::prelude::*;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The most values of a field among which similar ones are looked for.
 const MAX_CANDIDATES: usize = 100_000;
@@ -128,18 +128,14 @@ impl Dataset {
                 }
             }
         };
+        let search = TextSearch { interrupt, is_done: &is_done, search: &search };
         for is_read in [true, false] {
-            let is_next = |bounds: &RowGroupBounds| {
-                !is_done() && (bounds.prune(query.range, &query.accounts) == Pruning::Keep) == is_read
-            };
-            self.events().par_iter().filter(|row_group| is_next(&row_group.bounds)).try_for_each(|row_group| {
-                interrupt.check()?;
-                texts.search_events(row_group, search)
-            })?;
-            self.spend().par_iter().filter(|row_group| is_next(&row_group.bounds)).try_for_each(|row_group| {
-                interrupt.check()?;
-                texts.search_spend(row_group, search)
-            })?;
+            let is_next =
+                |bounds: &RowGroupBounds| (bounds.prune(query.range, &query.accounts) == Pruning::Keep) == is_read;
+            let events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+            texts.search_events(&events, &search)?;
+            let spend: Vec<_> = self.spend().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+            texts.search_spend(&spend, &search)?;
         }
         let missing = operands.into_iter().zip(&searched).filter(|(_, (_, found))| !found.load(Ordering::Relaxed));
         Ok(missing.map(|(operand, _)| operand).collect())
@@ -191,28 +187,71 @@ impl<'a> DimensionTexts<'a> {
         Some(Self { column, spend_column: dimension.spend.and_then(text_column) })
     }
 
-    /// Calls `search` with each text of the events of a row group.
-    fn search_events(self, row_group: &RowGroup<EventColumns>, search: impl FnMut(&str)) -> Result<(), Error> {
+    /// Searches the texts of the events of row groups.
+    fn search_events(self, row_groups: &[&RowGroup<EventColumns>], search: &TextSearch<'_>) -> Result<(), Error> {
         let texts = self.column.map(str::to_owned).into_iter().collect();
-        let columns = row_group.read(&EventProjection { texts, ..EventProjection::default() })?;
-        match self.column {
+        let projection = EventProjection { texts, ..EventProjection::default() };
+        search.each(row_groups, &projection, |columns, search| match self.column {
             Some(column) => {
                 columns.text(column).into_iter().flat_map(|column| column.dictionary().iter()).for_each(search);
             }
             None => columns.customers.present_accounts().for_each(search),
-        }
-        Ok(())
+        })
     }
 
-    /// Calls `search` with each text of the spend of a row group.
-    fn search_spend(self, row_group: &RowGroup<SpendColumns>, search: impl FnMut(&str)) -> Result<(), Error> {
+    /// Searches the texts of the spend of row groups.
+    fn search_spend(self, row_groups: &[&RowGroup<SpendColumns>], search: &TextSearch<'_>) -> Result<(), Error> {
         if self.column.is_none() {
-            row_group.read(&SpendProjection::default())?.accounts.texts.iter().for_each(search);
+            search.each(row_groups, &SpendProjection::default(), |columns, search| {
+                columns.accounts.texts.iter().for_each(search);
+            })
         } else if let Some(name) = self.spend_column {
-            let columns = row_group.read(&SpendProjection::new([name]))?;
-            columns.text(name).into_iter().flat_map(|column| column.texts.iter()).for_each(search);
+            search.each(row_groups, &SpendProjection::new([name]), |columns, search| {
+                columns.text(name).into_iter().flat_map(|column| column.texts.iter()).for_each(search);
+            })
+        } else {
+            Ok(())
         }
-        Ok(())
+    }
+}
+
+/// A search through texts of row groups.
+struct TextSearch<'a> {
+    interrupt: &'a Interrupt,
+    /// Whether no more row groups need to be read.
+    is_done: &'a (dyn Fn() -> bool + Sync),
+    /// Takes a text.
+    search: &'a (dyn Fn(&str) + Sync),
+}
+
+impl TextSearch<'_> {
+    /// Calls `texts` with the columns of row group after row group. The first one is read alone, because most values
+    /// are in it; while others are searched, the next ones of an object store are read ahead.
+    fn each<T: TableColumns<Projection: Sync>>(
+        &self,
+        row_groups: &[&RowGroup<T>],
+        projection: &T::Projection,
+        texts: impl Fn(&T, &dyn Fn(&str)) + Sync,
+    ) -> Result<(), Error> {
+        let read = |row_group: &RowGroup<T>, ahead| -> Result<(), Error> {
+            self.interrupt.check()?;
+            texts(&*row_group.read_until(projection, ahead, self.interrupt)?, &self.search);
+            Ok(())
+        };
+        let Some((first, others)) = row_groups.split_first().filter(|_| !(self.is_done)()) else { return Ok(()) };
+        read(first, ReadingAhead::default())?;
+        let ahead = ReadAhead::new(first.is_remote(), |at| Some(others.get(at)?.read_ahead(projection)));
+        let next = AtomicUsize::new(0);
+        let work = |_| {
+            while !(self.is_done)() {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(row_group) = others.get(at) else { break };
+                read(row_group, ahead.take(at))?;
+            }
+            Ok(())
+        };
+        let threads = rayon::current_num_threads().min(others.len());
+        (0..threads).into_par_iter().with_max_len(1).try_for_each(work)
     }
 }
 

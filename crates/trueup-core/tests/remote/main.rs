@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
 use trueup_core::dataset::{Verification, store};
-use trueup_core::query::AccountFilter;
-use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt};
+use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
+use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
 use trueup_testkit::damage::Numbers;
 use trueup_testkit::object_server::{Fault, Requested};
 
@@ -92,6 +92,25 @@ fn a_query_reads_row_groups_ahead() {
     assert!((8..=20).contains(&most), "{most} requests at the same time");
     let keys = dataset.with_column_budget(0).account_keys().unwrap();
     assert_eq!(keys, stored.local().account_keys().unwrap());
+    let most = stored.server.take_most_open();
+    assert!((8..=20).contains(&most), "{most} requests at the same time");
+}
+
+#[test]
+fn a_search_for_values_reads_row_groups_ahead() {
+    let stored = Stored::new();
+    let local = stored.local();
+    // A customer of the last day is in one of the last row groups.
+    let end = local.date_range().unwrap().end;
+    let last = local.query(&EventsQuery::new(["opportunityId", "eventCount"], end, end)).unwrap();
+    let Some(Value::Text(id)) = last.value(0, "opportunityId") else { panic!("no customer on {end}") };
+    let dataset = stored.remote();
+    let is_last = Filter::field("opportunityId", Predicate::Equals(Operand::Text(id.to_owned())));
+    let query = queries(&dataset)[0].clone().filter(is_last);
+    stored.server.fail(|_| Some(Fault::Slow(Duration::from_millis(200))));
+    let _ = stored.server.take_most_open();
+    let execution = Execution { threads: NonZeroUsize::new(1), ..Execution::default() };
+    assert_eq!(dataset.unseen_values(&query, &execution).unwrap(), []);
     let most = stored.server.take_most_open();
     assert!((8..=20).contains(&most), "{most} requests at the same time");
 }
