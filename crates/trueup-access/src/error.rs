@@ -84,13 +84,13 @@ pub enum Error {
         /// The parent that was named.
         parent: String,
     },
-    /// The organization cannot be removed, because others are below it.
+    /// The organization cannot be removed, because others are directly under it.
     #[error("organization `{id}` has organizations below it; move or remove them first")]
     HasChildren {
         /// The organization.
         id: String,
     },
-    /// The account is already under the organization.
+    /// The account is already directly under the organization.
     #[error("account `{account}` is already under organization `{organization}`")]
     AlreadyPlaced {
         /// The account's key.
@@ -145,10 +145,10 @@ pub enum Error {
     /// The operating system provided no random bytes, so no key or session was created.
     #[error("the operating system provided no random bytes for a key")]
     NoRandomness(#[from] getrandom::Error),
-    /// The file of a directory cannot be read or written.
+    /// The file of a directory does not exist, is not a SQLite database, or cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// Another process held the file for longer than a call waits.
+    /// Another process or thread held the file for longer than a call waits, or the file was replaced again and again.
     #[error("another process holds the directory `{}`; try again when it has finished", path.display())]
     Locked {
         /// The file.
@@ -225,8 +225,8 @@ impl Error {
     }
 }
 
-/// The file of a directory cannot be read or written. The cause is the [source](std::error::Error::source) of this
-/// error.
+/// The file of a directory, or a file next to it, cannot be used. The cause is the [source](std::error::Error::source)
+/// of this error.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, Error, SqliteDirectory};

@@ -150,8 +150,9 @@ impl LoginScope {
     /// Returns the accounts that the path of a request names: those at and below an organization, or the account with
     /// that key.
     ///
-    /// A name of both an organization and an account means the organization, unless the login reaches only that
-    /// account. Returns `None` for an umbrella, and for a name that is unknown or out of reach.
+    /// A name of both an organization and an account means the organization, unless the organization is an umbrella or
+    /// out of reach, or the login reaches only that account. Returns `None` if the name is unknown or out of reach, or
+    /// is only that of an umbrella.
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};

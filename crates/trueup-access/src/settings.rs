@@ -32,7 +32,7 @@ impl Default for DirectorySettings {
 }
 
 impl DirectorySettings {
-    /// Sets the prefix of new keys, which an underscore follows. Keys with another prefix stay valid.
+    /// Sets the prefix of new keys, which an underscore follows; by default `tu`. Keys with another prefix stay valid.
     ///
     /// # Errors
     /// [`Error::InvalidPrefix`] unless it is 1 to 32 letters, digits, `-` or `_`, all of them ASCII.
@@ -52,7 +52,7 @@ impl DirectorySettings {
         Ok(self)
     }
 
-    /// Sets how many requests a user may send per clock hour (UTC). 0 allows none.
+    /// Sets how many requests a user may send per clock hour (UTC); by default 1,000. 0 allows none.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().hourly_limit(10);
@@ -64,7 +64,7 @@ impl DirectorySettings {
     }
 
     /// Sets how long each call that reads, or that counts a request, waits at most for a file that another process
-    /// holds.
+    /// holds; by default 250 ms. A directory in memory ignores it.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().wait(std::time::Duration::from_millis(100));
@@ -75,7 +75,8 @@ impl DirectorySettings {
         self
     }
 
-    /// Sets how long a change of the file, opening it, or a check of the whole file waits at most for another process.
+    /// Sets how long a change of the file, opening it, or a check of the whole file waits at most for another process;
+    /// by default 1 s. A directory in memory ignores it.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().change_wait(std::time::Duration::from_secs(5));

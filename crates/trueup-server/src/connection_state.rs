@@ -27,9 +27,9 @@ struct ConnectionProgress {
     begun: u64,
     /// Number of requests whose answers have been handed to the connection.
     ended: u64,
-    /// Time of the last progress: a new connection, the first byte of a request, the end of its head, bytes that were
-    /// sent, the end of an answer. More bytes of a head do not count, because a client can send one now and then at no
-    /// cost.
+    /// Time of the last progress: a new connection, the first byte of another request, the start of each stage, bytes
+    /// that were sent, the end of an answer. More bytes of a head or of a body do not count, because a client can send
+    /// one now and then at no cost.
     last_progress: Instant,
     /// Whether a write waits for the client.
     is_blocked: bool,

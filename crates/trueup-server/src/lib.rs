@@ -8,11 +8,11 @@
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
 //!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
-//!   produced in chunks while it is sent, by as many threads as there are cores, so a slow client does not block a
-//!   thread.
+//!   produced in chunks while it is sent, by at most one thread per core, so a slow client does not block a thread.
 //! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
-//!   not a request, are answered 400. All these answers have the form of the facade's errors. After bytes that are not
-//!   a request, and where a limit is exceeded twofold, the connection is closed.
+//!   not a request, are answered 400. All these answers have the form of the facade's errors. The connection is closed
+//!   after bytes that are not a request, after a head that is longer than twice the limits of the URL and of the
+//!   headers together, and after more than twice the permitted number of headers.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer, unless the service works on it for longer

@@ -66,8 +66,8 @@ impl Refusal {
         Poll::Ready(Ok(()))
     }
 
-    /// Closes the server's sending half, and reads what the client still sends until it closes its own half. If the
-    /// connection were closed before, the client could lose the response.
+    /// Closes the server's sending half, and reads what the client still sends until it closes its own half, for at
+    /// most [`LINGER`] and [`LINGER_BYTES`]. If the connection were closed before, the client could lose the response.
     pub(crate) fn poll_close(&mut self, tcp: &mut TcpStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.linger.is_running() {
             ready!(Pin::new(&mut *tcp).poll_shutdown(cx))?;

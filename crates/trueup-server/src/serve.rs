@@ -219,7 +219,8 @@ async fn serve_connection(
         tracing::debug!(cause = %error, "a connection is gone");
         return;
     }
-    // Requests beyond the limits are answered by the pipeline. Requests beyond twice the limits are refused by hyper.
+    // Requests beyond the limits are answered by the pipeline. A head of more than twice the limits together, or with
+    // more than twice the permitted number of headers, is refused by hyper.
     let head_bytes = settings.max_header_bytes.saturating_add(settings.max_url_bytes).saturating_mul(2).max(MIN_BUFFER);
     let stream = TimedStream::new(tcp, state.clone(), Arc::clone(&pipeline), head_bytes);
     let mut builder = http1::Builder::new();

@@ -40,7 +40,8 @@ pub(crate) struct TimedStream {
     refusal: Option<Refusal>,
 }
 
-/// What a read waits for. Each phase has its own timer, which starts when a read has to wait.
+/// What a read waits for. Each phase has its own timer, which starts when a read has to wait; on a new connection, at
+/// once.
 enum ReadPhase {
     /// The rest of the head of a request; on a new connection, all of it.
     Head(Timer),

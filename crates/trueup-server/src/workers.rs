@@ -39,7 +39,7 @@ impl Workers {
     }
 
     /// Runs a task and sends its result to the returned channel. The channel is closed without a result if the task
-    /// panics. A task whose channel has been dropped is not started.
+    /// panics, or if the pool is dropped before the task starts. A task whose channel has been dropped is not started.
     ///
     /// # Errors
     /// If a new thread is needed and cannot be started.

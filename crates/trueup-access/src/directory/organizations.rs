@@ -79,7 +79,7 @@ pub trait Organizations {
     /// ```
     fn remove_organization(&self, id: &str) -> Result<(), Error>;
 
-    /// Returns all organizations, by id.
+    /// Returns all organizations, sorted by id.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].

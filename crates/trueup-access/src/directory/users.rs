@@ -61,7 +61,7 @@ pub trait Users {
     /// ```
     fn remove_user(&self, login: &str) -> Result<(), Error>;
 
-    /// Returns all users, by login.
+    /// Returns all users, sorted by login.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -135,7 +135,7 @@ pub trait Users {
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Keys {
-    /// Creates another key for a user.
+    /// Creates another key for a user. `now` is recorded as the time when it was created.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::NoRandomness`].
@@ -150,7 +150,8 @@ pub trait Keys {
     /// ```
     fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error>;
 
-    /// Replaces a key with a new one. The old key is refused from the moment this method returns.
+    /// Replaces a key with a new one, which is created at `now`. The old key is refused from the moment this method
+    /// returns.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked;
@@ -170,7 +171,7 @@ pub trait Keys {
     fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error>;
 
     /// Revokes a key, which is refused from the moment this method returns. The hash of the key is kept, so that logs
-    /// can distinguish its use from a guess.
+    /// can distinguish its use from a guess. A directory in a file records `now` as the time of the revocation.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is already revoked.
