@@ -2,7 +2,8 @@
 """Compares trueup in one process, trueup on a cluster of Spark, and Spark SQL on the same cluster and files; docs/scale.md has the figures.
 
 The cluster is a master and two workers on this machine, each worker with one executor of one core. Every answer is compared with
-that of trueup in one process: byte for byte that of `trueup.spark`, and each metric of Spark SQL.
+that of trueup in one process: byte for byte that of `trueup.spark`, and each metric of Spark SQL. Times are in seconds, the size of
+partial results in bytes.
 
 Needs a Python with `trueup`, built in the release profile, and crates/trueup-python/tests/spark/requirements.txt; Java 17.
 """

@@ -24,7 +24,7 @@ pub struct Settings {
     /// Approximate number of events, 1 to 1,000,000,000. For thousands of events, the actual number differs by a few
     /// percent.
     pub events: u64,
-    /// First day of the first month, in each account's own time zone.
+    /// First day of the first month, in each account's own time zone; the first of a month from 1970 to 2138.
     pub start: NaiveDate,
     /// Number of calendar months, 1 to 120.
     pub months: u32,

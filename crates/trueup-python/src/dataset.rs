@@ -103,7 +103,7 @@ impl Dataset {
     /// totals: also compute every metric for the whole range: `Table.totals`.
     /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
     /// allow_unknown: take a field that is unknown as empty on every row.
-    /// strict: refuse a value in a condition that no event has, in place of a warning.
+    /// strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     /// threads: by default one per core. timeout: in seconds. interrupt: a `trueup.Interrupt`.
     #[pyo3(
         signature = (fields, **options),
@@ -174,7 +174,8 @@ impl Dataset {
         Ok(explained.unless_signaled()??.to_string())
     }
 
-    /// Divides a query into at most `splits` parts of about equal numbers of rows. Each can be run in another process.
+    /// Divides a query into at most `splits` parts of about equal numbers of rows; there is at least one. Each can be
+    /// run in another process.
     fn plan_splits(
         &self,
         py: Python<'_>,
@@ -210,8 +211,9 @@ impl Dataset {
     ///
     /// The columns are the fields of the query: dimensions, and `total`, the only metric that an event has a value for;
     /// with an interval `start` and `end` come first. Conditions pick events, and change no customer's state. Dates are
-    /// `date32`, `dateTime` is a timestamp in UTC, `typeIsLast` and `opportunityBooked` are booleans, `total` is
-    /// `decimal128(19, 6)`, and other dimensions are texts, the empty text where there is none.
+    /// `date32`, `dateTime` is a timestamp in UTC, and `total` is `decimal128(19, 6)`; all of these are null where
+    /// there is none. `typeIsLast` and `opportunityBooked` are booleans. Other dimensions are texts, the empty text
+    /// where there is none. `timeout` is in seconds, from this call to the last batch.
     #[pyo3(
         signature = (query, split, **options),
         text_signature = "($self, query, split, *, timeout=None, interrupt=None)"

@@ -13,7 +13,7 @@ use trueup::{Interruption, QueryError, UnknownField, message_with_causes};
 pub(crate) enum Failure {
     /// Python has raised an exception already.
     Raised(PyErr),
-    /// A query, or a dataset, is at fault.
+    /// A query, a dataset or a partial result is at fault, or the call was interrupted.
     Engine(trueup::Error),
     /// A condition as people type it is at fault.
     Condition(NotACondition),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The events of a split with their computed fields, in batches: an iterator of `pyarrow.RecordBatch`.
 ///
-/// `Dataset.read_events` makes it. An iterator belongs to one reader: threads that share it get different batches.
+/// `Dataset.read_events` makes it. It returns each batch once: threads that share it get different batches.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct EventReader {
     reader: Mutex<trueup::EventReader<Arc<trueup::Dataset>>>,

@@ -12,7 +12,8 @@
 //! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
 //!   not a request, are answered 400. All these answers have the form of the facade's errors. The connection is closed
 //!   after bytes that are not a request, after a head that is longer than twice the limits of the URL and of the
-//!   headers together, and after more than twice the permitted number of headers.
+//!   headers together, after more than twice the permitted number of headers, and after a URL of more than 65,534
+//!   bytes.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer, unless the service works on it for longer

@@ -220,7 +220,7 @@ async fn serve_connection(
         return;
     }
     // Requests beyond the limits are answered by the pipeline. A head of more than twice the limits together, or with
-    // more than twice the permitted number of headers, is refused by hyper.
+    // more than twice the permitted number of headers, is refused by hyper, as is a URL of more than 65,534 bytes.
     let head_bytes = settings.max_header_bytes.saturating_add(settings.max_url_bytes).saturating_mul(2).max(MIN_BUFFER);
     let stream = TimedStream::new(tcp, state.clone(), Arc::clone(&pipeline), head_bytes);
     let mut builder = http1::Builder::new();

@@ -42,7 +42,8 @@ pub struct Settings {
     pub max_header_bytes: usize,
     /// Largest number of headers of a request; by default 64. More are answered 431.
     pub max_headers: usize,
-    /// Largest size of a request's path and query in bytes, as sent; by default 32 KiB. Larger ones are answered 414.
+    /// Largest size of a request's path and query in bytes, as sent; by default 32 KiB. Larger ones are answered 414,
+    /// and so are all of more than 65,534 bytes, whatever is set here.
     pub max_url_bytes: usize,
     /// Largest size in bytes of a request's body that the server reads and ignores, to keep the connection open for the
     /// next request; by default 64 KiB. After a larger body, the connection is closed when the request has been

@@ -14,7 +14,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `arrow` | datasets in memory, from Arrow record batches |
+//! | `arrow` | datasets in memory, from Arrow record batches; `EventReader`, which returns events as such |
 //! | `ingest` | the module `ingest`: files, readers and Arrow record batches into datasets on disk |
 //! | `ingest-stream` | the same from asynchronous streams of record batches |
 //! | `object-store` | datasets at `s3://`, `gs://`, `az://` and `http(s)://`; `BlockCache`, which keeps what was read |

@@ -109,7 +109,7 @@ impl Service {
         Arc::clone(&self.snapshot().dataset)
     }
 
-    /// Replaces the dataset, for example by a later version of it.
+    /// Replaces the dataset, for example by a later version of it. Does nothing if the service has this `Arc` already.
     ///
     /// A request that has begun sees the dataset with which it began until its end. With the last such request,
     /// everything that was cached about the old dataset is freed.

@@ -1,4 +1,4 @@
-//! The versions of a dataset on disk. Each has a manifest, which names its files.
+//! The versions of a dataset, in a folder or at a URL. Each has a manifest, which names its files.
 //!
 //! ```
 //! use trueup::versions::{self, Verification};

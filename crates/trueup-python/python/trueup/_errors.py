@@ -41,7 +41,7 @@ class FilterError(QueryError):
 
 
 class PartialError(Error):
-    """A split or a partial result is of another query or version, or partial results do not cover a query exactly once."""
+    """A split or a partial result is of another query or version, or altered, or results do not cover a query exactly once."""
 
 
 class DatasetError(Error):
@@ -54,7 +54,7 @@ class IngestError(Error):
     file: str | None
     """The input that has the first row at fault; None if no row is."""
     line: int | None
-    """The line of that row, from 1; None if the input has no lines."""
+    """The line of that row, from 1; None if the input has no lines, or no row is at fault."""
     location: str | None
     """Where that row is, in words; None if no row is at fault."""
     column: str | None
@@ -64,7 +64,7 @@ class IngestError(Error):
     rule: str | None
     """The rule that the row breaks: what was expected. None if no row is at fault."""
     refused_rows: int
-    """The number of rows that break a rule."""
+    """The number of rows that break a rule; 0 if the ingest failed for another reason."""
     may_be_published: bool
     """Whether readers may see the new version although the ingest failed."""
 

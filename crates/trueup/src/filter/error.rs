@@ -36,7 +36,7 @@ impl InvalidFilter {
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
-    /// The fields or the range are invalid.
+    /// The fields, the range or the columns to sort by are invalid.
     #[error(transparent)]
     Query(#[from] QueryError),
     /// A filter is invalid.

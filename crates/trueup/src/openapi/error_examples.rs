@@ -1,4 +1,4 @@
-//! One example of every error of the service.
+//! Examples of the errors of the service: at least one for each code, and for each error without a code.
 
 use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};

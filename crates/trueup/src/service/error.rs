@@ -37,7 +37,7 @@ pub enum ServiceError {
     MissingMetric,
     /// The query string is malformed.
     InvalidQuery(InvalidQuery),
-    /// A field is named `start` or `end`.
+    /// A field is named `start` or `end`; in a typed call with totals, also `rowType`.
     ReservedField {
         /// The name.
         name: String,

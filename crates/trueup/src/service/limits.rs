@@ -20,23 +20,24 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest number of accounts times sub-ranges of an events request.
+    /// Largest number of accounts times sub-ranges of an events request; by default 20,000.
     pub account_intervals: usize,
-    /// Largest number of rows of an events answer, before conditions on metrics.
+    /// Largest number of rows of an events answer, before conditions on metrics; by default 1,000,000.
     pub rows: usize,
-    /// Largest number of rows times columns of an events answer, before conditions on metrics.
+    /// Largest number of rows times columns of an events answer, before conditions on metrics; by default 150,000,000.
     pub cells: usize,
-    /// Largest number of documents of an insights answer.
+    /// Largest number of documents of an insights answer; by default 200.
     pub documents: usize,
-    /// How long a request may take. The time starts with [`Service::handle`](super::Service::handle), or with a typed
-    /// call such as [`Service::events`](super::Service::events).
+    /// How long a request may take; by default 30 s. The time starts with [`Service::handle`](super::Service::handle),
+    /// or with a typed call such as [`Service::events`](super::Service::events).
     pub deadline: Duration,
-    /// How long a benchmarks request may wait for data that is being computed.
+    /// How long a benchmarks request may wait for data that is being computed; by default 2 s.
     pub benchmarks_wait: Duration,
-    /// How long an events request may wait for memory that other queries and answers hold. Other requests do not wait
-    /// for it.
+    /// How long an events request may wait for memory that other queries and answers hold; by default 2 s. Other
+    /// requests do not wait for it.
     pub memory_wait: Duration,
-    /// How many requests may wait for memory at the same time. Further requests are refused without a wait.
+    /// How many requests may wait for memory at the same time; by default 8. Further requests are refused without a
+    /// wait.
     pub memory_queue: usize,
 }
 

@@ -239,7 +239,8 @@ impl fmt::Debug for Body {
 /// Returns whether the header `Accept-Encoding` allows gzip.
 ///
 /// An absent header does. Otherwise the weight of `gzip` decides or, if the header does not name `gzip`, the weight of
-/// `*`: gzip is allowed unless the weight is 0. A header that names neither does not allow gzip.
+/// `*`: gzip is allowed unless the weight is 0. A header that names neither does not allow gzip. `x-gzip`
+/// counts as `gzip`.
 ///
 /// ```
 /// use trueup::service::accepts_gzip;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The dataset that one request sees from its start to its end. The caches are freed together with it.
 pub(super) struct Snapshot {
     pub(super) dataset: Arc<Dataset>,
-    /// The days for which the dataset has rows; `None` if it is empty.
+    /// The days from the first to the last row of the dataset; `None` if it has no rows.
     days: Option<DateRange>,
     pub(super) benchmarks: Arc<BenchmarkCache>,
     non_empty_fields: NonEmptyFields,
@@ -42,7 +42,7 @@ impl Snapshot {
     /// no event in scope, of any day, has a value in a column of that name.
     ///
     /// Columns that only accounts out of scope have make no difference, because a caller must not learn of them. So
-    /// this method queries the dataset, once for each column and account.
+    /// this method queries the dataset, and remembers the result for each column and account.
     pub(super) fn unknown_fields(
         &self,
         scope: &Scope,

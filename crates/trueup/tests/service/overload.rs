@@ -18,7 +18,7 @@ pub(crate) fn no_waiting() -> Limits {
     Limits { memory_wait: Duration::ZERO, ..Limits::default() }
 }
 
-/// Returns a budget that is all reserved, and the reservations.
+/// Returns a budget that is reserved but for a few bytes, and the reservations.
 pub(crate) fn exhausted(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
     let budget = MemoryBudget::new(bytes);
     let held = (1..usize::BITS).filter_map(|half| budget.reserve(bytes >> half).ok()).collect();
