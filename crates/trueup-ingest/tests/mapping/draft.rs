@@ -149,6 +149,20 @@ fn spend_is_recognized() {
     assert_eq!(crate::case::column(&case.spend(), "adSpend"), ["1.50"]);
 }
 
+/// Spend has days alone.
+#[test]
+fn times_of_spend_are_read_as_days_or_asked_about() {
+    let header = "Day,Account ID,Campaign,Cost";
+    let clock = format!("{header}\n2026-01-02 23:30,acme,Drains,$1.50\n");
+    let draft = drafted(&[("ads.csv", &clock)]);
+    assert!(!draft.contains("dateTime") && !draft.contains("open_questions"), "{draft}");
+    let case = Case::new(&draft).file("ads.csv", &clock);
+    assert_eq!(crate::case::column(&case.spend(), "date"), ["2026-01-02"]);
+    let points = format!("{header}\n2026-01-02T23:30:00Z,acme,Drains,$1.50\n");
+    let draft = drafted(&[("ads.csv", &points)]);
+    assert!(!draft.contains("dateTime") && draft.contains("whose day depends on the time zone"), "{draft}");
+}
+
 /// Names that need quotes in TOML, objects in NDJSON, and files that say nothing.
 #[test]
 fn odd_files_are_drafted() {

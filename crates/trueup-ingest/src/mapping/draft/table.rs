@@ -62,7 +62,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.begin_columns("events");
                 self.account(drafted);
                 self.customer();
-                self.dates("date");
+                self.dates(true);
                 match self.best("total") {
                     Some(column) => self.amount("total", Some(column)),
                     None => self.amount_by_words(),
@@ -85,7 +85,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.begin("spend", "each row is the spend of a day");
                 self.begin_columns("spend");
                 self.account(drafted);
-                self.dates("date");
+                self.dates(false);
                 self.dimensions(drafted, true);
                 for name in ["adSpend", "managementFee", "clicks", "impressions"] {
                     self.amount(name, self.best(name));
@@ -228,8 +228,8 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         }
     }
 
-    /// Writes `date` and `dateTime`, or asks which column is the date if several may be.
-    fn dates(&mut self, canonical: &str) {
+    /// Writes `date`, and `dateTime` if the table has times, or asks which column is the date if several may be.
+    fn dates(&mut self, has_times: bool) {
         let free = |column: &&ColumnSample| !self.used.contains(&column.name);
         let mut dated: Vec<(&ColumnSample, DateForm)> = self
             .sample
@@ -243,7 +243,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if dated.len() > 1 && named != 1 {
             let answers = dated.iter().flat_map(|(column, form)| {
                 let sources = date_sources(&column.name, form, "", None).into_iter();
-                sources.map(|(source, _)| (format!("{canonical} = {source}"), column.examples()))
+                sources.map(|(source, _)| (format!("date = {source}"), column.examples()))
             });
             let answers: Vec<(String, String)> = answers.collect();
             return self.text.question("several columns hold dates. Which is the date of the row?", &answers);
@@ -259,15 +259,23 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if form.clock != Clock::Zoned {
             let sources = date_sources(&column.name, &form, example, None);
             let question = format!("which format do the dates of {} have? Each fits {fits}.", quoted(&column.name));
-            self.text.choice(canonical, &sources, &question, &comment);
+            self.text.choice("date", &sources, &question, &comment);
         }
         match form.clock {
+            Clock::Zoned if !has_times => {
+                let question = format!(
+                    "the times of {} are points in time ({}), whose day depends on the time zone. Which column has the day?",
+                    quoted(&column.name),
+                    column.examples()
+                );
+                self.text.question(&question, &[("date = \"...\"".to_owned(), String::new())]);
+            }
             Clock::Zoned => {
                 let sources = date_sources(&column.name, &form, example, None);
                 let question = format!("which format do the times of {} have? Each fits {fits}.", quoted(&column.name));
                 self.text.choice("dateTime", &sources, &question, &comment);
             }
-            Clock::Local if canonical == "date" => {
+            Clock::Local if has_times => {
                 let sources = date_sources(&column.name, &form, example, Some("America/New_York"));
                 let answers: Vec<(String, String)> = sources
                     .into_iter()
