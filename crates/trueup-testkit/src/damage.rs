@@ -27,6 +27,7 @@ impl Numbers {
 }
 
 /// Changes one to three sequences of one to four bytes: each byte to an extreme value, by one bit, or to any value.
+/// `bytes` must not be empty.
 pub fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
     for _ in 0..1 + numbers.below(3) {
         let (at, count) = (numbers.below(bytes.len()), 1 + numbers.below(4));

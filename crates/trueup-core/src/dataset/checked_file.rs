@@ -50,7 +50,7 @@ enum Place {
     Store(RemoteFolder),
 }
 
-/// An open file of a dataset: a plain file, or an object of a store, as long as the manifest says. Its bytes are
+/// An open file of a dataset: a plain file, or an object of a store, with the length in the manifest. Its bytes are
 /// compared with the manifest's checksums each time that they are read, so that a file whose bytes change while it is
 /// open gives an error and never other bytes.
 #[derive(Clone, Debug)]
@@ -271,7 +271,8 @@ impl CheckedFile {
     }
 
     /// Returns blocks, and the fault if they do not have their checksums. Blocks of a store that do not have them are
-    /// read once more, because an answer may be damaged on its way, and what the cache holds on its disk.
+    /// requested once more, because an answer may be damaged on its way. If some came from the cache, whose disk may
+    /// have damaged them, all are requested up to twice.
     fn read_blocks(&self, mut reading: Reading) -> Result<(Bytes, Result<(), DatasetError>), DatasetError> {
         let Range { start, end } = reading.blocks;
         let mut repetitions = match self.promised.place {

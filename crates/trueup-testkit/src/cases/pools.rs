@@ -64,7 +64,7 @@ pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", 
 /// Account keys. The last one occurs only in spend.
 pub(super) const ACCOUNTS: [&str; 5] = ["acme", "Acme", "b c", "zoë", "spend only"];
 
-/// The same customers in every account.
+/// Ids of customers, which may occur in every account.
 pub(super) const CUSTOMERS: [&str; 6] = ["c1", "c2", "c3", "c10", "C1", "ç"];
 
 /// Event ids that customers share.
@@ -93,7 +93,7 @@ pub(super) const CHANNELS: [&str; 3] = ["Search", "Social", ""];
 /// Customer statuses.
 pub(super) const STATUSES: [&str; 4] = ["New", "Unmatched", "", "unmatched"];
 
-/// The labels of lead grading, and an unknown one.
+/// The labels of lead grading, the empty text, and an unknown label, which differs from a known one only in its case.
 pub(super) const LABELS: [&str; 5] =
     ["Bookable - Booked", "Bookable - Didn't Book", "Unbookable", "", "bookable - booked"];
 

@@ -15,7 +15,8 @@ use super::values::{self, ExactAmount};
 
 /// Returns the exact JSON array that answers a request: compact, with keys and rows in the order of section 9.
 ///
-/// The oracle answers any span, because only the facade limits it to 90 days.
+/// The oracle answers any span. The engine refuses one sub-range of more than 90 days, unless the query lifts that
+/// limit.
 ///
 /// # Errors
 /// Returns the first reason to refuse the request, in the order that the contract fixes: no metric, a field named

@@ -87,7 +87,7 @@ pub(super) fn sub_ranges(
     Ok(sub_ranges)
 }
 
-/// Section 4: the computed fields. A stored column with such a name is ignored.
+/// Section 4: the computed fields. A further column of the event table with such a name is ignored.
 pub const COMPUTED_FIELDS: [&str; 15] = [
     "adjustedType",
     "typeIsLast",

@@ -53,7 +53,8 @@ fn column(name: &str, array: &ArrayRef) -> PolarsResult<Column> {
     Ok(series.into())
 }
 
-/// Returns the rows of a result table as texts.
+/// Returns the rows of a result table as texts: the month of the start, or nothing, and the other values without the
+/// end.
 pub(crate) fn table_rows(table: &ResultTable) -> Vec<String> {
     let is_shown = |(name, _): &(&str, Value<'_>)| *name != "end";
     let has_start = table.column("start").is_some();

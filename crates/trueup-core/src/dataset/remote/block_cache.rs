@@ -25,7 +25,8 @@ const ENDING: &str = ".blocks";
 /// The age from which on the use of a file is recorded as its time of modification.
 const RECORDED: Duration = Duration::from_secs(10);
 
-/// The part of the cache that a process fills before it measures the folder again, because other processes fill it too.
+/// A process measures the folder again, because other processes fill it too, when it has written the cache's size
+/// divided by this, or earlier.
 const MEASURED_PART: u64 = 16;
 
 /// The cache of the process.
@@ -33,10 +34,10 @@ static CACHE: RwLock<Option<BlockCache>> = RwLock::new(None);
 
 /// A folder that keeps blocks of objects, so that later queries do not request them again.
 ///
-/// A file is removed if no other was unused for longer, and all of them would take more than a number of bytes on the
-/// disk. Several processes may use a folder at the same time: each one beyond the first may exceed the number by a
-/// sixteenth, until the next one of them measures the folder. What cannot be written, for example because the disk is
-/// full, is requested again.
+/// A file is removed if no other was unused for longer, and all of them would take more bytes on the disk than the
+/// cache may have. Several processes may use a folder at the same time: each one beyond the first may exceed that size
+/// by a sixteenth, until the next one of them measures the folder. What cannot be written, for example because the disk
+/// is full, is requested again.
 ///
 /// ```
 /// use trueup_core::dataset::{BlockCache, set_block_cache};
@@ -73,7 +74,7 @@ impl BlockCache {
     /// use a new folder and the files in it.
     ///
     /// # Errors
-    /// The folder cannot be made, or no file can be made in it.
+    /// The folder cannot be made or listed, or no file can be made in it.
     pub fn open(folder: impl AsRef<Path>, bytes: u64) -> Result<Self, DatasetError> {
         let folder = folder.as_ref();
         let opened = std::path::absolute(folder).and_then(|path| {
