@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use trueup::BlockCache;
 
 /// Keeps what is read from object stores, from now on, in a folder of this machine, so that it is not requested again.
-/// The folder takes at most `size` bytes on the disk, by default 10 GiB, and several processes may use it. Without a
-/// folder, nothing is kept.
+/// The folder takes at most `size` bytes on the disk, by default 10 GiB, and several processes may use it. It is
+/// created if it does not exist; DatasetError if it cannot be used. If `folder` is None, nothing is kept.
 #[pyfunction]
 #[pyo3(signature = (folder, *, size = None))]
 pub(crate) fn set_block_cache(py: Python<'_>, folder: Option<PathBuf>, size: Option<u64>) -> Result<(), Failure> {

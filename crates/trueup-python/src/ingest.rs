@@ -63,13 +63,16 @@ pub(crate) struct IngestReport {
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), an Arrow table, a data frame of
 /// pandas or polars, a reader of record batches, or a list of such. With a mapping, inputs that are not files are in a
 /// dict, by the names that the mapping has for them. Events require the columns `account`, `opportunityId`, `type`, and
-/// `date` or `dateTime`; `eventId` and `total` are optional; every other column is a dimension.
+/// `date` or `dateTime`; `eventId` and `total` are optional; every other column is a dimension. A column with the name
+/// of a metric or of a computed dimension is left out, with a warning.
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
-/// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York".
+/// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York". Without it,
+///     such a `dateTime` breaks a rule.
 /// rejects: write rows that break a rule to this file, and ingest the others.
 /// replace_rejects: replace that file if it exists.
-/// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%".
+/// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%". By default any number,
+///     as long as a row of each table remains.
 /// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
 /// memory: bytes that the ingest may take, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
 /// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a

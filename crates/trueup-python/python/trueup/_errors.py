@@ -6,7 +6,10 @@ from typing import Any
 
 
 class Error(Exception):
-    """The base of the exceptions that trueup defines. A wrong argument raises `TypeError` or `ValueError` instead."""
+    """The base of the exceptions that trueup defines; raised itself if trueup or the machine is at fault.
+
+    A wrong argument raises `TypeError` or `ValueError` instead.
+    """
 
     def __init__(self, message: str = "", **attributes: Any) -> None:
         super().__init__(message)
