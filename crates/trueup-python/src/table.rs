@@ -113,7 +113,8 @@ impl Table {
         table.call_method("to_pandas", (), options)
     }
 
-    /// Returns the answer as a stream of the Arrow C interface. The requested schema is ignored, as it may be.
+    /// Returns the answer as a stream of the Arrow C interface. The requested schema is ignored, which the
+    /// interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
