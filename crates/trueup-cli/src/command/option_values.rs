@@ -1,4 +1,4 @@
-//! Parses the values of options: amounts of memory, numbers of threads, seconds, folders, delimiters, keys and tokens.
+//! Parses the values of options: numbers of bytes and threads, seconds, folders, delimiters, keys and tokens.
 
 use crate::exit::Failure;
 use std::fs::File;
@@ -18,7 +18,7 @@ const MAX_KEY_FILE_BYTES: u64 = 4096;
 /// Parses a whole number of bytes, at least 1, with an optional unit in any case: `512MiB`, `1GiB`, `2GB`, `1000000`.
 /// `k`, `m` and `g` are powers of 1,024 like `KiB`, `MiB` and `GiB`; `KB`, `MB` and `GB` are powers of 1,000.
 pub(super) fn bytes(text: &str) -> Result<usize, String> {
-    let expected = || format!("expected an amount of memory such as `512MiB` or `1GiB`, but found `{}`", Shown(text));
+    let expected = || format!("expected a number of bytes such as `512MiB` or `1GiB`, but found `{}`", Shown(text));
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
     let number: usize = text[..digits].parse().map_err(|_| expected())?;
     let unit: usize = match text[digits..].trim_start().to_ascii_lowercase().as_str() {

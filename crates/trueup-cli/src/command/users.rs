@@ -138,7 +138,7 @@ impl UsersCommand {
             }
             Self::Remove { user: UserArgs { paths, name } } => {
                 paths.open_directory()?.remove_user(&name)?;
-                notice::note(format_args!("removed user `{name}`, with all grants and keys"));
+                notice::note(format_args!("removed user `{name}`, with all grants, keys and sessions"));
             }
             Self::List { paths, format } => return list(&*paths.open_directory()?, format),
             Self::Grant { user: UserArgs { paths, name }, grants } => {
@@ -169,11 +169,11 @@ impl UsersCommand {
             }
             Self::Enable { user: UserArgs { paths, name } } => {
                 paths.open_directory()?.set_active(&name, true)?;
-                notice::note(format_args!("the keys of user `{name}` work again"));
+                notice::note(format_args!("the keys and sessions of user `{name}` work again"));
             }
             Self::Disable { user: UserArgs { paths, name } } => {
                 paths.open_directory()?.set_active(&name, false)?;
-                notice::note(format_args!("the keys of user `{name}` no longer work"));
+                notice::note(format_args!("the keys and sessions of user `{name}` no longer work"));
             }
         }
         Ok(())
