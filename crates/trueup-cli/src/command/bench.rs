@@ -5,6 +5,7 @@ mod measure;
 mod report;
 mod suite;
 
+use super::block_cache::BlockCacheArgs;
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
@@ -50,6 +51,11 @@ pub(crate) struct BenchCommand {
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
 
+    /// Memory for decoded columns, such as 512MiB; by default 1GiB. Columns that do not fit are decoded again by each
+    /// query that reads them, also if it is hot
+    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
+    memory: Option<usize>,
+
     /// Also run each query from this many callers at the same time, and compare their throughput with that of one
     /// caller
     ///
@@ -77,11 +83,15 @@ pub(crate) struct BenchCommand {
     /// next line is read.
     #[arg(long, conflicts_with_all = ["repeat", "callers", "splits", "format", "queries"])]
     on_request: bool,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
 }
 
 impl BenchCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let target = BenchTarget::open(&self.dataset, self.threads)?;
+        self.cache.set()?;
+        let target = BenchTarget::open(&self.dataset, self.threads, self.memory)?;
         let mut queries = suite::queries(&target.dataset)?;
         if self.on_request {
             return answer_requests(&queries, &target, std::io::stdin().lock());

@@ -56,6 +56,22 @@ fn every_query_of_the_suite_is_measured() {
 }
 
 #[test]
+fn the_suite_runs_when_no_column_fits_into_memory() {
+    let workspace = demo();
+    let report = |more: &[&str]| -> Json {
+        let arguments = [&["bench", "demo", "--repeat", "1", "--format", "json"][..], more].concat();
+        serde_json::from_str(&workspace.run(&arguments).succeeded()).unwrap()
+    };
+    let (fits, none) = (report(&[]), report(&["--memory", "1"]));
+    assert!(fits["heldBytesPerEvent"].as_f64().unwrap() > 0.0);
+    assert_eq!(none["heldBytesPerEvent"].as_f64(), Some(0.0));
+    let rows = |report: &Json| -> Vec<Json> {
+        report["queries"].as_array().unwrap().iter().map(|query| query["rows"].clone()).collect()
+    };
+    assert_eq!(rows(&fits), rows(&none));
+}
+
+#[test]
 fn one_query_is_measured_per_request() {
     let workspace = demo();
     let (code, lines, stderr) =

@@ -19,13 +19,24 @@ pub(super) struct BenchTarget {
     pool: ThreadPool,
     /// Threads of each caller; `None` if all callers share one thread per core.
     threads: Option<NonZeroUsize>,
+    /// The most bytes of decoded columns; `None` if the library decides.
+    memory: Option<usize>,
+}
+
+/// Opens a dataset that holds at most `memory` bytes of decoded columns; `None` lets the library decide.
+fn open_dataset(folder: &Path, memory: Option<usize>) -> Result<Dataset, Failure> {
+    let dataset = Dataset::open(folder)?;
+    Ok(match memory {
+        Some(memory) => dataset.with_column_budget(memory),
+        None => dataset,
+    })
 }
 
 impl BenchTarget {
     /// Opens the dataset, and starts `threads` threads; `None` means one per core.
-    pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>) -> Result<Self, Failure> {
-        let dataset = Dataset::open(folder)?;
-        Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads })
+    pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>, memory: Option<usize>) -> Result<Self, Failure> {
+        let dataset = open_dataset(folder, memory)?;
+        Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads, memory })
     }
 
     /// Returns the number of threads of one caller.
@@ -37,7 +48,7 @@ impl BenchTarget {
     pub(super) fn cold(&self, query: &EventsQuery) -> Result<(Duration, ResultTable), Failure> {
         self.pool.install(|| {
             let begun = Instant::now();
-            let dataset = Dataset::open(&self.folder)?;
+            let dataset = open_dataset(&self.folder, self.memory)?;
             let answer = dataset.run(query, Execution::default())?;
             // Read the clock before the decoded columns are freed.
             Ok((begun.elapsed(), answer))
