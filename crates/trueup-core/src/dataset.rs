@@ -43,9 +43,9 @@ pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
-pub use remote::is_url;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
+pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, shown};
 pub use verify::Verification;
 
 pub(crate) use checked_file::ReadingAhead;

@@ -103,6 +103,7 @@ impl IngestError {
             | ErrorKind::LargeTable { .. }
             | ErrorKind::LargeJoin { .. }
             | ErrorKind::Busy(_)
+            | ErrorKind::UnconditionalStore(_)
             | ErrorKind::Stored { .. } => true,
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
@@ -132,7 +133,7 @@ impl IngestError {
     }
 
     /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
-    /// folder, a URL as an input or as the dataset, a pattern that is broken, or a delimiter that cannot separate
+    /// folder, a URL that no dataset can be written to, a pattern that is broken, or a delimiter that cannot separate
     /// columns.
     #[must_use]
     pub fn is_usage(&self) -> bool {
@@ -140,8 +141,8 @@ impl IngestError {
             &*self.0,
             ErrorKind::NothingToIngest
                 | ErrorKind::Delimiter(_)
-                | ErrorKind::Url(_)
                 | ErrorKind::UrlOfDataset(_)
+                | ErrorKind::Io { action: OPEN_DATASET, .. }
                 | ErrorKind::Pattern { .. }
                 | ErrorKind::GivenTwice(_)
                 | ErrorKind::InputInDataset(_)
@@ -167,6 +168,9 @@ pub struct FaultyRow<'e> {
 
 /// The action of opening an input. [`IngestError::is_data`] recognizes a missing input by it.
 pub(crate) const OPEN: &str = "open the input";
+
+/// The action of finding the dataset's folder or object store. [`IngestError::is_usage`] recognizes a wrong URL by it.
+pub(crate) const OPEN_DATASET: &str = "open the dataset";
 
 impl From<ErrorKind> for IngestError {
     fn from(kind: ErrorKind) -> Self {

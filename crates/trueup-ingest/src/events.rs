@@ -36,8 +36,9 @@ pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::monitor::Phase;
 use crate::read::TableReader;
+use crate::stored_copy::local_copy;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::{Scratch, VersionBuilder};
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::EventRulesFactory;
@@ -103,6 +104,8 @@ pub(crate) fn ingest(
         if stored.is_empty() { Default::default() } else { files_with(stored, dir, &changed)? };
     reader.monitor.begin(Phase::ReadingStoredEvents, Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
+        let copy = local_copy(dir, file, version, reader.monitor)?;
+        let dir = copy.as_ref().map_or(dir, Scratch::path);
         stored_files::read(dir, file, reader, zone_changes, &dictionaries, &mut |batch| {
             buffer.add_stored(batch, version)
         })?;

@@ -1,5 +1,9 @@
 //! The paths that a user gave: folders and patterns become the files that they stand for, and streams are opened.
 
+mod urls;
+
+pub(crate) use urls::expand_url;
+
 use crate::error::{ErrorContext, ErrorKind};
 use crate::source::{is_known_name, unpacked_name};
 use crate::{IngestError, Input};
@@ -15,12 +19,9 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 /// or the path itself. `takes_any` says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
-/// The path is a URL, a folder without files or with a file that is not taken, or a pattern that is broken or matches
-/// nothing; or a folder cannot be listed.
+/// The path is a folder without files, with a file that is not taken, or that cannot be listed; or a pattern that is broken
+/// or matches nothing.
 pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
-    if is_url(path) {
-        return Err(ErrorKind::Url(path.to_owned()).into());
-    }
     if path.is_dir() {
         return files_below(path, takes_any);
     }
@@ -29,10 +30,7 @@ pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, Inges
     else {
         return Ok(vec![path.to_owned()]);
     };
-    // `*` does not cross folders, and hidden files match no `*`, as in a shell.
-    let options =
-        glob::MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, ..Default::default() };
-    let found = glob::glob_with(pattern, options)
+    let found = glob::glob_with(pattern, match_options())
         .map_err(|error| ErrorKind::Pattern { pattern: path.to_owned(), reason: error.msg })?;
     let mut files = Vec::new();
     for entry in found {
@@ -45,15 +43,18 @@ pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, Inges
     if files.is_empty() { Err(ErrorKind::NoMatch(path.to_owned()).into()) } else { Ok(files) }
 }
 
-/// Returns whether a path is a URL: whether it begins with a scheme of at least two characters and `://`.
-pub(crate) fn is_url(path: &Path) -> bool {
-    let is_scheme = |scheme: &str| scheme.len() > 1 && scheme.chars().all(|char| char.is_ascii_alphanumeric());
-    path.to_str().and_then(|text| text.split_once("://")).is_some_and(|(scheme, _)| is_scheme(scheme))
+/// Returns how names match: `*` does not cross folders, and hidden files match no `*`, as in a shell.
+fn match_options() -> glob::MatchOptions {
+    glob::MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, ..Default::default() }
+}
+
+/// Returns whether a folder's file or folder is left out: if it is hidden, or if other programs mark it with `_`.
+fn is_left_out(name: &OsStr) -> bool {
+    name.as_encoded_bytes().first().is_some_and(|first| matches!(first, b'.' | b'_'))
 }
 
 /// Returns the files below a folder, without hidden ones and ones that other programs mark with `_`.
 fn files_below(folder: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
-    let is_left_out = |name: &OsStr| name.as_encoded_bytes().first().is_some_and(|first| matches!(first, b'.' | b'_'));
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).at("list", &next)? {

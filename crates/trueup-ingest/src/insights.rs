@@ -5,8 +5,9 @@ use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::{self, TextBlockFault, TextBlocks};
+use crate::stored_copy::local_copy;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::{Scratch, VersionBuilder};
 use crate::{IngestError, Input, RowCounts};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -38,9 +39,13 @@ pub(crate) fn ingest(
     let mut counts = RowCounts::default();
     let longest = reader.limits.max_text_bytes;
     let mut index = DocumentIndex::new(reader.limits.table_bytes());
+    let mut copies = Vec::new();
     let mut files: Vec<DocumentFile> = Vec::new();
     for file in stored {
+        let copy = local_copy(dir, file, version, reader.monitor)?;
+        let dir = copy.as_ref().map_or(dir, Scratch::path);
         let mut file = DocumentFile::Stored(CheckedFile::open(dir, file).of_dataset(&dir.join(&file.path))?);
+        copies.extend(copy);
         let path = file.path().to_owned();
         file.each_line(files.len(), &mut |location, line| {
             index.add(parse(line).of_dataset(&path)?, location).map(drop)

@@ -44,6 +44,7 @@ mod row_fault;
 mod source;
 mod spend;
 mod spill_file;
+mod stored_copy;
 mod table;
 mod version;
 

@@ -48,6 +48,8 @@ pub enum Phase {
     WritingSpend,
     /// Reads insights.
     ReadingInsights,
+    /// Uploads the new files to the object store of the dataset.
+    Uploading,
 }
 
 impl fmt::Display for Phase {
@@ -63,6 +65,7 @@ impl fmt::Display for Phase {
             Self::ReadingSpend => "reading spend",
             Self::WritingSpend => "writing spend",
             Self::ReadingInsights => "reading insights",
+            Self::Uploading => "uploading files",
         })
     }
 }
@@ -112,6 +115,11 @@ impl Monitor {
     /// Returns file operations that the interrupt makes fail. What cleans up still works.
     pub(crate) fn stoppable(&self, files: Files) -> Files {
         Files::failing(Arc::new(StoppableFiles { files, stop: Arc::clone(&self.stop) }))
+    }
+
+    /// Returns the interrupt, for what waits by itself.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        &self.stop.interrupt
     }
 
     /// Begins a phase.

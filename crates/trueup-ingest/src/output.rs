@@ -10,7 +10,7 @@ use file::{OutputContext, OutputTarget, Staged, folder_of};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::store;
+use trueup_core::dataset::{is_url, shown, store};
 
 /// The files that a command may write: no file that it reads, no file of a dataset, and an existing file only if it may
 /// be replaced.
@@ -96,6 +96,9 @@ impl Outputs {
     }
 
     fn resolve(&self, path: &Path) -> Result<ResolvedOutput, OutputError> {
+        if is_url(path) {
+            return Err(OutputError::Url(shown(path)));
+        }
         let found = match fs::metadata(path) {
             Ok(found) => Some(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -4,17 +4,25 @@
 //! record of the ingest: it contains its scratch folders, and every data file of the ingest has the id in its name. The
 //! record is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files,
 //! and the next ingest removes the record and all data files with that id. No other file is ever removed.
+//!
+//! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
+//! uploads and publishes them.
+
+mod local_folder;
+mod store_version;
 
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
+use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
 use std::collections::HashSet;
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
+use store_version::StoreVersion;
 use trueup_core::dataset::manifest::{Manifest, hex};
-use trueup_core::dataset::store;
+use trueup_core::dataset::{RemoteFolder, shown, store};
 use trueup_core::files::{Files, OpenFile};
 
 /// The beginning of a record's name; the id follows.
@@ -27,6 +35,7 @@ const ID_DIGITS: usize = 32;
 /// The next version of a dataset. Unless it is published, dropping it removes every file and folder that it made.
 pub(crate) struct VersionBuilder {
     files: Files,
+    /// The folder of the dataset, or the local folder of a version in a store.
     dir: PathBuf,
     number: u64,
     /// The id of the ingest, in hex.
@@ -38,7 +47,9 @@ pub(crate) struct VersionBuilder {
     has_record: bool,
     /// The number of scratch folders so far.
     scratches: usize,
+    /// What became of the files in the folder. Those of a version in a store are only uploaded from there.
     outcome: Outcome,
+    store: Option<StoreVersion>,
 }
 
 enum Made {
@@ -61,8 +72,12 @@ impl VersionBuilder {
     /// files of ingests that were killed.
     ///
     /// # Errors
-    /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system refuses.
-    pub(crate) fn begin(files: &Files, dir: &Path) -> Result<(Self, Option<Manifest>), IngestError> {
+    /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system or the store
+    /// refuses.
+    pub(crate) fn begin(files: &Files, dir: &Path, monitor: &Monitor) -> Result<(Self, Option<Manifest>), IngestError> {
+        if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
+            return Self::begin_in_store(files, remote, dir, monitor);
+        }
         let mut made = Vec::new();
         let lock = make_dataset_folder(files, dir, &mut made)
             .and_then(|()| DatasetLock::take(files, dir))
@@ -78,12 +93,43 @@ impl VersionBuilder {
             has_record: false,
             scratches: 0,
             outcome: Outcome::Unpublished,
+            store: None,
         };
         let latest = store::read_latest(dir)?;
         version.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
         if latest.is_some() {
             version.remove_leftovers()?;
         }
+        Ok((version, latest))
+    }
+
+    /// Begins the version after the newest of a dataset in a store.
+    fn begin_in_store(
+        files: &Files,
+        remote: RemoteFolder,
+        location: &Path,
+        monitor: &Monitor,
+    ) -> Result<(Self, Option<Manifest>), IngestError> {
+        if !remote.is_writable() {
+            return Err(ErrorKind::UrlOfDataset(shown(location)).into());
+        }
+        let id = random_id()?;
+        let (dir, folder) = local_folder::make(files, &id)?;
+        let mut version = Self {
+            files: files.clone(),
+            made: vec![Made::Folder(dir.clone())],
+            dir,
+            number: 0,
+            id,
+            _lock: DatasetLock { _folder: folder },
+            has_record: false,
+            scratches: 0,
+            outcome: Outcome::Unpublished,
+            store: None,
+        };
+        let latest = store::read_latest(location)?;
+        version.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
+        version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
         Ok((version, latest))
     }
 
@@ -126,7 +172,7 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// Makes a folder for files that are needed only during the ingest. It lies in the dataset's folder, whose disk
+    /// Makes a folder for files that are needed only during the ingest. It lies next to the new data files, whose disk
     /// must have room for as much anyway.
     pub(crate) fn scratch(&mut self) -> Result<Scratch, IngestError> {
         let path = self.make_record()?.join(format!("scratch-{}", self.scratches));
@@ -173,8 +219,11 @@ impl VersionBuilder {
     /// Makes the version visible. From the publication on, nothing is undone.
     ///
     /// # Errors
-    /// The file system refuses. The error says whether the version may be published nevertheless.
-    pub(crate) fn publish(mut self, manifest: &Manifest) -> Result<(), IngestError> {
+    /// The file system or the store refuses. The error says whether the version may be published nevertheless.
+    pub(crate) fn publish(mut self, manifest: &Manifest, monitor: &Monitor) -> Result<(), IngestError> {
+        if let Some(mut store) = self.store.take() {
+            return store.publish(self.file_names(), &self.dir, manifest, monitor);
+        }
         let staging = self.make_record()?;
         for table in Table::ALL {
             let folder = self.dir.join(table.name());
@@ -204,6 +253,16 @@ impl VersionBuilder {
             drop(self.remove_leftovers());
         }
         Ok(())
+    }
+
+    /// Returns the names of the data files of this ingest, as the manifest has them.
+    fn file_names(&self) -> Vec<String> {
+        let files = self.made.iter().filter_map(|made| match made {
+            Made::File(path) => path.strip_prefix(&self.dir).ok()?.to_str(),
+            Made::Folder(_) => None,
+        });
+        // Below the folder of a dataset, names are ASCII, and Windows separates them in its own way.
+        files.map(|name| name.replace('\\', "/")).collect()
     }
 
     /// Removes the data files of this ingest. Returns false if a file may still exist.
@@ -330,6 +389,13 @@ fn is_id(text: &str) -> bool {
 
 /// Returns whether the ingest with that id wrote the data file of that name.
 fn has_id(name: &str, id: &str) -> bool {
-    let stem = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".ndjson"));
-    stem.and_then(|stem| stem.strip_suffix(id)).is_some_and(|number| number.ends_with('-'))
+    version_and_id(name).is_some_and(|(_, found)| found == id)
+}
+
+/// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.
+fn version_and_id(name: &str) -> Option<(u64, &str)> {
+    let stem = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".ndjson"))?;
+    let (version, rest) = stem.split_once('-')?;
+    let (_, id) = rest.split_once('-')?;
+    Some((version.parse().ok()?, id)).filter(|(_, id)| is_id(id))
 }

@@ -1,20 +1,22 @@
 //! A server of the files of a folder, as a web server and as an S3 store that does not check signatures: listed, read
-//! by ranges, and with the faults that a test asks for. A log says what was requested.
+//! by ranges, written, also in parts and only if an object does not exist, and with the faults that a test asks for. A
+//! log says what was requested.
 
-use std::fmt::Write as _;
+use chrono::{DateTime, Utc};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{fs, thread};
 
 /// A request as the log holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requested {
-    /// `GET` or `HEAD`.
+    /// `GET`, `HEAD`, `PUT`, `POST` or `DELETE`.
     pub method: String,
     /// The path, without the `/` at its start, and without the query.
     pub path: String,
@@ -31,14 +33,24 @@ pub enum Fault {
     Cut,
     /// A bit of the byte in the middle of the body is flipped.
     Flip,
-    /// The connection closes without an answer.
+    /// The connection closes without an answer, and the request has no effect.
     Close,
+    /// The connection closes without an answer, after the request has had its effect.
+    Lost,
+    /// The request has its effect, and the answer has this status nevertheless.
+    StatusAfter(u16),
     /// The answer comes later.
     Slow(Duration),
 }
 
 /// Decides which requests have a fault.
 type Faults = Box<dyn FnMut(&Requested) -> Option<Fault> + Send>;
+
+/// The names that the server lists at a time. Stores list 1,000, which no test has.
+const LISTED: usize = 20;
+
+/// The least bytes of a part that is not the last.
+const PART_BYTES: usize = 5 << 20;
 
 /// A server, which stops when it is dropped.
 pub struct ObjectServer {
@@ -50,11 +62,24 @@ struct Shared {
     root: PathBuf,
     log: Mutex<Vec<Requested>>,
     faults: Mutex<Option<Faults>>,
+    /// The uploads in parts that are not completed. Whoever writes holds the lock.
+    uploads: Mutex<Uploads>,
+    /// Whether an object is created only if there is none, when a request asks for it.
+    keeps_conditions: AtomicBool,
     stopped: AtomicBool,
     /// The requests that are being answered.
     open: AtomicUsize,
     /// The most of them at the same time.
     most_open: AtomicUsize,
+}
+
+/// Uploads in parts: the parts of each by their numbers.
+#[derive(Default)]
+struct Uploads {
+    begun: usize,
+    parts: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
+    /// The number of the next file before it has its name.
+    staged: usize,
 }
 
 impl ObjectServer {
@@ -63,12 +88,22 @@ impl ObjectServer {
     /// # Errors
     /// If there is no free port.
     pub fn start(root: &Path) -> io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
+        Self::start_at(root, 0)
+    }
+
+    /// Serves the files below a folder at a port.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn start_at(root: &Path, port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             root: root.to_owned(),
             log: Mutex::default(),
             faults: Mutex::default(),
+            uploads: Mutex::default(),
+            keeps_conditions: AtomicBool::new(true),
             stopped: AtomicBool::new(false),
             open: AtomicUsize::new(0),
             most_open: AtomicUsize::new(0),
@@ -109,6 +144,17 @@ impl ObjectServer {
         self.shared.most_open.swap(0, Ordering::Relaxed)
     }
 
+    /// Lets every request replace an object, even if it asks not to.
+    pub fn ignore_conditions(&self) {
+        self.shared.keeps_conditions.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns the number of uploads in parts that were neither completed nor aborted.
+    #[must_use]
+    pub fn open_uploads(&self) -> usize {
+        locked(&self.shared.uploads).parts.len()
+    }
+
     /// Returns the requests since the last call.
     #[must_use]
     pub fn take_log(&self) -> Vec<Requested> {
@@ -121,6 +167,23 @@ impl Drop for ObjectServer {
         self.shared.stopped.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for connections.
         drop(TcpStream::connect(self.address));
+    }
+}
+
+/// Counts a request as long as it is being answered.
+struct Open<'a>(&'a AtomicUsize);
+
+impl<'a> Open<'a> {
+    fn count(shared: &'a Shared) -> Self {
+        let open = shared.open.fetch_add(1, Ordering::Relaxed) + 1;
+        shared.most_open.fetch_max(open, Ordering::Relaxed);
+        Self(&shared.open)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -142,91 +205,205 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         let mut input = BufReader::new(stream.try_clone()?);
         loop {
-            let Some((requested, query)) = read_request(&mut input)? else { return Ok(()) };
+            let Some(request) = read_request(&mut input)? else { return Ok(()) };
             if self.stopped.load(Ordering::Relaxed) {
                 return Ok(());
             }
+            let requested = request.requested.clone();
             let fault = locked(&self.faults).as_mut().and_then(|faults| faults(&requested));
             locked(&self.log).push(requested.clone());
-            let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
-            self.most_open.fetch_max(open, Ordering::Relaxed);
-            let mut answer = self.answer(&requested, &query);
+            let open = Open::count(self);
+            match fault {
+                Some(Fault::Close) => return Ok(()),
+                Some(Fault::Slow(time)) => thread::sleep(time),
+                _ => {}
+            }
+            let mut answer = match fault {
+                Some(Fault::Status(status)) => failed(status),
+                _ => self.answer(&request),
+            };
             let mut sent = None;
             match fault {
-                Some(Fault::Status(status)) => answer = failed(status),
-                Some(Fault::Close) => {
-                    self.open.fetch_sub(1, Ordering::Relaxed);
-                    return Ok(());
-                }
+                Some(Fault::Lost) => return Ok(()),
+                Some(Fault::StatusAfter(status)) => answer = failed(status),
                 Some(Fault::Cut) => sent = Some(answer.body.len() / 2),
                 Some(Fault::Flip) => {
                     let middle = answer.body.len() / 2;
                     answer.body.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 1);
                 }
-                Some(Fault::Slow(time)) => thread::sleep(time),
-                None => {}
+                _ => {}
             }
-            self.open.fetch_sub(1, Ordering::Relaxed);
+            drop(open);
             let Answer { status, headers, body } = answer;
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len());
-            stream.write_all(head.as_bytes())?;
+            let mut bytes = head.into_bytes();
             if requested.method != "HEAD" {
-                stream.write_all(&body[..sent.unwrap_or(body.len())])?;
+                bytes.extend_from_slice(&body[..sent.unwrap_or(body.len())]);
             }
+            // At once, because a second packet would wait until the client has acknowledged the first.
+            stream.write_all(&bytes)?;
             if sent.is_some() {
                 return Ok(());
             }
         }
     }
 
-    fn answer(&self, requested: &Requested, query: &str) -> Answer {
-        if query.contains("list-type=2") {
-            return self.list_objects(&requested.path, query);
-        }
+    fn answer(&self, request: &Request) -> Answer {
+        let requested = &request.requested;
         let path = self.root.join(&requested.path);
-        if path.is_dir() {
+        match requested.method.as_str() {
+            "PUT" if request.has("uploadId") => return self.put_part(request),
+            "PUT" => return self.put(&path, &request.body, request.is_new),
+            "POST" if request.has("uploads") => return self.begin_upload(),
+            "POST" => return self.complete_upload(request, &path),
+            "DELETE" => return self.delete(request, &path),
+            _ if request.has("list-type") => return self.list_objects(request),
+            _ => {}
+        }
+        if path.is_dir() && !request.is_signed {
             return list_page(&requested.path, &path);
         }
         let Ok(bytes) = fs::read(&path) else { return failed(404) };
         let length = bytes.len() as u64;
-        // All files have the same tag, so that the client cannot rely on it.
-        let tag = "etag: \"1\"\r\nlast-modified: Mon, 01 Jan 2024 00:00:00 GMT\r\naccept-ranges: bytes\r\n";
-        let Some(range) = &requested.range else { return Answer::new("200 OK", tag, bytes) };
+        // The tag of a file is not its content's, so that the client cannot rely on it.
+        let (modified, tag) = written(&path);
+        if request.tag.as_ref().is_some_and(|asked| *asked != tag) {
+            return failed(412);
+        }
+        let headers =
+            format!("etag: {tag}\r\nlast-modified: {}\r\naccept-ranges: bytes\r\n", modified.format(HTTP_TIME));
+        let Some(range) = &requested.range else { return Answer::new("200 OK", &headers, bytes) };
         let end = range.end.min(length);
         let indexes = usize::try_from(range.start).ok().zip(usize::try_from(end).ok());
         let Some(part) = indexes.filter(|(start, end)| start < end).and_then(|(start, end)| bytes.get(start..end))
         else {
             return Answer::new("416 Range Not Satisfiable", &format!("content-range: bytes */{length}\r\n"), "");
         };
-        let range = format!("{tag}content-range: bytes {}-{}/{length}\r\n", range.start, end - 1);
+        let range = format!("{headers}content-range: bytes {}-{}/{length}\r\n", range.start, end - 1);
         Answer::new("206 Partial Content", &range, part)
     }
 
-    /// Lists objects as S3 does, in the version 2 of its protocol.
-    fn list_objects(&self, bucket: &str, query: &str) -> Answer {
-        let parameter = |name: &str| {
-            let mut values = query.split('&').filter_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-            values.next_back().unwrap_or_default().replace("%2F", "/")
-        };
-        let prefix = parameter("prefix");
-        let bucket = bucket.trim_end_matches('/');
-        let mut body =
-            format!("<?xml version=\"1.0\"?><ListBucketResult><Name>{bucket}</Name><IsTruncated>false</IsTruncated>");
-        for (name, is_folder) in names(&self.root.join(bucket).join(&prefix)) {
-            let written = if is_folder {
-                write!(body, "<CommonPrefixes><Prefix>{prefix}{name}/</Prefix></CommonPrefixes>")
-            } else {
-                write!(
-                    body,
-                    "<Contents><Key>{prefix}{name}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified><ETag>\"1\"</ETag>\
-                     <Size>1</Size></Contents>"
-                )
-            };
-            if written.is_err() {
+    /// Writes an object, which appears as a whole; with `is_new` only if there is none.
+    fn put(&self, path: &Path, bytes: &[u8], is_new: bool) -> Answer {
+        let mut uploads = locked(&self.uploads);
+        if is_new && path.exists() && self.keeps_conditions.load(Ordering::Relaxed) {
+            return failed(412);
+        }
+        uploads.staged += 1;
+        let staged = self.root.join(format!(".staged-{}", uploads.staged));
+        let folder = path.parent().unwrap_or(&self.root);
+        let written = fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&staged, bytes))
+            .and_then(|()| fs::rename(&staged, path));
+        if written.is_err() {
+            return failed(500);
+        }
+        Answer::new("200 OK", &format!("etag: {}\r\n", self::written(path).1), "")
+    }
+
+    fn begin_upload(&self) -> Answer {
+        let mut uploads = locked(&self.uploads);
+        uploads.begun += 1;
+        let id = format!("upload-{}", uploads.begun);
+        uploads.parts.insert(id.clone(), BTreeMap::new());
+        let body = format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>");
+        Answer::new("200 OK", "content-type: application/xml\r\n", body)
+    }
+
+    fn put_part(&self, request: &Request) -> Answer {
+        let mut uploads = locked(&self.uploads);
+        let parts = uploads.parts.get_mut(&request.parameter("uploadId"));
+        let (Some(parts), Ok(number)) = (parts, request.parameter("partNumber").parse()) else { return failed(404) };
+        parts.insert(number, request.body.clone());
+        Answer::new("200 OK", &format!("etag: \"part-{number}\"\r\n"), "")
+    }
+
+    fn complete_upload(&self, request: &Request, path: &Path) -> Answer {
+        let parts = locked(&self.uploads).parts.remove(&request.parameter("uploadId"));
+        let Some(parts) = parts else { return failed(404) };
+        let named = String::from_utf8_lossy(&request.body).matches("<PartNumber>").count();
+        let is_short = parts.values().rev().skip(1).any(|part| part.len() < PART_BYTES);
+        if named != parts.len() || is_short {
+            return failed(400);
+        }
+        let whole: Vec<u8> = parts.into_values().flatten().collect();
+        let answer = self.put(path, &whole, false);
+        let body = "<CompleteMultipartUploadResult><ETag>whole</ETag></CompleteMultipartUploadResult>";
+        Answer { body: body.into(), ..answer }
+    }
+
+    fn delete(&self, request: &Request, path: &Path) -> Answer {
+        let mut uploads = locked(&self.uploads);
+        if request.has("uploadId") {
+            uploads.parts.remove(&request.parameter("uploadId"));
+        } else if path.is_file() {
+            // A store has no folders: one without objects is gone.
+            let removed = fs::remove_file(path);
+            let folders = path.ancestors().skip(1).take_while(|folder| folder.parent() != Some(&self.root));
+            folders.take_while(|folder| fs::remove_dir(folder).is_ok()).for_each(drop);
+            if removed.is_err() {
                 return failed(500);
             }
         }
-        Answer::new("200 OK", "content-type: application/xml\r\n", body + "</ListBucketResult>")
+        Answer::new("204 No Content", "", "")
+    }
+
+    /// Lists objects as S3 does, in the version 2 of its protocol.
+    fn list_objects(&self, request: &Request) -> Answer {
+        let bucket = request.requested.path.trim_end_matches('/');
+        let (prefix, after) = (request.parameter("prefix"), request.parameter("continuation-token"));
+        let mut names = BTreeSet::new();
+        keys(&self.root.join(bucket), "", &mut names);
+        let listed = names.into_iter().filter_map(|key| {
+            let below = key.strip_prefix(&prefix)?;
+            // What is in a folder below is listed as that folder.
+            let folder = below.split_once('/').filter(|_| request.has("delimiter"));
+            Some(folder.map_or(key.clone(), |(folder, _)| format!("{prefix}{folder}/")))
+        });
+        let listed: BTreeSet<String> = listed.filter(|name| *name > after).collect();
+        let page: Vec<&String> = listed.iter().take(LISTED).collect();
+        let next = page.last().filter(|_| page.len() < listed.len());
+        let next =
+            next.map(|next| format!("<NextContinuationToken>{next}</NextContinuationToken>")).unwrap_or_default();
+        let entry = |name: &&String| {
+            if name.ends_with('/') {
+                return format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>");
+            }
+            let path = self.root.join(bucket).join(name);
+            let (size, (modified, tag)) = (path.metadata().map_or(0, |metadata| metadata.len()), written(&path));
+            let tag = tag.replace('"', "&quot;");
+            let modified = modified.format("%Y-%m-%dT%H:%M:%S%.3fZ");
+            format!(
+                "<Contents><Key>{name}</Key><LastModified>{modified}</LastModified><ETag>{tag}</ETag><Size>{size}</Size></Contents>"
+            )
+        };
+        let body = format!(
+            "<?xml version=\"1.0\"?><ListBucketResult><Name>{bucket}</Name><IsTruncated>{}</IsTruncated>{next}{}</ListBucketResult>",
+            !next.is_empty(),
+            page.iter().map(entry).collect::<String>()
+        );
+        Answer::new("200 OK", "content-type: application/xml\r\n", body)
+    }
+}
+
+/// How times are written in headers.
+const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
+
+/// Returns when a file was written, and its tag, which another file of the same name does not have.
+fn written(path: &Path) -> (DateTime<Utc>, String) {
+    let written = path.metadata().and_then(|metadata| metadata.modified());
+    let written = DateTime::<Utc>::from(written.unwrap_or(SystemTime::UNIX_EPOCH));
+    (written, format!("\"{}\"", written.format("%s%f")))
+}
+
+/// Collects the names of all files below a folder.
+fn keys(folder: &Path, prefix: &str, into: &mut BTreeSet<String>) {
+    for (name, is_folder) in names(folder) {
+        if is_folder {
+            keys(&folder.join(&name), &format!("{prefix}{name}/"), into);
+        } else {
+            into.insert(format!("{prefix}{name}"));
+        }
     }
 }
 
@@ -255,7 +432,9 @@ fn names(folder: &Path) -> Vec<(String, bool)> {
 fn failed(status: u16) -> Answer {
     let (line, code) = match status {
         403 => ("403 Forbidden", "ExpiredToken"),
+        400 => ("400 Bad Request", "EntityTooSmall"),
         404 => ("404 Not Found", "NoSuchKey"),
+        412 => ("412 Precondition Failed", "PreconditionFailed"),
         503 => ("503 Service Unavailable", "SlowDown"),
         _ => ("500 Internal Server Error", "InternalError"),
     };
@@ -265,15 +444,39 @@ fn failed(status: u16) -> Answer {
     Answer::new(line, "content-type: application/xml\r\n", body)
 }
 
-/// Reads a request and its query; `None` at the end of the connection.
-fn read_request(input: &mut impl BufRead) -> io::Result<Option<(Requested, String)>> {
+/// A request, and what the log does not hold of it.
+struct Request {
+    requested: Requested,
+    query: Vec<(String, String)>,
+    /// Whether it is of a client of S3, for which a folder is no object.
+    is_signed: bool,
+    /// Whether the object must not exist yet.
+    is_new: bool,
+    /// The tag that the object must have.
+    tag: Option<String>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    fn has(&self, name: &str) -> bool {
+        self.query.iter().any(|(found, _)| found == name)
+    }
+
+    fn parameter(&self, name: &str) -> String {
+        let found = self.query.iter().find(|(found, _)| found == name);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+}
+
+/// Reads a request; `None` at the end of the connection.
+fn read_request(input: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if input.read_line(&mut line)? == 0 {
         return Ok(None);
     }
     let mut words = line.split_whitespace().map(str::to_owned);
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (mut range, mut length) = (None, 0);
+    let (mut range, mut length, mut is_signed, mut is_new, mut tag) = (None, 0, false, false, None);
     loop {
         line.clear();
         input.read_line(&mut line)?;
@@ -281,15 +484,47 @@ fn read_request(input: &mut impl BufRead) -> io::Result<Option<(Requested, Strin
         match name.to_ascii_lowercase().as_str() {
             "range" => {
                 let ends = value.trim().strip_prefix("bytes=").and_then(|ends| ends.split_once('-'));
-                range = ends.and_then(|(start, last)| Some(start.parse().ok()?..last.parse::<u64>().ok()? + 1));
+                let last = |last: &str| if last.is_empty() { Some(u64::MAX - 1) } else { last.parse().ok() };
+                range = ends.and_then(|(start, end)| Some(start.parse().ok()?..last(end)? + 1));
             }
+            "authorization" => is_signed = true,
             "content-length" => length = value.trim().parse().unwrap_or_default(),
+            "if-none-match" => is_new = value.trim() == "*",
+            "if-match" | "if-range" => tag = Some(value.trim().to_owned()),
             _ => {}
         }
     }
-    io::copy(&mut input.take(length), &mut io::sink())?;
+    let mut body = Vec::new();
+    input.take(length).read_to_end(&mut body)?;
+    if (body.len() as u64) < length {
+        // The client has gone.
+        return Ok(None);
+    }
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    Ok(Some((Requested { method, path: path.trim_start_matches('/').to_owned(), range }, query.to_owned())))
+    let path = decoded(path.trim_start_matches('/'));
+    let query = query.split('&').map(|part| part.split_once('=').unwrap_or((part, "")));
+    let query = query.map(|(name, value)| (name.to_owned(), decoded(value))).collect();
+    Ok(Some(Request { requested: Requested { method, path, range }, query, is_signed, is_new, tag, body }))
+}
+
+/// Decodes the bytes that a URL holds as `%` and two digits.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        match digits.filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

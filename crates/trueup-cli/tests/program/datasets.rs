@@ -157,14 +157,17 @@ fn a_url_makes_no_folder() {
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);
     for arguments in [
-        &["ingest", "events.csv", "--into", "s3://bucket/ds"][..],
-        &["ingest", "s3://bucket/events.csv", "--into", "ds"],
+        &["ingest", "events.csv", "--into", "https://host/ds"][..],
+        &["ingest", "events.csv", "--into", "ftp://host/ds"],
         &["demo", "s3://bucket/ds"],
         &["batch", "jobs.toml", "--into", "s3://bucket/out"],
     ] {
         let message = workspace.run(arguments).failed(2);
-        assert!(message.contains("URL"), "{message}");
+        assert!(message.contains("URL") || message.contains("://"), "{message}");
     }
+    let rejects = ["ingest", "events.csv", "--into", "ds", "--rejects", "s3://bucket/rejects.ndjson"];
+    let message = workspace.run(&rejects).failed(1);
+    assert!(message.contains("`s3://bucket/rejects.ndjson` is a URL, and a result is written to a file"), "{message}");
     assert_eq!(workspace.names(), ["events.csv"]);
 }
 

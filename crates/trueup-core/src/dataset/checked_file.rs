@@ -177,7 +177,8 @@ impl CheckedFile {
     }
 
     /// Lets an interrupt end the wait for a store.
-    pub(super) fn until(self, interrupt: &Interrupt) -> Self {
+    #[must_use]
+    pub fn until(self, interrupt: &Interrupt) -> Self {
         Self { interrupt: interrupt.clone(), ..self }
     }
 

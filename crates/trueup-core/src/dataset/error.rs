@@ -1,6 +1,7 @@
 //! Why a dataset, or its manifest, cannot be read or published.
 
 use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
+use super::remote::is_url;
 use crate::error::Error;
 use crate::interrupt::Interruption;
 use crate::model::TableFault;
@@ -225,8 +226,8 @@ pub enum StoreError {
     /// The file system reported an error, and whether the version was published cannot be found out.
     #[error(
         "it is unknown whether version {version} is published: cannot create `{}`: {source}; \
-         check the disk, then run `trueup verify`",
-        path.display()
+         check the {}, then run `trueup verify`",
+        path.display(), if is_url(path) { "store" } else { "disk" }
     )]
     Uncertain {
         /// The manifest.

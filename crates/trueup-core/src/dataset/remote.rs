@@ -7,10 +7,12 @@
 //! | `listing` | lists the names of a dataset's manifests |
 //! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
 //! | `block_cache` | keeps blocks of objects in a local folder |
+//! | `write` | creates, uploads, lists and removes objects, and publishes manifests |
+//! | `source`, `web` | read the inputs of an ingest from beginning to end: objects, and files of web servers |
 //! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
 //! | `fault` | says what a store answered, in one line and without credentials |
 //!
-//! Without the feature `object-store` a URL is an error.
+//! Without the feature `object-store` a URL is an error, and `absent` has what stands for these types.
 
 #[cfg(feature = "object-store")]
 mod aws_profile;
@@ -26,13 +28,24 @@ mod listing;
 mod location;
 #[cfg(feature = "object-store")]
 mod runtime;
-
 #[cfg(feature = "object-store")]
-pub(super) use block_cache::CachedFile;
+mod source;
+#[cfg(feature = "object-store")]
+mod web;
+#[cfg(feature = "object-store")]
+mod write;
+
 #[cfg(feature = "object-store")]
 pub use block_cache::{BlockCache, set_block_cache};
 #[cfg(feature = "object-store")]
-pub(super) use location::RemoteFolder;
+pub use location::RemoteFolder;
+#[cfg(feature = "object-store")]
+pub use source::{RemoteFile, RemoteFiles, RemoteReader};
+#[cfg(feature = "object-store")]
+pub use write::RemoteObject;
+
+#[cfg(feature = "object-store")]
+pub(super) use block_cache::CachedFile;
 #[cfg(feature = "object-store")]
 pub(super) use runtime::Pending;
 
@@ -81,7 +94,8 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
 
 /// Returns a location for an error message: without what a URL may have of credentials, which is before an `@` and
 /// after a `?` or `#`.
-pub(super) fn shown(location: &Path) -> PathBuf {
+#[must_use]
+pub fn shown(location: &Path) -> PathBuf {
     let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
     else {
         return location.to_owned();
@@ -92,78 +106,11 @@ pub(super) fn shown(location: &Path) -> PathBuf {
     PathBuf::from(format!("{scheme}://{host}{path}"))
 }
 
-/// What stands for a folder in an object store, and for the block cache, where there can be none.
 #[cfg(not(feature = "object-store"))]
-mod absent {
-    use super::ReadFault;
-    use bytes::Bytes;
-    use std::convert::Infallible;
-    use std::io;
-    use std::ops::Range;
-    use std::path::Path;
-
-    #[derive(Clone, Debug)]
-    pub(in super::super) struct RemoteFolder(Infallible);
-
-    impl RemoteFolder {
-        pub(in super::super) fn of(location: &Path) -> io::Result<Option<Self>> {
-            if !super::is_url(location) {
-                return Ok(None);
-            }
-            let message = "this program is built without the feature `object-store`, which reads URLs; give a folder";
-            Err(io::Error::new(io::ErrorKind::Unsupported, message))
-        }
-
-        pub(in super::super) fn names(&self) -> io::Result<Vec<String>> {
-            match self.0 {}
-        }
-
-        pub(in super::super) fn length(&self, _: &str) -> io::Result<u64> {
-            match self.0 {}
-        }
-
-        pub(in super::super) fn fetch(&self, _: &str, _: &Range<u64>, _: u64) -> Pending {
-            match self.0 {}
-        }
-
-        pub(in super::super) fn whole(&self, _: &str, _: u64) -> Result<Bytes, ReadFault> {
-            match self.0 {}
-        }
-    }
-
-    #[derive(Debug)]
-    pub(in super::super) struct Pending(Infallible);
-
-    impl Pending {
-        pub(in super::super) fn wait_while<S>(
-            self,
-            _: impl Fn() -> Result<(), S>,
-        ) -> Result<Result<Bytes, ReadFault>, S> {
-            match self.0 {}
-        }
-    }
-
-    #[derive(Debug)]
-    pub(in super::super) struct CachedFile(Infallible);
-
-    impl CachedFile {
-        pub(in super::super) const fn open(_: &str, _: u64) -> Option<Self> {
-            None
-        }
-
-        pub(in super::super) fn missing(&self, _: &Range<u64>) -> Range<u64> {
-            match self.0 {}
-        }
-
-        pub(in super::super) fn read_around(&self, _: &Range<u64>, _: &Range<u64>, _: &[u8]) -> io::Result<Vec<u8>> {
-            match self.0 {}
-        }
-
-        pub(in super::super) fn write(&self, _: &Range<u64>, _: u64, _: &[u8]) {
-            match self.0 {}
-        }
-    }
-}
+mod absent;
 
 #[cfg(not(feature = "object-store"))]
-pub(super) use absent::{CachedFile, Pending, RemoteFolder};
+pub use absent::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader};
+
+#[cfg(not(feature = "object-store"))]
+pub(super) use absent::{CachedFile, Pending};

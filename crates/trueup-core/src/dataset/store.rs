@@ -154,13 +154,14 @@ fn checksum(text: &[u8]) -> String {
 /// another.
 ///
 /// The files that it names must already be written and synced. The manifest is first written to the folder `staging`,
-/// which must be on the same file system. The caller removes what is left there.
+/// which must be on the same file system. The caller removes what is left there. Below a URL, the manifest is created as
+/// an object if there is none of its name, and `files` and `staging` are not used.
 ///
 /// # Errors
-/// A manifest with this number exists, or the file system reports an error. The dataset is unchanged, unless
+/// A manifest with this number exists, or the file system or the store reports an error. The dataset is unchanged, unless
 /// [`may_be_published`](StoreError::may_be_published) returns `true`.
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
-    let (version, path) = (manifest.version, dir.join(file_name(manifest.version)));
+    let (version, path) = (manifest.version, location_of(dir, &file_name(manifest.version)));
     if let Err(fault) = manifest.check() {
         return Err(StoreError::Fault { path, fault });
     }
@@ -168,28 +169,38 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         Ok(text) => text,
         Err(source) => return Err(StoreError::Damaged { path, source }),
     };
+    let unpublished = |error| match error {
+        Unpublished::Taken => StoreError::Taken { dir: dir.to_owned(), version },
+        Unpublished::Refused(source) => StoreError::Io { action: "create", path: path.clone(), source },
+        Unpublished::Unknown(source) => StoreError::Uncertain { path: path.clone(), version, source },
+    };
+    if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
+        return remote.publish(&file_name(version), text).map_err(unpublished);
+    }
     let staged = staging.join(STAGED);
     let written = files.create(&staged).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync()
     });
     written.map_err(|source| StoreError::Io { action: "write", path: staged.clone(), source })?;
-    link(files, &staged, &path, &text).map_err(|error| match error {
-        Unpublished::Taken => StoreError::Taken { dir: dir.to_owned(), version },
-        Unpublished::Refused(source) => StoreError::Io { action: "create", path: path.clone(), source },
-        Unpublished::Unknown(source) => StoreError::Uncertain { path: path.clone(), version, source },
-    })?;
+    link(files, &staged, &path, &text).map_err(unpublished)?;
     files.sync_folder(dir).map_err(|source| StoreError::Unsynced { dir: dir.to_owned(), version, source })
 }
 
 /// Why a manifest was not published.
-enum Unpublished {
+pub(super) enum Unpublished {
     /// Another manifest has the name.
     Taken,
-    /// The file system reported an error, and the name is free.
+    /// The file system or the store reported an error, and the manifest does not exist.
     Refused(io::Error),
-    /// The file system reported an error, and whether the name is taken is unknown.
+    /// The file system or the store reported an error, and whether the manifest exists is unknown.
     Unknown(io::Error),
+}
+
+impl From<io::Error> for Unpublished {
+    fn from(error: io::Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
 /// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.

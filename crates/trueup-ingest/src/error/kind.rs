@@ -30,12 +30,20 @@ pub enum ErrorKind {
     /// A character cannot separate the columns of CSV files.
     #[error("`{}` cannot separate columns; use an ASCII character that is neither a quote nor a line end", .0.escape_default())]
     Delimiter(char),
-    /// An input is a URL.
-    #[error("`{}` is a URL, and only files are read yet; download it, or pipe it into `trueup ingest -`", .0.display())]
-    Url(PathBuf),
-    /// The dataset is a URL.
-    #[error("`{}` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it", .0.display())]
+    /// The dataset is a folder of a web server.
+    #[error(
+        "`{}` is a folder of a web server, where a dataset can only be read; ingest into a folder, or into an object store \
+         (`s3://`, `gs://`, `az://`)",
+        .0.display()
+    )]
     UrlOfDataset(PathBuf),
+    /// The object store of the dataset lets writers replace the objects of others.
+    #[error(
+        "the store of `{}` ignores the condition that an object must not exist yet (`If-None-Match`), so that two ingests could \
+         replace each other's version; use a store that keeps it",
+        .0.display()
+    )]
+    UnconditionalStore(PathBuf),
     /// A pattern of names is broken.
     #[error("`{}` is no pattern of names: {reason}", pattern.display())]
     Pattern {

@@ -10,16 +10,18 @@ use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetReader, ReadLimits};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use bytes::{Buf, Bytes};
 use hashbrown::HashSet;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::Length;
+use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
+use trueup_core::dataset::{CheckedFile, DatasetError, catch_panics, check_chunk_ranges};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// Returns the accounts that have events in some files of a dataset.
@@ -50,15 +52,15 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
     let open = || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone())?;
-        check_chunk_ranges(builder.metadata(), file.len())?;
-        Ok(builder)
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())?;
+        check_chunk_ranges(metadata.metadata(), file.len())?;
+        Ok(metadata)
     };
-    let builder = catch_panics(open).of_dataset(&path)?;
-    let column = builder.parquet_schema().columns().iter().position(|column| column.name() == ACCOUNT);
+    let metadata = catch_panics(open).of_dataset(&path)?;
+    let column = metadata.parquet_schema().columns().iter().position(|column| column.name() == ACCOUNT);
     let mut accounts = BTreeSet::new();
     let mut mixed = Vec::new();
-    for (at, group) in builder.metadata().row_groups().iter().enumerate() {
+    for (at, group) in metadata.metadata().row_groups().iter().enumerate() {
         match column.and_then(|column| only_value(group, column)) {
             Some(account) => drop(accounts.insert(account)),
             None => mixed.push(at),
@@ -67,7 +69,10 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     if mixed.is_empty() {
         return Ok(accounts);
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), [ACCOUNT]);
+    let mask = ProjectionMask::columns(metadata.parquet_schema(), [ACCOUNT]);
+    let chunk = |group: &usize| column.map(|column| metadata.metadata().row_group(*group).column(column).byte_range());
+    let chunks = HeldChunks::read(file, mixed.iter().filter_map(chunk)).of_dataset(&path)?;
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata.clone());
     let read = || {
         for batch in builder.with_projection(mask).with_row_groups(mixed).build()? {
             let batch = batch?;
@@ -83,6 +88,54 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
         Ok(accounts)
     };
     catch_panics(read).of_dataset(&path)
+}
+
+/// A file of the dataset, some column chunks of which were read as a whole: in a store, each read is a round trip.
+struct HeldChunks {
+    file: CheckedFile,
+    /// The position of each chunk, and its bytes.
+    chunks: Vec<(u64, Bytes)>,
+}
+
+impl HeldChunks {
+    /// Reads chunks, each given by its position and its length.
+    fn read(file: CheckedFile, ranges: impl Iterator<Item = (u64, u64)>) -> Result<Self, DatasetError> {
+        let chunks = ranges.map(|(start, length)| Ok((start, file.bytes(&(start..start.saturating_add(length)))?)));
+        let chunks = chunks.collect::<Result<_, DatasetError>>()?;
+        Ok(Self { file, chunks })
+    }
+
+    /// Returns the bytes of a held chunk from a position of the file on; `None` if the position is in none.
+    fn held(&self, at: u64) -> Option<Bytes> {
+        self.chunks.iter().find_map(|(start, chunk)| {
+            let from = usize::try_from(at.checked_sub(*start)?).ok()?;
+            (from < chunk.len()).then(|| chunk.slice(from..))
+        })
+    }
+}
+
+impl Length for HeldChunks {
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+impl ChunkReader for HeldChunks {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(match self.held(start) {
+            Some(bytes) => Box::new(bytes.reader()),
+            None => Box::new(self.file.get_read(start)?),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        match self.held(start).filter(|bytes| length <= bytes.len()) {
+            Some(bytes) => Ok(bytes.slice(..length)),
+            None => self.file.get_bytes(start, length),
+        }
+    }
 }
 
 /// Returns the value that all rows of a row group have in a column, if the statistics prove that there is one.

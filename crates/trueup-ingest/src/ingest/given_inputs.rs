@@ -2,7 +2,7 @@
 
 use super::Ingest;
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
-use crate::given::{StreamReader, expand, is_stream};
+use crate::given::{StreamReader, expand, expand_url, is_stream};
 use crate::received::{Producer, SourceRows};
 use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known_name, separator, unpacked_name};
 use crate::table::Table;
@@ -11,6 +11,7 @@ use glob::Pattern;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup_core::dataset::{is_url, shown as shown_location};
 
 /// An input as it was given.
 pub(super) struct GivenInput {
@@ -67,6 +68,18 @@ impl Ingest {
             // The format of the events is given; a file of another table may say its own.
             let is_given = |path: &Path| table == Table::Events || !is_known_name(&unpacked_name(path));
             let format = |path: &Path| self.format.filter(|_| is_given(path)).map(InputFormat::from);
+            if is_url(&path) {
+                // What follows a `?` is not shown, but may say which file it is.
+                let is_path = !path.to_string_lossy().contains('?');
+                for file in expand_url(&path, format(&shown_location(&path)).is_some())? {
+                    let shown = file.shown();
+                    let options = options(format(shown), FolderColumn::all(shown));
+                    let input = Input { options, ..Input::given(shown) };
+                    let producer = Some(Producer::Reader(Box::new(file.into_reader())));
+                    given.push(GivenInput { table, input, producer, is_path });
+                }
+                continue;
+            }
             for file in expand(&path, format(&path).is_some())? {
                 let input = Input { options: options(format(&file), FolderColumn::all(&file)), ..Input::given(&file) };
                 let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
@@ -84,11 +97,12 @@ impl Ingest {
 /// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
 /// folder of the dataset.
 fn check_paths<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
-    let dataset = fs::canonicalize(dataset).ok();
+    let dataset = if is_url(dataset) { Some(shown_location(dataset)) } else { fs::canonicalize(dataset).ok() };
     let mut seen = Vec::new();
     for input in inputs {
-        // A stream may have no name that can be followed.
         let real = match fs::canonicalize(&input.path) {
+            _ if is_url(&input.path) => input.path.clone(),
+            // A stream may have no name that can be followed.
             Err(_) if is_stream(input) => input.path.clone(),
             real => real.at(OPEN, &input.path)?,
         };

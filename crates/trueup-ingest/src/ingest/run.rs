@@ -5,7 +5,6 @@ use super::given_inputs::GivenInput;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, ZoneChanges};
-use crate::given::is_url;
 use crate::input::MappedInputs;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
@@ -26,12 +25,9 @@ impl Ingest {
     /// Runs the ingest, which `monitor` may stop.
     pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
         monitor.check()?;
-        if is_url(&self.dir) {
-            return Err(ErrorKind::UrlOfDataset(self.dir.clone()).into());
-        }
         let mut given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
-        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
+        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
         // Holds what was received until the ingest ends.
         let mut received = Vec::new();
         for GivenInput { input, producer, .. } in &mut given {
@@ -85,7 +81,7 @@ impl Ingest {
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
-        version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
+        version.publish(&manifest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
         summary.refused = reader.refused;

@@ -193,6 +193,9 @@ pub enum OutputError {
     /// The file exists and may not be replaced.
     #[error("`{}` is already there; name another file, or pass `--force` to replace it", .0.display())]
     Exists(PathBuf),
+    /// The path is a URL.
+    #[error("`{}` is a URL, and a result is written to a file; name one, and copy it", .0.display())]
+    Url(PathBuf),
     /// The path is a folder.
     #[error("`{}` is a folder; name a file in it", .0.display())]
     Folder(PathBuf),

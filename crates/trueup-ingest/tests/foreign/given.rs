@@ -4,6 +4,7 @@ use crate::case::{Case, EVENTS, accepted, foreign, refusal};
 use std::fs;
 use std::process::Command;
 use std::thread;
+use trueup_core::message_with_causes;
 use trueup_ingest::{FileFormat, Ingest};
 
 fn plain(ingest: Ingest) -> Ingest {
@@ -64,23 +65,24 @@ fn a_format_of_events_leaves_files_in_a_folder_of_spend_their_own() {
 }
 
 #[test]
-fn a_url_is_refused_and_makes_no_folder() {
+fn a_url_of_no_store_is_refused_and_makes_no_folder() {
     let case = Case::new();
-    for url in ["s3://bucket/events.csv", "https://example.com/events.parquet"] {
-        let error = case.ingest().events(url).run().unwrap_err();
-        assert!(error.is_usage());
-        assert_eq!(
-            error.to_string(),
-            format!("`{url}` is a URL, and only files are read yet; download it, or pipe it into `trueup ingest -`")
-        );
-    }
-    let error = Ingest::into("s3://bucket/dataset").events(foreign("bar.csv")).run().unwrap_err();
+    let expected =
+        "expected `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, `az://CONTAINER/FOLDER` or `https://HOST/FOLDER`";
+    let error = case.ingest().events("ftp://host/events.csv").run().unwrap_err();
+    assert!(error.is_data());
+    assert_eq!(message_with_causes(&error), format!("cannot open the input `ftp://host/events.csv`: {expected}"));
+    let error = Ingest::into("ftp://host/dataset").events(foreign("bar.csv")).run().unwrap_err();
+    assert!(error.is_usage());
+    assert_eq!(message_with_causes(&error), format!("cannot open the dataset `ftp://host/dataset`: {expected}"));
+    let error = Ingest::into("https://host/dataset").events(foreign("bar.csv")).run().unwrap_err();
     assert!(error.is_usage());
     assert_eq!(
         error.to_string(),
-        "`s3://bucket/dataset` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it"
+        "`https://host/dataset` is a folder of a web server, where a dataset can only be read; ingest into a folder, or into \
+         an object store (`s3://`, `gs://`, `az://`)"
     );
-    assert!(!fs::exists("s3:").unwrap());
+    assert!(!fs::exists("ftp:").unwrap() && !fs::exists("https:").unwrap());
 }
 
 /// Makes a named pipe, and writes a foreign file to it.

@@ -8,20 +8,37 @@ use std::io;
 /// The most characters of an answer that are shown.
 const SHOWN: usize = 500;
 
-/// Makes an error of the operating system, whose kind says whether the object is missing, from that of a store.
+/// Makes an error of the operating system, whose kind says whether the object is missing, from that of a store which
+/// was to be read.
 pub(super) fn io_error(error: &Error) -> io::Error {
-    let text = describe(error);
+    explain(error, "the store could not be read")
+}
+
+/// Makes an error of the operating system from that of a store which was to be written.
+pub(super) fn write_error(error: &Error) -> io::Error {
+    explain(error, "the store could not be written")
+}
+
+fn explain(error: &Error, otherwise: &'static str) -> io::Error {
     // If a list is denied, the client says so only in the text of its error.
-    let is_denied = ["status code: 401", "status code: 403"].iter().any(|status| text.contains(status));
+    let is_denied = matches!(status(error), Some(401 | 403));
     let (kind, advice) = match error {
         Error::NotFound { .. } => (io::ErrorKind::NotFound, "not found"),
         _ if is_denied => {
             (io::ErrorKind::PermissionDenied, "access is denied; check the credentials in the environment")
         }
         Error::NotSupported { .. } => (io::ErrorKind::Unsupported, "the server cannot answer the request"),
-        _ => (io::ErrorKind::Other, "the store could not be read"),
+        Error::Precondition { .. } => (io::ErrorKind::Other, "the object was replaced while it was read"),
+        _ => (io::ErrorKind::Other, otherwise),
     };
-    io::Error::new(kind, format!("{advice}: {text}"))
+    io::Error::new(kind, format!("{advice}: {}", describe(error)))
+}
+
+/// Returns the status of the answer that an error is about, which the client says only in words.
+pub(super) fn status(error: &Error) -> Option<u16> {
+    let text = describe(error);
+    let (_, after) = text.split_once("status code: ")?;
+    after.get(..3)?.parse().ok()
 }
 
 /// Returns the text of an error and of its innermost cause, without the body of the answer, except for its code and

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// The most bytes of one request.
-const PART_BYTES: u64 = 8 << 20;
+pub(super) const PART_BYTES: u64 = 8 << 20;
 
 /// The most requests for bytes or lengths of objects at the same time, of the whole process. Lists do not count.
 static REQUESTS: Semaphore = Semaphore::const_new(32);
@@ -33,7 +33,8 @@ impl RemoteFolder {
     pub(in super::super) fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
         let (store, path) = (self.store.clone(), self.object(name));
         let read = async move {
-            let (first, length) = read_part(&store, &path, 0..PART_BYTES.min(limit.saturating_add(1)), None).await?;
+            let (first, length) =
+                read_part(&store, &path, 0..PART_BYTES.min(limit.saturating_add(1)), None, None).await?;
             if length > limit {
                 return Err(ReadFault::Length(length));
             }
@@ -61,13 +62,13 @@ async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: 
         return Ok(if bytes.is_empty() {
             Bytes::new()
         } else {
-            read_part(&store, &path, bytes, Some(promised)).await?.0
+            read_part(&store, &path, bytes, Some(promised), None).await?.0
         });
     }
     let mut parts = tokio::task::JoinSet::new();
     for (number, start) in (bytes.start..bytes.end).step_by(PART_STEP).enumerate() {
         let (store, path, part) = (store.clone(), path.clone(), start..bytes.end.min(start + PART_BYTES));
-        parts.spawn(async move { (number, read_part(&store, &path, part, Some(promised)).await) });
+        parts.spawn(async move { (number, read_part(&store, &path, part, Some(promised), None).await) });
     }
     let mut read = Vec::with_capacity(parts.len());
     while let Some(part) = parts.join_next().await {
@@ -86,17 +87,19 @@ const PART_STEP: usize = 8 << 20;
 const _: () = assert!(PART_STEP as u64 == PART_BYTES);
 
 /// Reads bytes of an object with one request, up to the object's end, and returns the object's length, too. The request
-/// is repeated if its answer is cut off. An object of another length than the one `promised` is a fault.
-async fn read_part(
+/// is repeated if its answer is cut off. An object of another length than the one `promised` is a fault, and so is one
+/// that does not have the `tag`.
+pub(super) async fn read_part(
     store: &Store,
     path: &ObjectPath,
     bytes: Range<u64>,
     promised: Option<u64>,
+    tag: Option<&str>,
 ) -> Result<(Bytes, u64), ReadFault> {
     let (start, mut pause) = (Instant::now(), PAUSE);
     for attempt in 0_usize.. {
         let permit = REQUESTS.acquire().await;
-        let options = GetOptions::new().with_range(Some(bytes.clone()));
+        let options = GetOptions::new().with_range(Some(bytes.clone())).with_if_match(tag);
         let answer = match store.objects.get_opts(path, options).await {
             Ok(answer) => answer,
             Err(error) => {

@@ -18,10 +18,10 @@ use std::time::Duration;
 use url::Url;
 
 /// The time for an answer to one request, with its body.
-const REQUEST_TIME: Duration = Duration::from_secs(30);
+pub(super) const REQUEST_TIME: Duration = Duration::from_secs(30);
 
 /// The time to connect to a server.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// The time from the first attempt of a request after which it is not repeated.
 pub(super) const RETRY_TIME: Duration = Duration::from_secs(30);
@@ -36,9 +36,9 @@ const KEPT_STORES: usize = 64;
 const EXPECTED: &str =
     "expected `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, `az://CONTAINER/FOLDER` or `https://HOST/FOLDER`";
 
-/// What stands for the folder of a dataset in an object store: a prefix of the names of objects.
+/// A folder in an object store, such as that of a dataset: a prefix of the names of objects.
 #[derive(Clone, Debug)]
-pub(in super::super) struct RemoteFolder {
+pub struct RemoteFolder {
     pub(super) store: Arc<Store>,
     pub(super) prefix: ObjectPath,
 }
@@ -47,6 +47,8 @@ pub(in super::super) struct RemoteFolder {
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) objects: Box<dyn ObjectStore>,
+    scheme: ObjectStoreScheme,
+    url: Url,
     /// The page by which a web server lists a folder; `None` for other stores, which list objects themselves.
     pub(super) pages: Option<WebPages>,
 }
@@ -61,7 +63,10 @@ pub(super) struct WebPages {
 
 impl RemoteFolder {
     /// Returns the folder that a location means; `None` if the location is a path of the file system.
-    pub(in super::super) fn of(location: &Path) -> io::Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// The URL means no store, or has a user, a password or a `?`; or a setting of the environment is wrong.
+    pub fn of(location: &Path) -> io::Result<Option<Self>> {
         static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 
         let Some(text) = location.to_str().filter(|_| super::is_url(location)) else { return Ok(None) };
@@ -95,14 +100,18 @@ impl RemoteFolder {
                 "a location has no user, password or `?`; credentials come from the environment, as for the tools of the store",
             ));
         }
-        // Another provider that the program has installed is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_tls();
         let pages = match scheme {
             ObjectStoreScheme::Http => Some(WebPages::new(&url)?),
             _ => None,
         };
-        let objects = open(&scheme, &url)?;
-        Ok(Self { store: Arc::new(Store { objects, pages }), prefix })
+        let objects = open(&scheme, &url, RETRIES)?;
+        Ok(Self { store: Arc::new(Store { objects, scheme, url, pages }), prefix })
+    }
+
+    /// Returns whether this is a folder of a web server.
+    pub(super) fn is_web(&self) -> bool {
+        self.store.pages.is_some()
     }
 
     /// Returns the path of an object, by its name below the folder.
@@ -111,12 +120,25 @@ impl RemoteFolder {
     }
 }
 
+/// Installs the provider of TLS that connections use.
+pub(super) fn install_tls() {
+    // Another provider that the program has installed is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+impl Store {
+    /// Makes a client of the store that repeats no request.
+    pub(super) fn without_retries(&self) -> io::Result<Box<dyn ObjectStore>> {
+        open(&self.scheme, &self.url, 0)
+    }
+}
+
 /// Makes the client of a store, with the settings and credentials of the environment.
-fn open(scheme: &ObjectStoreScheme, url: &Url) -> io::Result<Box<dyn ObjectStore>> {
+fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Box<dyn ObjectStore>> {
     let refused = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, fault::describe(&error));
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() },
-        max_retries: RETRIES,
+        max_retries: retries,
         retry_timeout: RETRY_TIME,
     };
     let times = [
@@ -126,7 +148,8 @@ fn open(scheme: &ObjectStoreScheme, url: &Url) -> io::Result<Box<dyn ObjectStore
     Ok(match scheme {
         ObjectStoreScheme::AmazonS3 => {
             let builder = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retry);
-            let mut builder = with_profile(builder)?;
+            // Not every store with this protocol can remove several objects at once.
+            let mut builder = with_profile(builder)?.with_disable_bulk_delete(true);
             let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
             // Whoever names a server without TLS wants to use it, as with the tools of AWS.
             if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {

@@ -1,0 +1,168 @@
+//! Reading a file of a web server from beginning to end. A web server need not know ranges, or say how long a file is,
+//! so the file comes as one answer; what is cut off is continued if the server can.
+
+use super::fault::describe;
+use super::location::{CONNECT_TIME, REQUEST_TIME, RETRIES};
+use super::runtime::Pending;
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, RANGE, TRANSFER_ENCODING};
+use reqwest::{Client, Response, StatusCode};
+use std::io;
+use std::time::Duration;
+use url::Url;
+
+/// The bytes that are read before the caller gets them, unless the answer ends.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The time before the first repetition of a request; each further one waits twice as long, up to the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// A file of a web server, and how far it was read.
+#[derive(Debug)]
+pub(super) struct WebReader {
+    held: Bytes,
+    /// `None` at the end of the file, and after an error.
+    download: Option<Download>,
+}
+
+#[derive(Debug)]
+struct Download {
+    url: Url,
+    answer: Option<Response>,
+    /// The bytes that have arrived.
+    position: u64,
+    /// What the server calls this state of the file; `None` if it does not say, or cannot continue.
+    tag: Option<String>,
+    /// Repetitions since bytes arrived.
+    repetitions: usize,
+}
+
+impl WebReader {
+    pub(super) const fn new(url: Url) -> Self {
+        let download = Download { url, answer: None, position: 0, tag: None, repetitions: 0 };
+        Self { held: Bytes::new(), download: Some(download) }
+    }
+
+    /// Returns the next bytes that are not consumed; none at the end.
+    pub(super) fn fill(&mut self) -> io::Result<&mut Bytes> {
+        if self.held.is_empty()
+            && let Some(mut download) = self.download.take()
+        {
+            let read = async move { download.next_block().await.map(|block| (download, block)) };
+            let (download, block) = Pending::<_, io::Error>::start(read).wait()?;
+            self.download = (!block.is_empty()).then_some(download);
+            self.held = block;
+        }
+        Ok(&mut self.held)
+    }
+}
+
+impl Download {
+    /// Returns the next bytes; none at the end.
+    async fn next_block(&mut self) -> io::Result<Bytes> {
+        let mut block = BytesMut::new();
+        loop {
+            let fault = match self.next_chunk().await {
+                Ok(Some(chunk)) => {
+                    self.repetitions = 0;
+                    self.position += chunk.len() as u64;
+                    block.extend_from_slice(&chunk);
+                    if block.len() >= BLOCK_BYTES {
+                        return Ok(block.freeze());
+                    }
+                    continue;
+                }
+                Ok(None) => return Ok(block.freeze()),
+                Err(fault) => fault,
+            };
+            self.answer = None;
+            let (may_pass, error) = match fault {
+                Fault::Final(error) => (false, error),
+                Fault::Passing(error) => (self.position == 0 || self.tag.is_some(), error),
+            };
+            if !may_pass || self.repetitions == RETRIES {
+                let (position, repetitions) = (self.position, self.repetitions);
+                return Err(io::Error::new(
+                    error.kind(),
+                    format!("{error} (after {position} bytes, {repetitions} repetitions)"),
+                ));
+            }
+            let times = u32::try_from(self.repetitions).unwrap_or(u32::MAX);
+            tokio::time::sleep(PAUSE.saturating_mul(2_u32.saturating_pow(times)).min(MAX_PAUSE)).await;
+            self.repetitions += 1;
+        }
+    }
+
+    /// Returns the next part of the answer, and asks for it if there is none.
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, Fault> {
+        if self.answer.is_none() {
+            self.answer = Some(self.ask().await?);
+        }
+        match &mut self.answer {
+            Some(answer) => answer.chunk().await.map_err(passing),
+            None => Ok(None),
+        }
+    }
+
+    /// Asks for the bytes from the position on.
+    async fn ask(&mut self) -> Result<Response, Fault> {
+        // No time for the whole answer, which may be long, but for each part of it.
+        let client = Client::builder().connect_timeout(CONNECT_TIME).read_timeout(REQUEST_TIME).build();
+        let mut request = client.map_err(passing)?.get(self.url.clone());
+        if let (true, Some(tag)) = (self.position > 0, &self.tag) {
+            request = request.header(RANGE, format!("bytes={}-", self.position)).header(IF_RANGE, tag);
+        }
+        let answer = request.send().await.map_err(passing)?;
+        let (status, headers) = (answer.status(), answer.headers());
+        if self.position > 0 {
+            let begins = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+            let expected = format!("bytes {}-", self.position);
+            return match begins {
+                Some(range) if status == StatusCode::PARTIAL_CONTENT && range.starts_with(&expected) => Ok(answer),
+                _ => Err(refused(status, "the connection was cut, and the server does not continue the file")),
+            };
+        }
+        if status != StatusCode::OK {
+            return Err(refused(status, "the server does not send the file"));
+        }
+        if answer.content_length().is_none() && !headers.contains_key(TRANSFER_ENCODING) {
+            let fault =
+                "the server does not say where the file ends, so that a part of it could be missing; download it";
+            return Err(Fault::Final(io::Error::other(fault)));
+        }
+        self.tag = continued_tag(headers);
+        Ok(answer)
+    }
+}
+
+/// Why no bytes arrive.
+enum Fault {
+    /// Another attempt may succeed.
+    Passing(io::Error),
+    Final(io::Error),
+}
+
+fn passing(error: reqwest::Error) -> Fault {
+    // The URL may have a token in it, and the message of the ingest names it without.
+    Fault::Passing(io::Error::other(describe(&error.without_url())))
+}
+
+fn refused(status: StatusCode, fault: &str) -> Fault {
+    let kind = match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    let error = io::Error::new(kind, format!("{fault}: it answers {status}"));
+    let may_pass = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+    if may_pass { Fault::Passing(error) } else { Fault::Final(error) }
+}
+
+/// Returns the tag with which the rest of a file can be asked for, if the server sends ranges and says which state of
+/// the file it has. A weak tag does not promise the same bytes.
+fn continued_tag(headers: &HeaderMap) -> Option<String> {
+    let is_continued = headers.get(ACCEPT_RANGES).is_some_and(|ranges| ranges == "bytes");
+    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).filter(|tag| !tag.starts_with("W/"));
+    tag.filter(|_| is_continued).map(str::to_owned)
+}

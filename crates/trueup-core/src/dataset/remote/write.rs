@@ -1,0 +1,255 @@
+//! Writing objects: one that must not exist yet, uploads of whole files, and what removes them again. An object becomes
+//! visible as a whole, and survives any failure of a machine once the store has answered.
+
+use super::super::store::Unpublished;
+use super::fault::{io_error, status, write_error};
+use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
+use super::runtime::Pending;
+use crate::interrupt::Interrupt;
+use bytes::Bytes;
+use object_store::client::HttpError;
+use object_store::path::Path as ObjectPath;
+use object_store::{
+    Error, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, Result as StoreResult,
+};
+use std::collections::VecDeque;
+use std::error::Error as StdError;
+use std::fs::File;
+use std::io::{self, Read};
+use std::iter;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The most bytes of a file that is sent with one request.
+const WHOLE_BYTES: u64 = 16 << 20;
+
+/// The bytes of a part of a longer file. Stores want 5 MiB at least, and some want parts of equal length.
+const PART_BYTES: u64 = 8 << 20;
+
+/// The most parts of a file that are sent at the same time.
+const PARTS: usize = 2;
+
+/// The most attempts to send a file in parts. The client repeats each of their requests, too.
+const ATTEMPTS: usize = 3;
+
+/// The time before the first repetition of a publication; each further one waits twice as long, up to the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The most time that a failed upload may take to be aborted.
+const ABORT_TIME: Duration = Duration::from_secs(5);
+
+/// An object of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteObject {
+    /// The name below the folder that was listed.
+    pub name: String,
+    /// When it was written, by the clock of the store.
+    pub modified: SystemTime,
+}
+
+impl RemoteFolder {
+    /// Returns whether versions can be published here. On a web server they cannot, because none lets a file be created
+    /// only if it does not exist.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        !self.is_web()
+    }
+
+    /// Creates an object, unless there is one with its name. Returns whether there was none.
+    ///
+    /// # Errors
+    /// The store refuses, or `interrupt` ends the wait. The object may exist nevertheless.
+    pub fn create(&self, name: &str, bytes: impl Into<Bytes>, interrupt: &Interrupt) -> io::Result<bool> {
+        let (store, path, payload) = (self.store.clone(), self.object(name), PutPayload::from(bytes.into()));
+        let create = async move {
+            match store.objects.put_opts(&path, payload, PutOptions::from(PutMode::Create)).await {
+                Ok(_) => Ok(true),
+                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(false),
+                Err(error) => Err(write_error(&error)),
+            }
+        };
+        wait(Pending::start(create), interrupt)
+    }
+
+    /// Sends a file, whose object must have a name of its own, because an object with that name is replaced.
+    ///
+    /// # Errors
+    /// The file cannot be read, the store refuses, or `interrupt` ends the wait. The object may exist nevertheless.
+    pub fn upload(&self, name: &str, file: &Path, interrupt: &Interrupt) -> io::Result<()> {
+        let path = self.object(name);
+        let length = file.metadata()?.len();
+        if length <= WHOLE_BYTES {
+            let mut bytes = Vec::new();
+            File::open(file)?.read_to_end(&mut bytes)?;
+            let store = self.store.clone();
+            let put = async move { store.objects.put(&path, bytes.into()).await.map_err(|error| write_error(&error)) };
+            return wait(Pending::start(put), interrupt).map(drop);
+        }
+        for _ in 1..ATTEMPTS {
+            match self.upload_parts(&path, file, length, interrupt) {
+                Err(error) if !matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Interrupted) => {
+                }
+                sent => return sent,
+            }
+        }
+        self.upload_parts(&path, file, length, interrupt)
+    }
+
+    /// Sends a file in parts. Unless all arrive, the store is asked to drop those that did; a rule of the bucket for
+    /// uploads that were never completed drops the others.
+    fn upload_parts(&self, path: &ObjectPath, file: &Path, length: u64, interrupt: &Interrupt) -> io::Result<()> {
+        let mut file = File::open(file)?;
+        let (store, path) = (self.store.clone(), path.clone());
+        let begin = async move { store.objects.put_multipart(&path).await.map_err(|error| write_error(&error)) };
+        let mut upload = wait(Pending::start(begin), interrupt)?;
+        let sent = send_parts(&mut *upload, &mut file, length, interrupt);
+        let end = async move {
+            let ended = match sent {
+                Ok(()) => upload.complete().await.map(drop).map_err(|error| write_error(&error)),
+                Err(error) => Err(error),
+            };
+            if ended.is_err() {
+                let _ = tokio::time::timeout(ABORT_TIME, upload.abort()).await;
+            }
+            ended
+        };
+        Pending::start(end).wait()
+    }
+
+    /// Removes an object, if it exists.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        let (store, path) = (self.store.clone(), self.object(name));
+        let remove = async move {
+            match store.objects.delete(&path).await {
+                Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(write_error(&error)),
+            }
+        };
+        Pending::<(), io::Error>::start(remove).wait()
+    }
+
+    /// Lists the objects in a folder below this one, but not in folders below that; `""` is this one.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn objects(&self, below: &str) -> io::Result<Vec<RemoteObject>> {
+        let store = self.store.clone();
+        let folder = if below.is_empty() { self.prefix.clone() } else { self.object(below) };
+        let list = async move {
+            let listed = store.objects.list_with_delimiter(Some(&folder)).await;
+            let objects = listed.map_err(|error| io_error(&error))?.objects.into_iter();
+            Ok(objects
+                .filter_map(|object| {
+                    let name = object.location.filename()?.to_owned();
+                    Some(RemoteObject { name, modified: object.last_modified.into() })
+                })
+                .collect())
+        };
+        Pending::<_, io::Error>::start(list).wait()
+    }
+
+    /// Creates an object, and finds out whether it was created if the answer is lost: of several writers of one name,
+    /// exactly one succeeds. Nothing interrupts it.
+    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> Result<(), Unpublished> {
+        let (folder, path) = (self.clone(), self.object(name));
+        Pending::start(async move { folder.store.publish(&path, bytes.into()).await }).wait()
+    }
+}
+
+impl Store {
+    async fn publish(&self, path: &ObjectPath, bytes: Bytes) -> Result<(), Unpublished> {
+        // The client must not repeat the request by itself, because its last answer says nothing of the ones before.
+        let once = self.without_retries().map_err(Unpublished::Refused)?;
+        let (start, mut pause) = (Instant::now(), PAUSE);
+        // Whether a request without an answer may still arrive, and whether one that failed may have had its effect.
+        let (mut may_arrive, mut may_exist) = (false, false);
+        for attempt in 0_usize.. {
+            let put = once.put_opts(path, bytes.clone().into(), PutOptions::from(PutMode::Create)).await;
+            let Err(error) = put else { return Ok(()) };
+            let answer = Answer::of(&error);
+            may_arrive |= answer == Answer::None;
+            may_exist |= answer != Answer::Refused;
+            match self.read_back(path).await {
+                Ok(Some(found)) if found == bytes => return Ok(()),
+                Ok(Some(_)) => return Err(Unpublished::Taken),
+                Ok(None) => may_exist = false,
+                Err(_) => {}
+            }
+            if answer == Answer::Refused || attempt == RETRIES || start.elapsed() > RETRY_TIME {
+                let error = write_error(&error);
+                let is_unknown = may_arrive || may_exist;
+                return Err(if is_unknown { Unpublished::Unknown(error) } else { Unpublished::Refused(error) });
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        Err(Unpublished::Unknown(io::Error::other("the object could not be created")))
+    }
+
+    /// Reads a whole object; `None` if there is none.
+    async fn read_back(&self, path: &ObjectPath) -> StoreResult<Option<Bytes>> {
+        match self.objects.get(path).await {
+            Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What a store answered to a request that failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// The request was refused and has no effect.
+    Refused,
+    /// The store failed, or somebody else writes at the same time: another attempt may succeed.
+    Failed,
+    /// None: the connection or the time ended.
+    None,
+}
+
+impl Answer {
+    fn of(error: &Error) -> Self {
+        let mut causes = iter::successors(error.source(), |cause: &&(dyn StdError + 'static)| StdError::source(*cause));
+        if causes.any(|cause| cause.is::<HttpError>()) {
+            return Self::None;
+        }
+        match (error, status(error)) {
+            (Error::AlreadyExists { .. } | Error::Precondition { .. }, _) => Self::Failed,
+            (_, Some(408 | 409 | 429 | 500..)) => Self::Failed,
+            _ => Self::Refused,
+        }
+    }
+}
+
+/// Sends the parts of a file, a few at the same time.
+fn send_parts(upload: &mut dyn MultipartUpload, file: &mut File, length: u64, interrupt: &Interrupt) -> io::Result<()> {
+    let mut sent = VecDeque::new();
+    let mut left = length;
+    while left > 0 {
+        let mut bytes = Vec::new();
+        let read = file.take(PART_BYTES.min(left)).read_to_end(&mut bytes)? as u64;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        left -= read;
+        let part = upload.put_part(bytes.into());
+        sent.push_back(Pending::start(async move { part.await.map_err(|error| write_error(&error)) }));
+        if sent.len() == PARTS {
+            sent.pop_front().map_or(Ok(()), |part| wait(part, interrupt))?;
+        }
+    }
+    sent.into_iter().try_for_each(|part| wait(part, interrupt))
+}
+
+/// Waits for the result of a request, unless it is interrupted. The error of an interrupt holds the [`Interruption`].
+///
+/// [`Interruption`]: crate::Interruption
+fn wait<T: Send + 'static>(pending: Pending<T, io::Error>, interrupt: &Interrupt) -> io::Result<T> {
+    pending
+        .wait_while(|| interrupt.check())
+        .unwrap_or_else(|interruption| Err(io::Error::new(io::ErrorKind::Interrupted, interruption)))
+}

@@ -1,0 +1,223 @@
+//! The next version of a dataset in an object store. Its files are written to a local folder, uploaded, and published
+//! with the manifest.
+//!
+//! There is no lock between machines. Two ingests of the same version both upload their files, under different names,
+//! and only one of them can create the manifest. The record of an ingest is an object here. A later ingest removes the
+//! files of a record only if nobody can publish them any more: their names have the number of a version which exists,
+//! and no manifest names them. Because an ingest that still runs must be able to remove its own files, the record must
+//! also be older than [`GRACE`].
+
+use super::{RECORD_PREFIX, is_id, version_and_id};
+use crate::IngestError;
+use crate::error::ErrorKind;
+use crate::monitor::{Monitor, Phase};
+use crate::table::Table;
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime};
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{RemoteFolder, store};
+use trueup_core::files::Files;
+use trueup_core::{Interrupt, Interruption};
+
+/// The age from which the record of an ingest is that of a killed one.
+const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Files that are uploaded at the same time.
+const UPLOADS: usize = 4;
+
+/// What the record of an ingest says to somebody who looks at the bucket.
+const RECORD: &str = "An ingest of trueup is running, or was killed. A later ingest removes this object and the files of the \
+                      ingest, a day after it began.\n";
+
+/// The next version of a dataset in a store. Unless it is published, dropping it removes every object that it made.
+pub(super) struct StoreVersion {
+    remote: RemoteFolder,
+    /// The URL of the dataset.
+    location: PathBuf,
+    /// The id of the ingest, in hex.
+    id: String,
+    number: u64,
+    interrupt: Interrupt,
+    /// The ids of ingests that were killed.
+    killed: Vec<String>,
+    /// The objects that are uploaded, by their names in the manifest.
+    uploaded: Vec<String>,
+    /// Whether the record is there for a later ingest to find: because an object may still appear, or must not be
+    /// removed.
+    keeps_record: bool,
+    is_published: bool,
+}
+
+impl StoreVersion {
+    /// Begins the version after `latest`. Makes the record of the ingest, and removes what killed ingests left.
+    ///
+    /// # Errors
+    /// The store cannot be written, or lets writers replace the objects of others.
+    pub(super) fn begin(
+        remote: RemoteFolder,
+        location: &Path,
+        id: &str,
+        latest: Option<&Manifest>,
+        monitor: &Monitor,
+    ) -> Result<Self, IngestError> {
+        let latest = latest.map(|manifest| manifest.version);
+        let mut version = Self {
+            remote,
+            location: location.to_owned(),
+            id: id.to_owned(),
+            number: latest.unwrap_or(0) + 1,
+            interrupt: monitor.interrupt().clone(),
+            killed: Vec::new(),
+            uploaded: Vec::new(),
+            keeps_record: false,
+            is_published: false,
+        };
+        let now = SystemTime::now();
+        for object in at("list", location, version.remote.objects(""))? {
+            let is_old = now.duration_since(object.modified).is_ok_and(|age| age > GRACE);
+            if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
+                version.killed.push(id.to_owned());
+            }
+        }
+        let record = version.record();
+        let create = |version: &Self| {
+            let created = version.remote.create(&record, RECORD, &version.interrupt);
+            at("create", &version.url(&record), created)
+        };
+        // Nobody else uses this name, so that a second attempt must find the object of the first. A store that does not
+        // look would also let two ingests publish the same version.
+        create(&version)?;
+        if create(&version)? {
+            return Err(ErrorKind::UnconditionalStore(location.to_owned()).into());
+        }
+        if let Some(latest) = latest {
+            version.remove_killed(latest);
+        }
+        Ok(version)
+    }
+
+    fn record(&self) -> String {
+        format!("{RECORD_PREFIX}{}", self.id)
+    }
+
+    fn url(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}/{name}", self.location.to_string_lossy().trim_end_matches('/')))
+    }
+
+    /// Uploads the files, which are below a local folder, and makes the version visible.
+    ///
+    /// # Errors
+    /// The store refuses. The error says whether the version may be published nevertheless.
+    pub(super) fn publish(
+        &mut self,
+        files: Vec<String>,
+        folder: &Path,
+        manifest: &Manifest,
+        monitor: &Monitor,
+    ) -> Result<(), IngestError> {
+        self.upload(files, folder, monitor)?;
+        monitor.check()?;
+        let published = store::publish(&Files::default(), &self.location, folder, manifest);
+        match &published {
+            Ok(()) => self.is_published = true,
+            Err(error) if error.may_be_published() => (self.is_published, self.keeps_record) = (true, true),
+            Err(_) => {}
+        }
+        published?;
+        self.remove_killed(self.number);
+        Ok(())
+    }
+
+    /// Uploads files, several at the same time.
+    fn upload(&mut self, files: Vec<String>, folder: &Path, monitor: &Monitor) -> Result<(), IngestError> {
+        let size = |name: &String| folder.join(name).metadata().map_or(0, |metadata| metadata.len());
+        monitor.begin(Phase::Uploading, Some(files.iter().map(size).sum()));
+        // Noted first, because an object may exist even if uploading it reports an error.
+        self.uploaded = files;
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+        thread::scope(|scope| {
+            for _ in 0..UPLOADS.min(self.uploaded.len()) {
+                scope.spawn(|| {
+                    while let Some(name) = self.uploaded.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let sent = self.remote.upload(name, &folder.join(name), &self.interrupt);
+                        match at("upload", &self.url(name), sent) {
+                            Ok(()) => monitor.add(0, size(name)),
+                            Err(error) => {
+                                next.store(self.uploaded.len(), Ordering::Relaxed);
+                                if let Ok(mut failed) = failed.lock() {
+                                    failed.get_or_insert(error);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A request that was given up may still arrive after the object was removed.
+        self.keeps_record = failed.is_some();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Removes the files and the records of killed ingests, if they can no longer be published because the version
+    /// `latest` exists. What the store refuses to remove stays, and a later ingest tries again.
+    fn remove_killed(&mut self, latest: u64) {
+        if !self.killed.is_empty() && self.try_remove_killed(latest).is_err() {
+            self.killed.clear();
+        }
+    }
+
+    fn try_remove_killed(&mut self, latest: u64) -> Result<(), IngestError> {
+        let mut named = HashSet::new();
+        for version in store::versions(&self.location)? {
+            // A manifest that cannot be read may name any file, and the error keeps everything.
+            let manifest = store::read(&self.location, version)?;
+            named.extend(manifest.tables().into_iter().flat_map(|(_, files)| files).map(|file| file.path.clone()));
+        }
+        let mut pending = HashSet::new();
+        for table in Table::ALL {
+            for object in at("list", &self.location, self.remote.objects(table.name()))? {
+                let name = format!("{}/{}", table.name(), object.name);
+                let Some((version, id)) = version_and_id(&object.name) else { continue };
+                if named.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
+                    continue;
+                }
+                if version > latest {
+                    pending.insert(id.to_owned());
+                } else {
+                    at("remove", &self.url(&name), self.remote.remove(&name))?;
+                }
+            }
+        }
+        for id in self.killed.iter().filter(|id| !pending.contains(*id)) {
+            let record = format!("{RECORD_PREFIX}{id}");
+            at("remove", &self.url(&record), self.remote.remove(&record))?;
+        }
+        self.killed.retain(|id| pending.contains(id));
+        Ok(())
+    }
+}
+
+impl Drop for StoreVersion {
+    /// Objects that cannot be removed here are removed by a later ingest, because the record of this one stays with
+    /// them.
+    fn drop(&mut self) {
+        let removed = self.is_published || self.uploaded.iter().try_for_each(|name| self.remote.remove(name)).is_ok();
+        if removed && !self.keeps_record {
+            drop(self.remote.remove(&self.record()));
+        }
+    }
+}
+
+/// Names an action of a store, and the object.
+fn at<T>(action: &'static str, url: &Path, result: io::Result<T>) -> Result<T, IngestError> {
+    result.map_err(|error| match error.downcast::<Interruption>() {
+        Ok(interruption) => ErrorKind::Interrupted(interruption).into(),
+        Err(source) => ErrorKind::Io { action, path: url.to_owned(), source }.into(),
+    })
+}

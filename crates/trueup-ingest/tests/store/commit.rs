@@ -1,0 +1,159 @@
+//! The publication of a version: of two writers one wins, and a lost answer is found out.
+
+use crate::case::{Store, answers, with_store};
+use crate::{assert_sound, local_leftovers};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+use trueup_core::dataset::store;
+use trueup_core::dataset::store::StoreError;
+use trueup_ingest::{ErrorKind, IngestError, IngestSummary};
+use trueup_testkit::exhaustive::is_exhaustive;
+use trueup_testkit::object_server::{Fault, Requested};
+
+fn is_commit(request: &Requested) -> bool {
+    request.method == "PUT" && request.path.contains("/manifest-")
+}
+
+/// Lets two ingests write to a dataset at the same time.
+fn race(store: &Store, round: usize) -> [Result<IngestSummary, IngestError>; 2] {
+    let (url, start) = (store.url("acme"), Barrier::new(2));
+    let ingest = |writer: usize| {
+        let ingest = store.one(&url, 1000 + 2 * round + writer);
+        start.wait();
+        ingest.run()
+    };
+    thread::scope(|scope| {
+        let threads = [0, 1].map(|writer| {
+            let ingest = &ingest;
+            scope.spawn(move || ingest(writer))
+        });
+        threads.map(|thread| thread.join().unwrap())
+    })
+}
+
+#[test]
+fn of_two_writers_exactly_one_wins() {
+    with_store("commit::of_two_writers_exactly_one_wins", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        // Both have read the version before one of them publishes the next.
+        store.server.fail(|request| {
+            let is_upload = request.method == "PUT" && request.path.contains("/events/");
+            is_upload.then_some(Fault::Slow(Duration::from_millis(100)))
+        });
+        let rounds = if is_exhaustive() { 200 } else { 12 };
+        for round in 0..rounds {
+            let version = u64::try_from(round).unwrap() + 2;
+            let outcomes = race(store, round);
+            let winner = outcomes.iter().position(Result::is_ok).unwrap();
+            assert_eq!(outcomes[winner].as_ref().unwrap().version, version);
+            let error = outcomes[1 - winner].as_ref().unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Store(StoreError::Taken { .. })), "{error}");
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "`s3://bucket/acme` has a version {version} already: somebody else has written to the dataset meanwhile"
+                )
+            );
+            assert_eq!(store::versions(&url).unwrap().last(), Some(&version));
+            assert_eq!(store.leftovers("acme"), Vec::<String>::new());
+            // The dataset is the winner's.
+            let expected = store.dir().join(format!("expected-{round}"));
+            store.first(&expected).run().unwrap();
+            store.one(&expected, 1000 + 2 * round + winner).run().unwrap();
+            assert_eq!(answers(&url), answers(&expected));
+        }
+        assert_sound(&url, "");
+        assert_eq!(local_leftovers(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_lost_answer_to_the_publication_is_found_out() {
+    with_store("commit::a_lost_answer_to_the_publication_is_found_out", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        for (round, fault) in
+            [Fault::Lost, Fault::StatusAfter(500), Fault::StatusAfter(503), Fault::Close, Fault::Status(500)]
+                .into_iter()
+                .enumerate()
+        {
+            let mut is_first = true;
+            store.server.fail(move |request| (is_commit(request) && std::mem::take(&mut is_first)).then_some(fault));
+            let summary = store.one(&url, round).run().unwrap();
+            assert_eq!(summary.version, u64::try_from(round).unwrap() + 2, "{fault:?}");
+            assert_eq!(store.leftovers("acme"), Vec::<String>::new(), "{fault:?}");
+        }
+        assert_sound(&url, "");
+    });
+}
+
+#[test]
+fn a_publication_whose_outcome_stays_unknown_keeps_its_files() {
+    with_store("commit::a_publication_whose_outcome_stays_unknown_keeps_its_files", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        // The answer is lost, and from then on the store refuses every request.
+        let mut is_over = false;
+        store.server.fail(move |request| {
+            let fault = if is_over { Some(Fault::Status(403)) } else { is_commit(request).then_some(Fault::Lost) };
+            is_over |= is_commit(request);
+            fault
+        });
+        let error = store.second(&url).run().unwrap_err();
+        assert!(error.may_be_published(), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("it is unknown whether version 2 is published: cannot create `s3://bucket/acme/"),
+            "{text}"
+        );
+        assert!(text.ends_with("check the store, then run `trueup verify`") && !text.contains("SECRET"), "{text}");
+        store.server.heal();
+        // It was published, and the files are there.
+        assert_eq!(store::versions(&url).unwrap(), [1, 2]);
+        assert_sound(&url, "");
+        assert!(!store.second(&url).run().unwrap().changed);
+    });
+}
+
+#[test]
+fn a_refused_publication_leaves_the_old_dataset() {
+    with_store("commit::a_refused_publication_leaves_the_old_dataset", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        let old = (store.names("acme"), answers(&url));
+        store.server.fail(|request| is_commit(request).then_some(Fault::Status(403)));
+        let error = store.second(&url).run().unwrap_err();
+        assert!(!error.may_be_published(), "{error}");
+        let text = trueup_core::message_with_causes(&error);
+        assert!(
+            text.starts_with("cannot create `s3://bucket/acme/manifest-00000002.json`: access is denied"),
+            "{text}"
+        );
+        store.server.heal();
+        assert_eq!((store.names("acme"), answers(&url)), old);
+    });
+}
+
+#[test]
+fn writers_of_the_same_store_do_not_disturb_each_other() {
+    with_store("commit::writers_of_the_same_store_do_not_disturb_each_other", |store| {
+        let start = Arc::new(Barrier::new(4));
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let start = start.clone();
+                scope.spawn(move || {
+                    let url = store.url(&format!("of-{writer}"));
+                    start.wait();
+                    for round in 0..3 {
+                        store.one(&url, 10 * writer + round).run().unwrap();
+                    }
+                    assert_sound(&url, "");
+                    assert_eq!(store.leftovers(&format!("of-{writer}")), Vec::<String>::new());
+                });
+            }
+        });
+        assert_eq!(local_leftovers(), Vec::<String>::new());
+    });
+}
