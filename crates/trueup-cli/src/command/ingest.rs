@@ -16,7 +16,8 @@ const EXAMPLES: &str = "\
 Examples:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
   trueup ingest january.parquet february.parquet --into my-data --rejects rejects.ndjson
-  trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data";
+  trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data
+  trueup ingest 's3://exports/events/*.csv.gz' --into s3://bucket/my-data";
 
 /// Read Parquet, CSV, NDJSON or XLSX files into a dataset, all or nothing
 ///
@@ -31,11 +32,12 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
     /// Files of events (.csv, .ndjson, .parquet, .xlsx; also .gz, .zst, .bz2 of text), folders of such files, quoted
-    /// patterns such as 'events/*.csv', or `-` for the standard input; with --mapping, the files that the mapping reads
+    /// patterns such as 'events/*.csv', URLs of all of these (s3://, gs://, az://, https://), or `-` for the standard
+    /// input; with --mapping, the files that the mapping reads
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Folder of the dataset; created if it does not exist
+    /// Folder of the dataset, or a URL such as s3://bucket/acme; created if it does not exist
     #[arg(long, value_name = "DATASET")]
     into: PathBuf,
 

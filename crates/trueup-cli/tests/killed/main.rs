@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 mod interrupted;
+mod store;
 mod threads;
 
 use std::collections::BTreeMap;

@@ -144,3 +144,29 @@ fn credentials_come_from_the_profile_of_aws() {
     let refused = inspect("sso").failed(1);
     assert!(refused.contains("aws configure export-credentials --profile sso"), "{refused}");
 }
+
+#[test]
+fn an_ingest_writes_and_reads_a_store() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    std::fs::create_dir(workspace.path("bucket")).unwrap();
+    std::fs::copy(workspace.path("events.csv"), workspace.path("bucket/events.csv")).unwrap();
+    let before = workspace.names();
+    let arguments = ["ingest", "s3://bucket/*.csv", "--into", "s3://bucket/acme"];
+    let ingested = run(&workspace, &server, &arguments).succeeded();
+    assert!(ingested.starts_with("version 1 of `s3://bucket/acme`\n"), "{ingested}");
+    let again = run(&workspace, &server, &arguments).succeeded();
+    assert!(again.starts_with("nothing changed: `s3://bucket/acme` stays at version 1"), "{again}");
+    let verified = run(&workspace, &server, &["verify", "s3://bucket/acme"]).succeeded();
+    assert!(verified.contains("version 1"), "{verified}");
+    // No command makes a folder of the name of a URL.
+    assert_eq!(workspace.names(), before);
+    server.fail(|request| (request.method == "PUT").then_some(Fault::Status(403)));
+    let refused = run(&workspace, &server, &["ingest", "events.csv", "--into", "s3://bucket/other"]).failed(1);
+    let expected = "cannot create `s3://bucket/other/.trueup-pending-";
+    assert!(refused.contains(expected) && refused.contains("access is denied"), "{refused}");
+    assert!(!refused.contains("SECRET") && refused.lines().count() == 1, "{refused}");
+    let web = format!("{}/bucket/acme", server.url());
+    let refused = workspace.run(&["ingest", "events.csv", "--into", &web]).failed(2);
+    assert!(refused.contains("is a folder of a web server, where a dataset can only be read"), "{refused}");
+}

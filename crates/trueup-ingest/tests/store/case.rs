@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use tempfile::TempDir;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
@@ -20,14 +20,20 @@ const PORT: &str = "TRUEUP_TEST_PORT";
 
 /// A store, and inputs in a folder next to it.
 pub(crate) struct Store {
+    /// Stops before its folder is removed.
+    server: Server,
     dir: TempDir,
-    pub(crate) server: ObjectServer,
 }
 
 /// Runs a test with a store.
 pub(crate) fn with_store(test: &str, run: impl FnOnce(&Store)) {
+    with_port(test, |port| run(&Store::start(port)));
+}
+
+/// Runs a test in a process whose S3 store is at a port. Nobody listens there yet.
+pub(crate) fn with_port(test: &str, run: impl FnOnce(u16)) {
     if let Ok(port) = env::var(PORT) {
-        return run(&Store::start(port.parse().unwrap()));
+        return run(port.parse().unwrap());
     }
     let temporary = tempfile::tempdir().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -45,13 +51,32 @@ pub(crate) fn with_store(test: &str, run: impl FnOnce(&Store)) {
 /// The accounts of the first version.
 const ACCOUNTS: usize = 24;
 
+/// A store that is another program, or the one of the tests.
+pub(crate) enum Server {
+    Tests(ObjectServer),
+    Program(Child),
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Self::Program(child) = self {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
 impl Store {
     fn start(port: u16) -> Self {
+        Self::new(|served| Server::Tests(ObjectServer::start_at(served, port).unwrap()))
+    }
+
+    /// Makes the inputs, and starts a server of the folder of a bucket.
+    pub(crate) fn new(serve: impl FnOnce(&Path) -> Server) -> Self {
         // Not among the temporary files of the process, which must be empty at the end.
         let dir = tempfile::tempdir_in(env::current_exe().unwrap().parent().unwrap()).unwrap();
         fs::create_dir_all(dir.path().join("served/bucket")).unwrap();
-        let server = ObjectServer::start_at(&dir.path().join("served"), port).unwrap();
-        let store = Self { dir, server };
+        let store = Self { server: serve(&dir.path().join("served")), dir };
         store.write("1.csv", &events(0..ACCOUNTS, "sold"));
         store.write("2.csv", &events(ACCOUNTS - 3..ACCOUNTS + 2, "closed"));
         store.write("spend.csv", "account,date,adSpend\na01,2025-01-02,1\na02,2025-01-03,2.5\n");
@@ -59,6 +84,14 @@ impl Store {
         store.write("accounts.csv", "account,accountName\na01,One\n");
         store.write("insights.ndjson", &insights(&["a01"], 10));
         store
+    }
+
+    /// Returns the server of the tests, which can have faults.
+    pub(crate) fn server(&self) -> &ObjectServer {
+        match &self.server {
+            Server::Tests(server) => server,
+            Server::Program(_) => unreachable!("another program is the server"),
+        }
     }
 
     /// Returns the folder of the inputs.

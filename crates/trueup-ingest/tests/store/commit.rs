@@ -38,7 +38,7 @@ fn of_two_writers_exactly_one_wins() {
         let url = store.url("acme");
         store.first(&url).run().unwrap();
         // Both have read the version before one of them publishes the next.
-        store.server.fail(|request| {
+        store.server().fail(|request| {
             let is_upload = request.method == "PUT" && request.path.contains("/events/");
             is_upload.then_some(Fault::Slow(Duration::from_millis(100)))
         });
@@ -80,7 +80,7 @@ fn a_lost_answer_to_the_publication_is_found_out() {
                 .enumerate()
         {
             let mut is_first = true;
-            store.server.fail(move |request| (is_commit(request) && std::mem::take(&mut is_first)).then_some(fault));
+            store.server().fail(move |request| (is_commit(request) && std::mem::take(&mut is_first)).then_some(fault));
             let summary = store.one(&url, round).run().unwrap();
             assert_eq!(summary.version, u64::try_from(round).unwrap() + 2, "{fault:?}");
             assert_eq!(store.leftovers("acme"), Vec::<String>::new(), "{fault:?}");
@@ -96,7 +96,7 @@ fn a_publication_whose_outcome_stays_unknown_keeps_its_files() {
         store.first(&url).run().unwrap();
         // The answer is lost, and from then on the store refuses every request.
         let mut is_over = false;
-        store.server.fail(move |request| {
+        store.server().fail(move |request| {
             let fault = if is_over { Some(Fault::Status(403)) } else { is_commit(request).then_some(Fault::Lost) };
             is_over |= is_commit(request);
             fault
@@ -109,7 +109,7 @@ fn a_publication_whose_outcome_stays_unknown_keeps_its_files() {
             "{text}"
         );
         assert!(text.ends_with("check the store, then run `trueup verify`") && !text.contains("SECRET"), "{text}");
-        store.server.heal();
+        store.server().heal();
         // It was published, and the files are there.
         assert_eq!(store::versions(&url).unwrap(), [1, 2]);
         assert_sound(&url, "");
@@ -123,7 +123,7 @@ fn a_refused_publication_leaves_the_old_dataset() {
         let url = store.url("acme");
         store.first(&url).run().unwrap();
         let old = (store.names("acme"), answers(&url));
-        store.server.fail(|request| is_commit(request).then_some(Fault::Status(403)));
+        store.server().fail(|request| is_commit(request).then_some(Fault::Status(403)));
         let error = store.second(&url).run().unwrap_err();
         assert!(!error.may_be_published(), "{error}");
         let text = trueup_core::message_with_causes(&error);
@@ -131,7 +131,7 @@ fn a_refused_publication_leaves_the_old_dataset() {
             text.starts_with("cannot create `s3://bucket/acme/manifest-00000002.json`: access is denied"),
             "{text}"
         );
-        store.server.heal();
+        store.server().heal();
         assert_eq!((store.names("acme"), answers(&url)), old);
     });
 }

@@ -16,9 +16,9 @@ fn fail_each(store: &Store, fault: Fault, ever_after: bool, step: usize) -> (usi
     for url in [&old_url, &new_url] {
         store.first(url).run().unwrap();
     }
-    drop(store.server.take_log());
+    drop(store.server().take_log());
     store.second(&new_url).run().unwrap();
-    let requests = store.server.take_log().len();
+    let requests = store.server().take_log().len();
     let (old, new) = (answers(&old_url), answers(&new_url));
     assert_ne!(old, new);
     let (mut failed, mut tried) = (0, 0);
@@ -27,12 +27,12 @@ fn fail_each(store: &Store, fault: Fault, ever_after: bool, step: usize) -> (usi
         let url = store.url(&name);
         trueup_testkit::damage::copy_folder(&store.served("old"), &store.served(&name)).unwrap();
         let count = Arc::new(AtomicUsize::new(0));
-        store.server.fail(move |_| {
+        store.server().fail(move |_| {
             let number = count.fetch_add(1, Ordering::Relaxed);
             (number == first || ever_after && number > first).then_some(fault)
         });
         let run = store.second(&url).run();
-        store.server.heal();
+        store.server().heal();
         let what =
             format!("{fault:?} of request {first}: {:?}", run.as_ref().map_err(|error| message_with_causes(error)));
         check(&url, &run.map(drop), &old, &new, &what);

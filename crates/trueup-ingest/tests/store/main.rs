@@ -6,6 +6,7 @@ mod case;
 mod commit;
 mod faults;
 mod leftovers;
+mod real;
 mod urls;
 
 use case::{Store, with_store};
@@ -44,10 +45,10 @@ fn a_long_file_is_uploaded_in_parts() {
         store.write("long.ndjson", &case::insights(&["a01", "a02"], 9 << 20));
         let url = store.url("acme");
         store.first(&url).insights(store.dir().join("long.ndjson")).run().unwrap();
-        let requested = store.server.take_log();
+        let requested = store.server().take_log();
         let is_part = |path: &str, method: &str| path.contains("/insights/") && method == "PUT";
         assert_eq!(requested.iter().filter(|request| is_part(&request.path, &request.method)).count(), 3);
-        assert_eq!(store.server.open_uploads(), 0);
+        assert_eq!(store.server().open_uploads(), 0);
         assert_eq!(Verification::of(&url, None).unwrap().faults, Vec::<String>::new());
         // The next ingest reads the file, too.
         store.second(&url).run().unwrap();
@@ -58,7 +59,7 @@ fn a_long_file_is_uploaded_in_parts() {
 #[test]
 fn a_store_that_ignores_conditions_is_refused() {
     with_store("a_store_that_ignores_conditions_is_refused", |store| {
-        store.server.ignore_conditions();
+        store.server().ignore_conditions();
         let error = store.first(&store.url("acme")).run().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnconditionalStore(_)), "{error}");
         assert!(error.to_string().starts_with("the store of `s3://bucket/acme` ignores the condition"), "{error}");
@@ -75,7 +76,7 @@ fn an_interrupted_ingest_leaves_the_old_dataset() {
         let interrupt = trueup_core::Interrupt::default();
         let cancel = interrupt.clone();
         // While the store keeps the upload of a file waiting.
-        store.server.fail(move |request| {
+        store.server().fail(move |request| {
             let is_upload = request.method == "PUT" && request.path.contains("/events/");
             is_upload.then(|| {
                 cancel.cancel();
@@ -86,7 +87,7 @@ fn an_interrupted_ingest_leaves_the_old_dataset() {
         let error = store.second(&url).interrupt(interrupt).run().unwrap_err();
         assert!(error.interruption().is_some(), "{error}");
         assert!(start.elapsed() < std::time::Duration::from_secs(2), "{:?}", start.elapsed());
-        store.server.heal();
+        store.server().heal();
         assert_eq!(store::versions(&url).unwrap(), [1]);
         // The upload may still arrive, so the record stays for a later ingest.
         let left: Vec<String> = store.names("acme").into_iter().filter(|name| !before.contains(name)).collect();

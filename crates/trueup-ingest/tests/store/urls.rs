@@ -35,7 +35,7 @@ impl Store {
     }
 
     fn web(&self, name: &str) -> PathBuf {
-        format!("{}/bucket/{name}", self.server.url()).into()
+        format!("{}/bucket/{name}", self.server().url()).into()
     }
 
     /// Ingests events at a URL into a new folder, and returns what it answers.
@@ -133,7 +133,7 @@ fn a_url_that_gives_no_input_is_an_error_that_names_it() {
 fn a_refused_input_is_an_error_without_credentials() {
     with_store("urls::a_refused_input_is_an_error_without_credentials", |store| {
         store.serve_events();
-        store.server.fail(|_| Some(Fault::Status(403)));
+        store.server().fail(|_| Some(Fault::Status(403)));
         for url in [PathBuf::from("s3://bucket/in/whole.csv"), "s3://bucket/in/*.csv".into(), store.web("in/whole.csv")]
         {
             let refused = store.refused(&url);
@@ -154,12 +154,12 @@ fn passing_faults_change_no_input() {
             for url in [PathBuf::from("s3://bucket/in/whole.csv"), store.web("in/whole.csv")] {
                 // Each range fails the first time.
                 let mut seen = HashSet::new();
-                store.server.fail(move |request| {
+                store.server().fail(move |request| {
                     let is_first = seen.insert((request.method.clone(), request.path.clone()));
                     is_first.then_some(fault)
                 });
                 assert_eq!(answers(&store.ingest_events(&url).unwrap()), expected, "{fault:?}: {}", url.display());
-                store.server.heal();
+                store.server().heal();
             }
         }
     });
@@ -177,7 +177,7 @@ fn an_input_that_is_replaced_while_it_is_read_is_an_error() {
         store.serve("in/long.csv", text("x").as_bytes());
         let (path, other) = (store.served("in/long.csv"), text("y"));
         let mut ranges = 0;
-        store.server.fail(move |request| {
+        store.server().fail(move |request| {
             ranges += usize::from(request.range.is_some());
             if ranges == 2 {
                 fs::write(&path, &other).unwrap();

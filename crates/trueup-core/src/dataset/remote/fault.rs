@@ -5,6 +5,9 @@ use object_store::Error;
 use std::error::Error as StdError;
 use std::io;
 
+/// What is wrong with an object that has changed since it was found.
+pub(super) const REPLACED: &str = "the object was replaced while it was read";
+
 /// The most characters of an answer that are shown.
 const SHOWN: usize = 500;
 
@@ -28,8 +31,8 @@ fn explain(error: &Error, otherwise: &'static str) -> io::Error {
             (io::ErrorKind::PermissionDenied, "access is denied; check the credentials in the environment")
         }
         Error::NotSupported { .. } => (io::ErrorKind::Unsupported, "the server cannot answer the request"),
-        Error::Precondition { .. } => (io::ErrorKind::Other, "the object was replaced while it was read"),
-        _ => (io::ErrorKind::Other, otherwise),
+        Error::Precondition { .. } => (io::ErrorKind::StaleNetworkFileHandle, REPLACED),
+        _ => (io::ErrorKind::ConnectionAborted, otherwise),
     };
     io::Error::new(kind, format!("{advice}: {}", describe(error)))
 }

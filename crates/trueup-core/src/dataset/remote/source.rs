@@ -2,7 +2,7 @@
 //! an object which is replaced while it is read, or an answer that may be cut short, is an error.
 
 use super::ReadFault;
-use super::fault::io_error;
+use super::fault::{REPLACED, io_error};
 use super::fetch::{PART_BYTES, read_part};
 use super::location::{RemoteFolder, Store, install_tls};
 use super::runtime::Pending;
@@ -209,7 +209,7 @@ impl ObjectReader {
             if let Some(part) = self.parts.pop_front() {
                 self.held = part.wait().map_err(|fault| match fault {
                     ReadFault::Io(error) => error,
-                    ReadFault::Length(_) => io::Error::other("the object was replaced while it was read"),
+                    ReadFault::Length(_) => io::Error::new(io::ErrorKind::StaleNetworkFileHandle, REPLACED),
                 })?;
             }
         }

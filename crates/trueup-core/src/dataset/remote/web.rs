@@ -129,7 +129,7 @@ impl Download {
         if answer.content_length().is_none() && !headers.contains_key(TRANSFER_ENCODING) {
             let fault =
                 "the server does not say where the file ends, so that a part of it could be missing; download it";
-            return Err(Fault::Final(io::Error::other(fault)));
+            return Err(Fault::Final(io::Error::new(io::ErrorKind::Unsupported, fault)));
         }
         self.tag = continued_tag(headers);
         Ok(answer)
@@ -145,14 +145,14 @@ enum Fault {
 
 fn passing(error: reqwest::Error) -> Fault {
     // The URL may have a token in it, and the message of the ingest names it without.
-    Fault::Passing(io::Error::other(describe(&error.without_url())))
+    Fault::Passing(io::Error::new(io::ErrorKind::ConnectionAborted, describe(&error.without_url())))
 }
 
 fn refused(status: StatusCode, fault: &str) -> Fault {
     let kind = match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => io::ErrorKind::PermissionDenied,
-        _ => io::ErrorKind::Other,
+        _ => io::ErrorKind::ConnectionAborted,
     };
     let error = io::Error::new(kind, format!("{fault}: it answers {status}"));
     let may_pass = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;

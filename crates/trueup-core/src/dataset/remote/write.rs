@@ -36,8 +36,9 @@ const ATTEMPTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The most time that a failed upload may take to be aborted.
-const ABORT_TIME: Duration = Duration::from_secs(5);
+/// The most time that the removal of an object, or of the parts of a failed upload, may take. It is no harm if it
+/// fails, and an ingest that was interrupted should end.
+const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
 /// An object of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl RemoteFolder {
                 Err(error) => Err(error),
             };
             if ended.is_err() {
-                let _ = tokio::time::timeout(ABORT_TIME, upload.abort()).await;
+                let _ = tokio::time::timeout(CLEANUP_TIME, upload.abort()).await;
             }
             ended
         };
@@ -124,9 +125,10 @@ impl RemoteFolder {
     pub fn remove(&self, name: &str) -> io::Result<()> {
         let (store, path) = (self.store.clone(), self.object(name));
         let remove = async move {
-            match store.objects.delete(&path).await {
-                Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-                Err(error) => Err(write_error(&error)),
+            match tokio::time::timeout(CLEANUP_TIME, store.objects.delete(&path)).await {
+                Ok(Ok(()) | Err(Error::NotFound { .. })) => Ok(()),
+                Ok(Err(error)) => Err(write_error(&error)),
+                Err(late) => Err(late.into()),
             }
         };
         Pending::<(), io::Error>::start(remove).wait()

@@ -1,0 +1,65 @@
+//! The same with a server of S3 that is not ours: s3s-fs, which checks signatures. `.ci/run` installs it.
+
+use crate::assert_sound;
+use crate::case::{Server, Store, answers, files, insights, with_port};
+use std::env;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use trueup_core::dataset::store;
+use trueup_ingest::Ingest;
+
+/// The variable that names the program.
+const PROGRAM: &str = "TRUEUP_S3_SERVER";
+
+#[test]
+fn a_real_server_holds_datasets_and_inputs() {
+    let Some(program) = env::var_os(PROGRAM) else {
+        println!("skipped: {PROGRAM} does not name a server of S3; `.ci/run` installs s3s-fs and sets it");
+        return;
+    };
+    with_port("real::a_real_server_holds_datasets_and_inputs", |port| {
+        let store = Store::new(|served| {
+            let mut server = Command::new(program);
+            server.args(["--host", "127.0.0.1", "--port", &port.to_string()]).arg(served);
+            server.args(["--access-key", "id", "--secret-key", "SECRET"]).stdout(Stdio::null()).stderr(Stdio::null());
+            let server = Server::Program(server.spawn().unwrap());
+            let begun = Instant::now();
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                assert!(begun.elapsed() < Duration::from_secs(30), "the server does not listen");
+                sleep(Duration::from_millis(10));
+            }
+            server
+        });
+        let (url, folder) = (store.url("acme"), store.dir().join("local"));
+        store.write("long.ndjson", &insights(&["a01", "a02"], 9 << 20));
+        for dataset in [&url, &folder] {
+            store.first(dataset).insights(store.dir().join("long.ndjson")).run().unwrap();
+            store.second(dataset).run().unwrap();
+        }
+        assert_eq!(files(&url), files(&folder));
+        assert_eq!(answers(&url), answers(&folder));
+        assert_sound(&url, "");
+        assert_eq!(store.leftovers("acme"), Vec::<String>::new());
+        assert!(!store.second(&url).run().unwrap().changed);
+
+        // Inputs, by name and by pattern.
+        std::fs::create_dir(store.served("in")).unwrap();
+        for name in ["1.csv", "2.csv"] {
+            std::fs::copy(store.dir().join(name), store.served("in").join(name)).unwrap();
+        }
+        let (by_name, by_pattern) = (store.dir().join("by-name"), store.dir().join("by-pattern"));
+        Ingest::into(&by_name).events("s3://bucket/in/1.csv").events("s3://bucket/in/2.csv").run().unwrap();
+        Ingest::into(&by_pattern).events("s3://bucket/in/*.csv").run().unwrap();
+        assert_eq!(answers(&by_name), answers(&by_pattern));
+
+        // A manifest is not replaced.
+        let manifest = store::read(&url, 2).unwrap();
+        let again = store::publish(&trueup_core::files::Files::default(), &url, store.dir(), &manifest);
+        assert!(again.is_ok(), "the same bytes are the same publication");
+        let other = trueup_core::dataset::manifest::Manifest { created_by: "somebody else".to_owned(), ..manifest };
+        let taken = store::publish(&trueup_core::files::Files::default(), &url, store.dir(), &other).unwrap_err();
+        assert!(matches!(taken, store::StoreError::Taken { .. }), "{taken}");
+    });
+}
