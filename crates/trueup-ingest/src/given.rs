@@ -19,8 +19,8 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 /// or the path itself. `takes_any` says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
-/// The path is a folder without files, with a file that is not taken, or that cannot be listed; or a pattern that is broken
-/// or matches nothing.
+/// The path is a folder without files, with a file that is not taken, or that cannot be listed; or a pattern that is
+/// broken or matches nothing.
 pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
     if path.is_dir() {
         return files_below(path, takes_any);

@@ -154,12 +154,12 @@ fn checksum(text: &[u8]) -> String {
 /// another.
 ///
 /// The files that it names must already be written and synced. The manifest is first written to the folder `staging`,
-/// which must be on the same file system. The caller removes what is left there. Below a URL, the manifest is created as
-/// an object if there is none of its name, and `files` and `staging` are not used.
+/// which must be on the same file system. The caller removes what is left there. Below a URL, the manifest is created
+/// as an object if there is none of its name, and `files` and `staging` are not used.
 ///
 /// # Errors
-/// A manifest with this number exists, or the file system or the store reports an error. The dataset is unchanged, unless
-/// [`may_be_published`](StoreError::may_be_published) returns `true`.
+/// A manifest with this number exists, or the file system or the store reports an error. The dataset is unchanged,
+/// unless [`may_be_published`](StoreError::may_be_published) returns `true`.
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     let (version, path) = (manifest.version, location_of(dir, &file_name(manifest.version)));
     if let Err(fault) = manifest.check() {
