@@ -1,5 +1,5 @@
-//! What stands for folders and files in object stores, and for the block cache, where there can be none. A URL is an error, so that nothing else
-//! of this is ever called.
+//! What stands for folders and files in object stores, and for the block cache, where there can be none. A URL is an
+//! error, so that nothing else of this is ever called.
 
 use super::super::store::Unpublished;
 use super::{ReadFault, is_url};

@@ -1,5 +1,5 @@
-//! Inputs of an ingest at URLs: found by listing, and read from beginning to end. Their bytes have no checksums, so that
-//! an object which is replaced while it is read, or an answer that may be cut short, is an error.
+//! Inputs of an ingest at URLs: found by listing, and read from beginning to end. Their bytes have no checksums, so
+//! that an object which is replaced while it is read, or an answer that may be cut short, is an error.
 
 use super::ReadFault;
 use super::fault::{REPLACED, io_error};

@@ -97,8 +97,8 @@ impl RemoteFolder {
         self.upload_parts(&path, file, length, interrupt)
     }
 
-    /// Sends a file in parts. Unless all arrive, the store is asked to drop those that did; a rule of the bucket for
-    /// uploads that were never completed drops the others.
+    /// Sends a file in parts. Unless all arrive, the store is asked to drop them; parts that stay nevertheless are left
+    /// to the bucket's rule for uploads that were never completed.
     fn upload_parts(&self, path: &ObjectPath, file: &Path, length: u64, interrupt: &Interrupt) -> io::Result<()> {
         let mut file = File::open(file)?;
         let (store, path) = (self.store.clone(), path.clone());
