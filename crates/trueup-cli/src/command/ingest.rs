@@ -1,4 +1,4 @@
-//! `trueup ingest`: reads raw files into a dataset.
+//! `trueup ingest`: reads raw files and objects into a dataset.
 
 use super::option_values;
 use crate::exit::Failure;
