@@ -84,6 +84,18 @@ pub fn is_url(location: &Path) -> bool {
     })
 }
 
+/// Refuses a URL that has lost a slash, as a path of Python does. It would otherwise be a folder such as `s3:`.
+fn check_slashes(location: &Path) -> io::Result<()> {
+    let Some((scheme, rest)) = location.to_str().and_then(|text| text.split_once(":/")) else { return Ok(()) };
+    let is_known = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"].contains(&scheme);
+    if !is_known || rest.starts_with('/') {
+        return Ok(());
+    }
+    let message =
+        format!("a URL begins with `{scheme}://`, with two slashes; a path object keeps one, so give it as text");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
 /// Returns the location of a file below a folder, or of an object below a URL.
 pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
     match folder.to_str() {

@@ -82,7 +82,11 @@ fn a_url_of_no_store_is_refused_and_makes_no_folder() {
         "`https://host/dataset` is a folder of a web server, where a dataset can only be read; ingest into a folder, or into \
          an object store (`s3://`, `gs://`, `az://`)"
     );
-    assert!(!fs::exists("ftp:").unwrap() && !fs::exists("https:").unwrap());
+    let error = Ingest::into("s3:/bucket/dataset").events(foreign("bar.csv")).run().unwrap_err();
+    assert!(error.is_usage());
+    let expected = "cannot open the dataset `s3:/bucket/dataset`: a URL begins with `s3://`, with two slashes";
+    assert!(message_with_causes(&error).starts_with(expected), "{error}");
+    assert!(!fs::exists("ftp:").unwrap() && !fs::exists("https:").unwrap() && !fs::exists("s3:").unwrap());
 }
 
 /// Makes a named pipe, and writes a foreign file to it.

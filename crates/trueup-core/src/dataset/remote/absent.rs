@@ -2,7 +2,7 @@
 //! error, so that nothing else of this is ever called.
 
 use super::super::store::Unpublished;
-use super::{ReadFault, is_url};
+use super::{ReadFault, check_slashes, is_url};
 use crate::interrupt::Interrupt;
 use bytes::Bytes;
 use std::convert::Infallible;
@@ -36,6 +36,7 @@ impl RemoteFolder {
     /// # Errors
     /// The location is a URL.
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
+        check_slashes(location)?;
         if is_url(location) { unsupported() } else { Ok(None) }
     }
 

@@ -69,6 +69,7 @@ impl RemoteFolder {
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
         static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 
+        super::check_slashes(location)?;
         let Some(text) = location.to_str().filter(|_| super::is_url(location)) else { return Ok(None) };
         let text = text.trim_end_matches('/');
         // The connections to a store are used for all of its objects, and for what is read later.
