@@ -77,12 +77,13 @@ def views(spark, dataset):
     number = "CASE _metadata.file_name " + " ".join(
         f"WHEN {literal(os.path.basename(path))} THEN {at}" for at, path in enumerate(files)
     ) + " END"
-    spark.read.parquet(*files).createOrReplaceTempView("files")
-    spark.sql(f"""
-        SELECT shiftleft(CAST({number} AS BIGINT), 32) | `trueup.customer` AS k,
-            shiftleft(CAST({number} AS BIGINT), 32) | (_metadata.row_index + 1) AS ord, {STAGE} AS stage, *
-        FROM files
-    """).createOrReplaceTempView("events")
+    events = spark.read.parquet(*files).selectExpr(
+        f"shiftleft(CAST({number} AS BIGINT), 32) | `trueup.customer` AS k",
+        f"shiftleft(CAST({number} AS BIGINT), 32) | (_metadata.row_index + 1) AS ord",
+        f"{STAGE} AS stage",
+        "*",
+    )
+    events.createOrReplaceTempView("events")
     for name in ("spend", "accounts"):
         spark.read.parquet(*tables.files(dataset, name)).createOrReplaceTempView(name)
 
@@ -94,10 +95,11 @@ def main():
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     from pyspark.sql import SparkSession
 
-    cluster = Cluster(Path(tempfile.mkdtemp()))
+    cluster = Cluster(Path(tempfile.mkdtemp()), memory="4g")
     try:
         settings = CONFIGURATION | {
             "spark.executor.memory": "3g",
+            "spark.executor.extraJavaOptions": "",
             "spark.driver.memory": "2g",
             "spark.sql.ansi.doubleQuotedIdentifiers": "true",
         }

@@ -35,16 +35,23 @@ OPENS = [
     "java.security.jgss/sun.security.krb5",
 ]
 
+# The JVMs of the tests live for seconds: they start faster than they would run.
+START_FAST = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+
 # What every application of the tests asks for. An executor has one core, so that each query runs on both.
 CONFIGURATION = {
     "spark.driver.host": HOST,
     "spark.driver.bindAddress": HOST,
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": " ".join(START_FAST),
     "spark.cores.max": "2",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.locality.wait": "0",
     "spark.sql.shuffle.partitions": "4",
+    # Whoever waits for an executor that was killed waits in vain.
+    "spark.shuffle.io.retryWait": "200ms",
 }
 
 
@@ -93,7 +100,7 @@ def kill(pid: int, number: signal.Signals) -> None:
 class Cluster:
     """A master and two workers, and a server of Spark Connect if one is asked for."""
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path, memory: str = "2g") -> None:
         import pyspark
 
         self.folder, self.home = folder, Path(pyspark.__file__).parent
@@ -105,10 +112,10 @@ class Cluster:
         self.java("master", "org.apache.spark.deploy.master.Master", "--host", HOST, "--port", str(port), "--webui-port", "0", options=options)
         wait_until(lambda: answers(port), "the master")
         worker = "org.apache.spark.deploy.worker.Worker"
-        limits = ["--cores", "2", "--memory", "2g", "--webui-port", "0"]
+        limits = ["--cores", "2", "--memory", memory, "--webui-port", "0"]
         self.workers = [
             self.java(f"worker{number}", worker, "--host", HOST, *limits, "--work-dir", str(folder / f"work{number}"), self.url)
-            for number in range(workers)
+            for number in range(2)
         ]
 
     def java(self, name: str, main: str, *arguments: str, options: list[str] | None = None) -> subprocess.Popen[bytes]:
@@ -121,7 +128,7 @@ class Cluster:
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         }
-        command = ["java", "-Xmx512m", *opens, *(options or []), "-cp", f"{self.home}/jars/*", main, *arguments]
+        command = ["java", "-Xmx512m", *START_FAST, *opens, *(options or []), "-cp", f"{self.home}/jars/*", main, *arguments]
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         self.started.append(process)
