@@ -2,9 +2,9 @@
 
 use crate::case::{Store, answers, with_store};
 use crate::{assert_sound, local_leftovers};
+use std::collections::HashSet;
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::Duration;
 use trueup_core::dataset::store;
 use trueup_core::dataset::store::StoreError;
 use trueup_ingest::{ErrorKind, IngestError, IngestSummary};
@@ -37,14 +37,17 @@ fn of_two_writers_exactly_one_wins() {
     with_store("commit::of_two_writers_exactly_one_wins", |store| {
         let url = store.url("acme");
         store.first(&url).run().unwrap();
-        // Both have read the version before one of them publishes the next.
-        store.server().fail(|request| {
-            let is_upload = request.method == "PUT" && request.path.contains("/events/");
-            is_upload.then_some(Fault::Slow(Duration::from_millis(100)))
-        });
         let rounds = if is_exhaustive() { 200 } else { 12 };
         for round in 0..rounds {
             let version = u64::try_from(round).unwrap() + 2;
+            // Nobody can publish before both have read the version and made their records.
+            let mut records = HashSet::new();
+            store.server().fail(move |request| {
+                if request.method == "PUT" && request.path.contains("/.trueup-pending-") {
+                    records.insert(request.path.clone());
+                }
+                (is_commit(request) && records.len() < 2).then_some(Fault::Status(503))
+            });
             let outcomes = race(store, round);
             let winner = outcomes.iter().position(Result::is_ok).unwrap();
             assert_eq!(outcomes[winner].as_ref().unwrap().version, version);

@@ -80,13 +80,13 @@ fn an_interrupted_ingest_leaves_the_old_dataset() {
             let is_upload = request.method == "PUT" && request.path.contains("/events/");
             is_upload.then(|| {
                 cancel.cancel();
-                trueup_testkit::object_server::Fault::Slow(std::time::Duration::from_secs(3))
+                trueup_testkit::object_server::Fault::Slow(std::time::Duration::from_secs(20))
             })
         });
         let start = std::time::Instant::now();
         let error = store.second(&url).interrupt(interrupt).run().unwrap_err();
         assert!(error.interruption().is_some(), "{error}");
-        assert!(start.elapsed() < std::time::Duration::from_secs(2), "{:?}", start.elapsed());
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
         store.server().heal();
         assert_eq!(store::versions(&url).unwrap(), [1]);
         // The upload may still arrive, so the record stays for a later ingest.
