@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of many row groups."""
     folder = tmp_path_factory.mktemp("spark") / "dataset"
-    subprocess.run([program, "demo", str(folder), "--events", "200000"], check=True, capture_output=True)
+    subprocess.run([program, "demo", str(folder), "--events", "120000"], check=True, capture_output=True)
     return folder
 
 
