@@ -6,7 +6,8 @@
 //! - `row_group`: the columns of a row group, decoded once and held in a cache
 //! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
 //!   chunks of a row group
-//! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
+//! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
+//!   checksums
 //! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
@@ -19,6 +20,7 @@
 mod block_checksums;
 mod checked_file;
 pub(crate) mod error;
+mod file_slice;
 mod footer;
 mod id;
 mod insights;
@@ -37,12 +39,13 @@ mod thrift;
 mod verify;
 
 pub use block_checksums::BlockHasher;
-pub use checked_file::{CheckedFile, CheckedReader, PositionedReader};
+pub use checked_file::{CheckedFile, CheckedReader};
 pub use error::DatasetError;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
+pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
 pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, shown};

@@ -1,6 +1,6 @@
 //! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
 
-use super::checked_file::FileSlice;
+use super::file_slice::FileSlice;
 use super::thrift::{FieldValue, Thrift};
 use arrow_schema::Schema;
 use parquet::arrow::parquet_to_arrow_schema;

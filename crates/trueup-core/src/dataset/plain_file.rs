@@ -1,9 +1,11 @@
-//! Opening a plain file: a name might otherwise lead to a device, to a pipe without a writer, or out of the folder.
+//! Opening a plain file, because a name might lead to a device, to a pipe without a writer, or out of the folder; and
+//! reading an open file at any position.
 
 use super::error::DatasetError;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 /// Why a file is not opened.
 #[derive(Debug)]
@@ -99,3 +101,28 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
 const LINK: &str = "a symbolic link";
 const FOLDER: &str = "a folder";
 const SPECIAL: &str = "a pipe, socket or device";
+
+/// A reader with its own position: readers of one file do not disturb each other.
+#[derive(Debug)]
+pub struct PositionedReader {
+    /// The file. Its own position is not used.
+    pub file: Arc<File>,
+    /// The position of the next byte.
+    pub at: u64,
+}
+
+impl Read for PositionedReader {
+    #[cfg(unix)]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+
+    #[cfg(windows)]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::windows::fs::FileExt::seek_read(&*self.file, into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}

@@ -1,8 +1,9 @@
 //! A Parquet file of a dataset: its footer, the column chunks of its row groups, and the bounds by which a query skips
 //! a row group.
 
-use super::checked_file::{FileSlice, PromisedFile, ReadingAhead};
+use super::checked_file::{PromisedFile, ReadingAhead};
 use super::error::DatasetError;
+use super::file_slice::FileSlice;
 use super::footer::{catch_panics, decode_footer, row_counts};
 use super::manifest::DataFile;
 use super::pages::Pages;

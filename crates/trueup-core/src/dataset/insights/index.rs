@@ -2,8 +2,9 @@
 //! damaged part of the file fails only the requests that may need a document in it.
 
 use super::InsightLine;
-use crate::dataset::checked_file::{CheckedFile, FileSlice};
+use crate::dataset::checked_file::CheckedFile;
 use crate::dataset::error::DatasetError;
+use crate::dataset::file_slice::FileSlice;
 use crate::dataset::manifest::BLOCK_BYTES;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};

@@ -8,10 +8,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::checked_file::PositionedReader;
 use super::super::error::DatasetError;
 use super::super::manifest::BLOCK_BYTES;
-use super::super::plain_file::open_plain;
+use super::super::plain_file::{PositionedReader, open_plain};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
