@@ -2,15 +2,15 @@
 
 use super::option_values;
 use crate::exit::Failure;
-use std::path::{Path, PathBuf};
-use trueup::{BlockCache, Shown, is_url, set_block_cache};
+use std::path::PathBuf;
+use trueup::{BlockCache, set_block_cache};
 
 /// Where to keep what is read from an object store.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BlockCacheArgs {
     /// Keep what is read from an object store in this folder, so that no command needs to request it again. Several
     /// commands may share the folder
-    #[arg(long, value_name = "DIR", help_heading = "Object stores", value_parser = folder)]
+    #[arg(long, value_name = "DIR", help_heading = "Object stores", value_parser = option_values::folder)]
     cache_dir: Option<PathBuf>,
 
     /// Largest size of DIR on the disk, such as 500MiB or 50GiB; by default 10GiB. What was not used for the longest
@@ -30,10 +30,4 @@ impl BlockCacheArgs {
         set_block_cache(Some(BlockCache::open(folder, bytes).map_err(trueup::Error::from)?));
         Ok(())
     }
-}
-
-/// Parses the path of a folder of this machine.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    let refused = format!("expected a folder of this machine, but found `{}`", Shown(text));
-    if is_url(Path::new(text)) { Err(refused) } else { Ok(text.into()) }
 }

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueup::Shown;
 use trueup::access::SecretKey;
+use trueup::{Shown, is_url};
 
 /// Largest number of threads. No machine benefits from more, and starting far more takes time and memory.
 const MAX_THREADS: usize = 1_024;
@@ -48,12 +48,10 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
 }
 
-/// Parses a folder that a command makes. Refuses a URL, which would otherwise make a folder such as `s3:`.
+/// Parses the path of a folder of this machine. A URL would otherwise make a folder such as `s3:`.
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
-    let is_url = text
-        .split_once("://")
-        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|char| char.is_ascii_alphanumeric()));
-    if is_url { Err("a URL is not supported yet; give a folder, and copy it".to_owned()) } else { Ok(text.into()) }
+    let refused = format!("expected a folder of this machine, but found `{}`", Shown(text));
+    if is_url(Path::new(text)) { Err(refused) } else { Ok(text.into()) }
 }
 
 /// Parses what separates the cells of CSV files. A tab has two more spellings, because it is hard to type in a shell.
