@@ -2,9 +2,11 @@
 //! by ranges, written, also in parts and only if an object does not exist, and with the faults that a test asks for. A
 //! log says what was requested.
 
+mod request;
+
 use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{fs, thread};
+
+use request::{Request, read_request};
 
 /// A request as the log holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -442,89 +446,6 @@ fn failed(status: u16) -> Answer {
         "<?xml version=\"1.0\"?>\n<Error><Code>{code}</Code><Message>A message.</Message><AWSAccessKeyId>SECRET</AWSAccessKeyId></Error>"
     );
     Answer::new(line, "content-type: application/xml\r\n", body)
-}
-
-/// A request, and what the log does not hold of it.
-struct Request {
-    requested: Requested,
-    query: Vec<(String, String)>,
-    /// Whether it is of a client of S3, for which a folder is no object.
-    is_signed: bool,
-    /// Whether the object must not exist yet.
-    is_new: bool,
-    /// The tag that the object must have.
-    tag: Option<String>,
-    body: Vec<u8>,
-}
-
-impl Request {
-    fn has(&self, name: &str) -> bool {
-        self.query.iter().any(|(found, _)| found == name)
-    }
-
-    fn parameter(&self, name: &str) -> String {
-        let found = self.query.iter().find(|(found, _)| found == name);
-        found.map(|(_, value)| value.clone()).unwrap_or_default()
-    }
-}
-
-/// Reads a request; `None` at the end of the connection.
-fn read_request(input: &mut impl BufRead) -> io::Result<Option<Request>> {
-    let mut line = String::new();
-    if input.read_line(&mut line)? == 0 {
-        return Ok(None);
-    }
-    let mut words = line.split_whitespace().map(str::to_owned);
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (mut range, mut length, mut is_signed, mut is_new, mut tag) = (None, 0, false, false, None);
-    loop {
-        line.clear();
-        input.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "range" => {
-                let ends = value.trim().strip_prefix("bytes=").and_then(|ends| ends.split_once('-'));
-                let last = |last: &str| if last.is_empty() { Some(u64::MAX - 1) } else { last.parse().ok() };
-                range = ends.and_then(|(start, end)| Some(start.parse().ok()?..last(end)? + 1));
-            }
-            "authorization" => is_signed = true,
-            "content-length" => length = value.trim().parse().unwrap_or_default(),
-            "if-none-match" => is_new = value.trim() == "*",
-            "if-match" | "if-range" => tag = Some(value.trim().to_owned()),
-            _ => {}
-        }
-    }
-    let mut body = Vec::new();
-    input.take(length).read_to_end(&mut body)?;
-    if (body.len() as u64) < length {
-        // The client has gone.
-        return Ok(None);
-    }
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let path = decoded(path.trim_start_matches('/'));
-    let query = query.split('&').map(|part| part.split_once('=').unwrap_or((part, "")));
-    let query = query.map(|(name, value)| (name.to_owned(), decoded(value))).collect();
-    Ok(Some(Request { requested: Requested { method, path, range }, query, is_signed, is_new, tag, body }))
-}
-
-/// Decodes the bytes that a URL holds as `%` and two digits.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        match digits.filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -9,6 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use percent_encoding::percent_decode_str;
 use std::fmt::Write;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -67,23 +68,7 @@ fn coded_text() -> DataType {
 /// Replaces each `%XX`, as programs write characters that the name of a folder cannot have. Anything else stays, and so
 /// does the whole text if the result is not UTF-8.
 fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.first_chunk::<2>().filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        let escape = digits.filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
-        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
 }
 
 impl ReadOptions {
