@@ -225,8 +225,9 @@ impl Dataset {
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<EventReader, Failure> {
         let keywords = Keywords::new("read_events", options)?;
-        let (call, execution) = execution(&keywords)?;
+        let call = call_interrupt(&keywords)?;
         keywords.finish()?;
+        let execution = Execution { interrupt: call.interrupt(), ..Execution::default() };
         let reader = trueup::EventReader::new(self.dataset.clone(), &query.get().0, &split.get().0, execution)?;
         Ok(EventReader::new(reader, call))
     }
@@ -271,10 +272,15 @@ impl Dataset {
     }
 }
 
-/// Returns how a query is run.
-pub(crate) fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
+/// Returns what ends a call early.
+fn call_interrupt(keywords: &Keywords<'_>) -> Result<CallInterrupt, Failure> {
     let given: Option<Interrupt> = keywords.value("interrupt", "a trueup.Interrupt")?;
-    let call = CallInterrupt::new(given, keywords.timeout()?);
+    Ok(CallInterrupt::new(given, keywords.timeout()?))
+}
+
+/// Returns how a query is run, and what ends the call early.
+pub(crate) fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
+    let call = call_interrupt(keywords)?;
     let execution = Execution { threads: keywords.threads()?, interrupt: call.interrupt(), ..Execution::default() };
     Ok((call, execution))
 }

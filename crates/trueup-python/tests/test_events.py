@@ -52,3 +52,10 @@ def test_reading_is_interrupted(demo: Dataset) -> None:
     interrupt.cancel()
     with pytest.raises(trueup.Cancelled):
         next(reader)
+
+
+def test_a_number_of_threads_is_refused(demo: Dataset) -> None:
+    query = demo.prepare("campaign,total", month="2025-01")
+    options: dict[str, Any] = {"threads": 2}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):
+        demo.read_events(query, demo.plan_splits(query, 1)[0], **options)
