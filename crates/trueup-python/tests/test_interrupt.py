@@ -52,10 +52,13 @@ def query_again_and_again(dataset: Dataset, **options: Any) -> None:
 @pytest.fixture
 def interrupt_soon() -> Iterator[None]:
     """Sends this process what Ctrl-C sends, while the test is in a call."""
+    # Python leaves the signal ignored if it was started so, as shells start jobs in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     yield
     timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_ingest_releases_the_gil(tmp_path: Path) -> None:
