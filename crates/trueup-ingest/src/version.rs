@@ -83,20 +83,8 @@ impl VersionBuilder {
             .and_then(|()| DatasetLock::take(files, dir))
             .inspect_err(|_| remove_folders(files, &made))?;
         // From here on, dropping the builder cleans up.
-        let mut version = Self {
-            files: files.clone(),
-            dir: dir.to_owned(),
-            number: 0,
-            id: random_id()?,
-            _lock: lock,
-            made,
-            has_record: false,
-            scratches: 0,
-            outcome: Outcome::Unpublished,
-            store: None,
-        };
-        let latest = store::read_latest(dir)?;
-        version.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
+        let mut version = Self::without_number(files, dir.to_owned(), random_id()?, lock, made);
+        let latest = version.follow_newest(dir)?;
         if latest.is_some() {
             version.remove_leftovers()?;
         }
@@ -115,22 +103,35 @@ impl VersionBuilder {
         }
         let id = random_id()?;
         let (dir, folder) = local_folder::make(files, &id)?;
-        let mut version = Self {
+        let made = vec![Made::Folder(dir.clone())];
+        let mut version = Self::without_number(files, dir, id, DatasetLock { _folder: folder }, made);
+        let latest = version.follow_newest(location)?;
+        version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
+        Ok((version, latest))
+    }
+
+    /// Returns a version that has no number and no file yet. Its files will be in `dir`.
+    fn without_number(files: &Files, dir: PathBuf, id: String, lock: DatasetLock, made: Vec<Made>) -> Self {
+        Self {
             files: files.clone(),
-            made: vec![Made::Folder(dir.clone())],
             dir,
             number: 0,
             id,
-            _lock: DatasetLock { _folder: folder },
+            _lock: lock,
+            made,
             has_record: false,
             scratches: 0,
             outcome: Outcome::Unpublished,
             store: None,
-        };
+        }
+    }
+
+    /// Takes the number after the newest version of the dataset at `location`, and returns the newest version's
+    /// manifest.
+    fn follow_newest(&mut self, location: &Path) -> Result<Option<Manifest>, IngestError> {
         let latest = store::read_latest(location)?;
-        version.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
-        version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
-        Ok((version, latest))
+        self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
+        Ok(latest)
     }
 
     /// Returns the number of the version.
