@@ -30,8 +30,6 @@ from spark.cluster import CONFIGURATION, Cluster, wait_until
 from statements import Dialect, Statement, literal
 from worker import rows
 
-STAGE = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in enumerate(tables.STAGES)) + " END"
-
 
 class SparkDialect(Dialect):
     def quotient(self, one, other):
@@ -80,7 +78,7 @@ def views(spark, dataset):
     events = spark.read.parquet(*files).selectExpr(
         f"shiftleft(CAST({number} AS BIGINT), 32) | `trueup.customer` AS k",
         f"shiftleft(CAST({number} AS BIGINT), 32) | (_metadata.row_index + 1) AS ord",
-        f"{STAGE} AS stage",
+        f"{tables.STAGE_NUMBER} AS stage",
         "*",
     )
     events.createOrReplaceTempView("events")

@@ -5,8 +5,6 @@ import tables
 from datafusion import SessionConfig, SessionContext
 from statements import Dialect, Statement, literal
 
-STAGE = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in enumerate(tables.STAGES)) + " END"
-
 
 class DataFusionDialect(Dialect):
     def quotient(self, one, other):
@@ -56,7 +54,7 @@ class Peer:
         for number, path in enumerate(self.paths["events"]):
             context.register_parquet(f"events_{number}", path)
             parts.append(
-                f"""SELECT {number << 32} + "trueup.customer" AS k, {number << 32} + row_number() OVER () AS ord, {STAGE} AS stage,
+                f"""SELECT {number << 32} + "trueup.customer" AS k, {number << 32} + row_number() OVER () AS ord, {tables.STAGE_NUMBER} AS stage,
                     * FROM events_{number}{where}"""
             )
         context.sql(f"CREATE VIEW events AS {' UNION ALL '.join(parts)}").collect()

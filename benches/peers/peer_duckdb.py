@@ -4,8 +4,6 @@ import duckdb
 import tables
 from statements import Dialect, Statement
 
-STAGE = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in enumerate(tables.STAGES)) + " END"
-
 
 class Peer:
     FORMULATIONS = {"hot": ("semi", "full"), "cold": ("semi", "full"), "precomputed": ("semi",)}
@@ -61,7 +59,7 @@ class Peer:
         with self.connect() as connection:
             connection.execute(
                 f"""CREATE VIEW events AS SELECT (file_index::BIGINT << 32) | "trueup.customer" AS k,
-                    (file_index::BIGINT << 32) | (file_row_number + 1) AS ord, {STAGE} AS stage, *
+                    (file_index::BIGINT << 32) | (file_row_number + 1) AS ord, {tables.STAGE_NUMBER} AS stage, *
                     FROM read_parquet({tables.files(self.dataset, "events")}, file_row_number = true)"""
             )
             for name in ("spend", "accounts"):
