@@ -26,7 +26,7 @@ impl Cells {
     }
 }
 
-/// Returns a value as text on one line, as a table of the program shows it.
+/// Returns a value as text on one line: numbers with all their digits, except that a ratio has at most six decimals.
 fn cell(column: &Column, row: usize) -> String {
     match &column.values {
         Values::Ratios(ratios) => ratios.get(row).map_or_else(|| "–".to_owned(), ratio),

@@ -47,8 +47,8 @@ pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account
 ///
 /// # Errors
 /// The value is a JSON array, but not a valid expression, for example because a regular expression in it does not
-/// compile, or because it exceeds a limit; or the field is a number (a metric or `total`) and the value is not. With
-/// [`FILTER_PARAMETER`]: as for [`from_json`].
+/// compile, or because it exceeds a limit; or the field is a number (a metric or `total`), and the value is no number
+/// or tests a text (`regex`, `empty`, `notEmpty`). With [`FILTER_PARAMETER`]: as for [`from_json`].
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
     parse_parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
@@ -144,7 +144,8 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// [`from_json`].
 ///
 /// Conditions of the forms `field=value` and `field = value` are alternatives if they have the same field, also where
-/// the value after `=` is a JSON expression. All other conditions must hold.
+/// the value after `=` is a JSON expression. A condition `filter=...` and `across` are alternatives, too. All other
+/// conditions must hold.
 ///
 /// ```
 /// use trueup::filter::{NotACondition, TypedCondition, apply_typed};

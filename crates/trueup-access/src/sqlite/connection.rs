@@ -148,7 +148,7 @@ pub(super) fn all<T>(
     Ok(connection.prepare_cached(sql)?.query_map(params, row)?.collect::<Result<_, _>>()?)
 }
 
-/// Returns the row of the key with this hash.
+/// Returns the row of the key, or of the session's token, with this hash.
 ///
 /// `sql` takes the locator, and its first column is the stored hash. The rows are candidates; the full hashes are
 /// compared in constant time.

@@ -219,8 +219,9 @@ impl QuerySpec {
     /// Returns the query for `dataset`.
     ///
     /// # Errors
-    /// If the range has days that no dataset can have, the dataset lacks an account, no field is a metric, a name is
-    /// unknown, or a condition is invalid. Other faults are found when the query is run.
+    /// The first fault in this order: the range has days that no dataset can have, the dataset lacks an account, one of
+    /// the faults of [`EventsQuery::check`], a name is unknown, a condition is invalid. A range that is longer than the
+    /// attribution window is found when the query is run.
     pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
         let accounts = match self.accounts.as_slice() {
             [] => AccountFilter::All,

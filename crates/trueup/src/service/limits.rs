@@ -29,7 +29,8 @@ pub struct Limits {
     /// Largest number of documents of an insights answer; by default 200.
     pub documents: usize,
     /// How long a request may take; by default 30 s. The time starts with [`Service::handle`](super::Service::handle),
-    /// or with a typed call such as [`Service::events`](super::Service::events).
+    /// or with a typed call such as [`Service::events`](super::Service::events). A request to `/api`, which reads no
+    /// events, has no deadline.
     pub deadline: Duration,
     /// How long a benchmarks request may wait for data that is being computed; by default 2 s.
     pub benchmarks_wait: Duration,

@@ -86,8 +86,8 @@ def frame(
 ) -> DataFrame:
     """Answers a query as `query` does, as a data frame of Spark.
 
-    Dimensions are strings, counts `bigint`, money `decimal(38, 6)`, and ratios `double`. The answer of `totals=True` is
-    the last row, after a first column `rowType`.
+    Dimensions are strings, counts `bigint`, money `decimal(38, 6)`, and ratios `double`. With `totals=True` the totals are
+    the last row, and a first column `rowType` marks them.
     """
     table = query(spark, dataset, fields, **options)
     answer = (table if table.totals is None else table.with_totals_row()).to_pyarrow()
