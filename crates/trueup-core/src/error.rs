@@ -14,13 +14,13 @@ pub enum Error {
     /// The query is at fault.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// A file of the dataset is at fault.
+    /// The dataset, or the store that holds it, is at fault.
     #[error(transparent)]
     Dataset(DatasetError),
-    /// Rows of tables in memory break a rule.
+    /// The columns or rows of tables in memory break a rule.
     #[error(transparent)]
     Table(#[from] model::TableFault),
-    /// Valid tables do not decode, which is a bug in trueup.
+    /// Valid tables do not decode, or their events do not fit into Arrow arrays, which is a bug in trueup.
     #[error("tables that were found sound do not decode: column `{column}`: {fault}")]
     Unexpected {
         /// The column.

@@ -94,7 +94,8 @@ impl Files {
         Ok(OpenFile { files: self.clone(), path: path.into(), file })
     }
 
-    /// Creates a file that must not exist. Its owner may use it, and everyone who may read its folder may read it.
+    /// Creates a file that must not exist, for reading and writing. On Unix its owner may use it, and everyone who may
+    /// read its folder may read it, unless the umask of the process forbids it.
     ///
     /// # Errors
     /// An error of the operating system.
@@ -103,7 +104,8 @@ impl Files {
         Ok(OpenFile { files: self.clone(), path: path.into(), file })
     }
 
-    /// Opens a file for writing at its end, and creates it if it does not exist.
+    /// Opens a file for writing at its end. Creates it if it does not exist, with the permissions of
+    /// [`create`](Self::create).
     ///
     /// # Errors
     /// An error of the operating system.
@@ -115,7 +117,7 @@ impl Files {
         Ok(OpenFile { files: self.clone(), path: path.into(), file })
     }
 
-    /// Creates a folder that must not exist. Only its owner may use it.
+    /// Creates a folder that must not exist. On Unix only its owner may use it.
     ///
     /// # Errors
     /// An error of the operating system.
@@ -123,7 +125,8 @@ impl Files {
         self.act(Operation::CreateFolder, path, || folder_builder(0o700).create(path))
     }
 
-    /// Creates a folder that must not exist. Its owner may use it, and everyone who may read its parent may read it.
+    /// Creates a folder that must not exist. On Unix its owner may use it, and everyone who may read its parent may
+    /// read it, unless the umask of the process forbids it.
     ///
     /// # Errors
     /// An error of the operating system.
@@ -262,7 +265,8 @@ impl Seek for OpenFile {
     }
 }
 
-/// Returns options that create a file with the permissions of [`mode_below`].
+/// Returns options that create a file, which must not exist, for reading and writing, with the permissions of
+/// [`mode_below`].
 fn create_options(path: &Path, always: u32, inherited: u32) -> io::Result<OpenOptions> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);

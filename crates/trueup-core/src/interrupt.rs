@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ends queries before they are answered, and ingests before they are published: at a deadline, or when
-/// [`cancel`](Self::cancel) is called. Clones share the cancellation.
+/// Ends queries before they are answered, and ingests before they are published. An interrupt fires at its deadline, or
+/// when it is canceled: by [`cancel`](Self::cancel), or by the flag that it was made [`on`](Self::on). Clones share the
+/// cancellation.
 ///
 /// ```
 /// use trueup_core::dataset::{Dataset, Tables};
@@ -32,33 +33,34 @@ pub enum Interruption {
     /// The deadline passed.
     #[error("the query took longer than it may")]
     Deadline,
-    /// The query was canceled.
+    /// The query or the ingest was canceled.
     #[error("the query was canceled")]
     Canceled,
 }
 
 impl Interrupt {
-    /// Returns an interrupt that ends queries `time` from now.
+    /// Returns an interrupt that fires `time` from now. A time that is too long for the clock sets no deadline.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self::default().within(time)
     }
 
-    /// Returns an interrupt that ends queries when this one does, and at the latest `time` from now. To cancel either
-    /// is to cancel both.
+    /// Returns an interrupt that fires when this one does, and at the latest `time` from now. To cancel either is to
+    /// cancel both.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         let deadline = Instant::now().checked_add(time).into_iter().chain(self.deadline).min();
         Self { deadline, canceled: Arc::clone(&self.canceled) }
     }
 
-    /// Returns an interrupt that ends queries when the flag is set. A signal handler can set it.
+    /// Returns an interrupt that fires when the flag is set. A signal handler can set it.
     #[must_use]
     pub const fn on(flag: Arc<AtomicBool>) -> Self {
         Self { deadline: None, canceled: flag }
     }
 
-    /// Ends the queries that hold this interrupt, a clone of it, or one made by [`within`](Self::within).
+    /// Ends the queries and ingests that hold this interrupt, a clone of it, one that [`within`](Self::within) made
+    /// from it, or the one that it was made from.
     pub fn cancel(&self) {
         self.canceled.store(true, Ordering::Relaxed);
     }

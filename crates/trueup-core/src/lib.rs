@@ -12,9 +12,9 @@
 //! | `finish` | computes metrics, sorts, and builds the result table |
 //! | [`benchmarks`] | computes anonymous figures of many accounts, with queries |
 //!
-//! [`model`] holds what the four tables may contain, and how a customer's events are ordered. `memory` and `interrupt`
-//! limit the memory and the time of a query. [`files`] has the file operations that write a dataset. [`day`],
-//! [`money`], `text`, `similar` and `error` hold small types that all modules share.
+//! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
+//! `memory` and `interrupt` limit the memory and the time of a query. [`files`] has the file operations that write a
+//! dataset. [`day`], [`money`], `text`, `similar` and `error` hold small types and functions that all modules share.
 
 mod aggregate;
 pub mod benchmarks;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How often a waiting request checks whether it has been canceled.
+/// How often a waiting request checks whether its interrupt has fired.
 const WAIT_STEP: Duration = Duration::from_millis(20);
 
 /// The bytes that decoded columns, running queries and their answers may take together. Clones share one budget.

@@ -33,7 +33,7 @@ use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
 
-/// The most days that one sub-range may cover, unless the query allows more.
+/// The most days that one sub-range, or the totals, may cover, unless the query allows more.
 pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
 
 /// A resolved query: what to read, how to group, what to aggregate, and what to return.

@@ -37,7 +37,7 @@ pub(crate) struct Grouping<'a> {
     encoders: Vec<KeyEncoder<'a>>,
     /// For each dimension, the shared codes of the row group's codes.
     code_maps: Vec<CodeMap>,
-    /// `None` if too many combinations of codes are possible.
+    /// `None` if units of the row group have no dense keys, as [`LocalGroupCache::new`] decides.
     local_groups: Option<LocalGroupCache>,
     /// Whether the query has a single sub-range.
     has_one_sub_range: bool,

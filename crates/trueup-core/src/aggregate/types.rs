@@ -49,7 +49,7 @@ pub(crate) const QUAD: usize = 4;
 pub(crate) type CounterQuad = [u32; QUAD];
 
 /// Adds to counters through a local copy that is stored as a whole, so that the compiler uses one vector addition. If
-/// each counter were stored for itself, each would be added for itself.
+/// each counter were stored on its own, each would be added on its own.
 #[inline]
 pub(crate) fn add_quad<T: Copy + Add<Output = T>>(sums: &mut [T; QUAD], more: &[T; QUAD]) {
     let mut all = *sums;

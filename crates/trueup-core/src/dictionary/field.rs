@@ -49,12 +49,12 @@ pub struct Metric {
     pub unit: Unit,
     /// The direction in which values are better.
     pub direction: Direction,
-    /// The splits along which its values may be added.
+    /// The groups across which its values may be added.
     pub additivity: Additivity,
 }
 
 impl Metric {
-    /// Returns the splits along which the values add up to the value of the whole, in words.
+    /// Returns in words across which groups the values add up to the value of the whole.
     ///
     /// ```
     /// let (_, metric) = trueup_core::dictionary::metric("bookRate").expect("a metric");
@@ -198,7 +198,7 @@ impl Direction {
     }
 }
 
-/// The splits along which the values of a metric add up to the value of the whole.
+/// The groups across which the values of a metric add up to the value of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Additivity {
     /// Across the groups of dimensions that spend has.

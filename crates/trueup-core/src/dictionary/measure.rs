@@ -89,7 +89,7 @@ pub enum Measure {
 /// The kind of a measure: the rows that it is computed over, and the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MeasureKind {
-    /// A count of rows.
+    /// A count of rows; [`Measure::Opportunities`] counts the customers that have rows.
     Rows,
     /// A count of state rows.
     StateRows,

@@ -107,9 +107,9 @@ const MAX_ABBREVIATION: usize = 4;
 
 /// Returns the fields and columns that are most similar to `name`, at most three; `columns` are those of the dataset.
 ///
-/// A field is similar if `name` is a synonym of it, is spelled alike, or has only words that the field has too, in any
-/// order. Only the most similar names are returned, in the order of the alphabet, with the fields that a synonym means
-/// in its place; none if no name is similar.
+/// A field or column is similar if `name` is spelled like it or has only words that it has too, in any order. A field
+/// is also similar if `name` is a synonym of it, or spelled like one. Only the most similar names are returned, in the
+/// order of the alphabet, with the fields that a synonym means in its place; none if no name is similar.
 ///
 /// ```
 /// use trueup_core::dictionary::similar_names;

@@ -72,8 +72,8 @@ pub struct RunStatistics {
     pub rows: u64,
     /// The number of events that were in the range and passed the filter.
     pub kept_rows: u64,
-    /// The number of groups that events make, before conditions on metrics. Spend without events makes rows of the
-    /// answer too, so there may be more rows than groups.
+    /// The number of groups that events make, before conditions on metrics. There may be more rows than groups, because
+    /// spend without events makes rows too, and without dimensions each sub-range has a row.
     pub groups: usize,
     /// The number of rows of the answer.
     pub result_rows: usize,

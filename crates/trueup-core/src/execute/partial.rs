@@ -162,10 +162,11 @@ impl Dataset {
     }
 
     /// Aggregates the row groups of a split. The dataset must be the one that planned it, opened in any process. The
-    /// memory that `execution` counts is given back when the partial result is returned.
+    /// reservation of `execution` no longer counts the partial result once it is returned.
     ///
     /// # Errors
-    /// The split is of another query, dataset or version; and as [`run`](Self::run).
+    /// The split is of another query, dataset or version, or of a program that defines metrics differently; and as
+    /// [`run`](Self::run).
     pub fn run_split(&self, query: &EventsQuery, split: &Split, execution: &Execution) -> Result<Partial, Error> {
         let (key, plan) = (PartialKey::new(self, query), self.plan_of_split(query, split)?);
         in_pool(execution, || {
@@ -180,7 +181,8 @@ impl Partial {
     /// Adds the partial result of other splits of the same query.
     ///
     /// # Errors
-    /// The other one is of another query, dataset or version, or both cover the same row group.
+    /// The other one is of another query, dataset or version, or of a program that defines metrics differently, or both
+    /// cover the same row group.
     pub fn merge(mut self, other: Self) -> Result<Self, Error> {
         self.key.check(&other.key)?;
         self.rows.merge(other.rows)?;
@@ -196,8 +198,9 @@ impl Partial {
     /// splits; no row group is read.
     ///
     /// # Errors
-    /// The result is of another query, dataset or version, does not cover every row group that the query reads exactly
-    /// once, or does not add up to its control total; and as [`Dataset::run`](crate::Dataset::run).
+    /// The result is of another query, dataset or version, or of a program that defines metrics differently, does not
+    /// cover every row group that the query reads exactly once, or does not add up to its control total; and as
+    /// [`Dataset::run`](crate::Dataset::run).
     pub fn finish(self, dataset: &Dataset, query: &EventsQuery, execution: &Execution) -> Result<ResultTable, Error> {
         PartialKey::new(dataset, query).check(&self.key)?;
         let plan = Plan::new(query, dataset.columns())?;

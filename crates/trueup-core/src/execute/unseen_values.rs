@@ -1,5 +1,5 @@
-//! Finds the values in a query's filters that no event has: most are typing errors, which the query itself would answer
-//! with zeros.
+//! Finds the values in a query's filters that no event or spend has: most are typing errors, which the query itself
+//! would answer with zeros.
 
 #[cfg(test)]
 mod tests;
@@ -62,7 +62,7 @@ impl fmt::Display for UnseenValue {
 
 impl Dataset {
     /// Returns the values that a query's filters test a dimension for, with `=` or `!=`, but that no event or spend of
-    /// the dataset has, on any day and in any account.
+    /// the dataset has, on any day and in any account; none if the dataset has no rows.
     ///
     /// Never returned are the empty text, values of unknown fields, and values that the dictionary lists for their
     /// field, such as the type `canceled`: it may well be that nothing was canceled. Reads the columns of these

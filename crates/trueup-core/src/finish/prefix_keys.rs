@@ -44,8 +44,8 @@ impl<'t> PrefixKeys<'t> {
         self.texts.iter().enumerate().map(move |(code, text)| key(text) | code as u128)
     }
 
-    /// Removes the bits that all keys share, because ids that were counted share most bits. Returns `None` if the rest
-    /// does not fit into 64 bits with the codes.
+    /// Removes the bits that all keys share: of consecutive ids, these are most bits. Returns `None` if the rest does
+    /// not fit into 64 bits with the codes.
     pub(super) fn packed(&self) -> Option<PackedKeys> {
         let differing = self.differing.to_be_bytes();
         let code_bits = usize::BITS - self.texts.len().saturating_sub(1).leading_zeros();

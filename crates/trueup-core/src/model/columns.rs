@@ -7,16 +7,16 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the names of columns begin with that trueup itself writes. No other column may have such a name.
+/// The beginning of the names of the columns that trueup itself writes. The name of no other column may begin with it.
 pub const OWN_PREFIX: &str = "trueup.";
 /// The column of an event file that numbers its customers, from 0, in file order. It is not a field.
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
 /// The column of an event file that says what the day of an event with a `dateTime` comes from: the text
 /// [`DATE_GIVEN`] or [`DATE_COMPUTED`], or null for an event without a `dateTime`. It is not a field.
 pub const DATE_SOURCE_COLUMN: &str = "trueup.dateSource";
-/// The day of the event was given, next to its `dateTime`.
+/// A value of [`DATE_SOURCE_COLUMN`]: the day of the event was given, next to its `dateTime`.
 pub const DATE_GIVEN: &str = "date";
-/// The day of the event was computed from its `dateTime`, because no day was given.
+/// A value of [`DATE_SOURCE_COLUMN`]: the day of the event was computed from its `dateTime`, because no day was given.
 pub const DATE_COMPUTED: &str = "dateTime";
 /// The column of account keys.
 pub const ACCOUNT: &str = "account";
@@ -57,7 +57,8 @@ pub fn is_ignored_event_column(name: &str) -> bool {
 /// Returns the schema of stored events: the leading columns, then the `extra` columns by name, without duplicates.
 ///
 /// `account`, `opportunityId`, `type` and `date` are never null. Texts are never empty, because the empty text is
-/// stored as null.
+/// stored as null. Days are `Date32`, points in time are microseconds in UTC, amounts are in currency units with six
+/// decimal places, and all other columns are texts.
 #[must_use]
 pub fn stored_event_schema<'a>(extra: impl IntoIterator<Item = &'a str>) -> SchemaRef {
     let mut fields = vec![

@@ -174,8 +174,8 @@ impl EventNormalizer {
         self
     }
 
-    /// Keeps the dictionary encoding of columns that are given with 32-bit keys: of `account`, `type` and the extra
-    /// columns. Such a dictionary may contain texts that no row has.
+    /// Keeps the dictionary encoding of `account`, `type` and the extra columns, where they are given with keys of type
+    /// `Int32` and texts of type `Utf8`. Such a dictionary may contain texts that no row has.
     #[must_use]
     pub fn keeping_codes(mut self) -> Self {
         self.keeps_codes = true;

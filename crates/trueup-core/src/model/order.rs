@@ -1,4 +1,4 @@
-//! The order of events in a dataset: customers by account and start date, and the events of a customer by time.
+//! The order of events in a row group: customers by account and start date, and the events of a customer by time.
 
 use super::fault::too_many_rows;
 use super::instant::UtcMicros;
@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
-/// Stored events in the order of a dataset: by account, start date of the customer, customer, and place in its history.
+/// Stored events in the order of a row group: by account, start date of the customer, customer, and place in its
+/// history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortedEvents {
     /// The events.
@@ -22,7 +23,7 @@ pub struct SortedEvents {
     pub customers: Vec<u32>,
 }
 
-/// The order in which the rows of a batch of events are stored in a dataset.
+/// The order in which the rows of a batch of events are stored in a row group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventOrder {
     /// The row numbers, in order.
@@ -67,7 +68,7 @@ pub fn sort_events(batch: &RecordBatch) -> Result<SortedEvents, ArrowError> {
     Ok(SortedEvents { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers: order.customers })
 }
 
-/// Returns the order of events in a dataset, as [`sort_events`] does. Where the keys of two rows are equal,
+/// Returns the order of events in a row group, as [`sort_events`] does. Where the keys of two rows are equal,
 /// `compare_rest` compares their totals and then their other columns by name; null comes first.
 ///
 /// # Errors

@@ -34,8 +34,8 @@ impl<'a> PlainColumn<'a> {
         Ok(Self { name, values })
     }
 
-    /// Returns the texts of a column that is dictionary-encoded with 32-bit keys; `None` for any other column. Null
-    /// and the empty text have no key.
+    /// Returns the texts of a column that is dictionary-encoded with keys of type `Int32` and texts of type `Utf8`;
+    /// `None` for any other column. Null and the empty text have no key.
     pub(super) fn coded(values: &ArrayRef) -> Option<DictionaryArray<Int32Type>> {
         let coded = values.as_dictionary_opt::<Int32Type>()?;
         let texts = coded.values().as_string_opt::<i32>()?;
@@ -48,7 +48,7 @@ impl<'a> PlainColumn<'a> {
         DictionaryArray::try_new(keys, coded.values().clone()).ok()
     }
 
-    /// Returns the text of a row's value; empty for a null.
+    /// Returns the text of a row's value: empty for a null, `?` in a column of a type without texts.
     pub(super) fn text(&self, row: usize) -> String {
         let mut text = String::new();
         if self.values.is_valid(row) {
@@ -73,8 +73,8 @@ impl<'a> PlainColumn<'a> {
         text
     }
 
-    /// Returns the texts of all rows. Null and the empty text are null. A date beyond the calendar is null and is
-    /// added to `faults`.
+    /// Returns the texts of all rows. Null and the empty text are null. A date or point in time beyond the calendar is
+    /// null and is added to `faults`.
     pub(super) fn texts(&self, faults: &mut CellFaults) -> Result<StringArray, ArrowError> {
         let values = self.values.as_ref();
         if let Some(texts) = values.as_string_opt::<i32>() {
@@ -123,7 +123,8 @@ fn plain_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Writes the text of a row that is not null. Returns `false` for a date beyond the calendar, after writing its number.
+/// Writes the text of a row that is not null. Returns `false` for a date or point in time beyond the calendar, after
+/// writing its number.
 type TextWriter<'a> = Box<dyn Fn(usize, &mut String) -> bool + 'a>;
 
 /// Returns the writer for a column's type.

@@ -32,7 +32,7 @@ pub const SPEND_COLUMNS: [&str; 9] =
 pub(super) const SPEND_MEASURES: [&str; 4] = [AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
 
 /// Returns the schema of stored spend: `account` and `date`, which are never null; texts, which are never empty;
-/// amounts; counts.
+/// amounts in currency units with six decimal places; counts. A missing text, amount or count is null.
 #[must_use]
 pub fn stored_spend_schema() -> SchemaRef {
     let mut fields = vec![Field::new(ACCOUNT, DataType::Utf8, false), Field::new(DATE, DataType::Date32, false)];

@@ -87,7 +87,7 @@ impl DayTables {
     /// range does not seem to span two sub-ranges.
     #[inline]
     pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
-        // The offset of a day before the range wraps around to a number far beyond the range.
+        // The offset of a day before the range wraps around to a number beyond the range.
         let outside = self.sub_ranges.len() - 1;
         self.sub_ranges[usize::from(day.wrapping_sub(self.start)).min(outside)]
     }

@@ -89,7 +89,8 @@ pub(super) fn spend_projection<'a>(
     SpendProjection::new(columns)
 }
 
-/// Returns the stored text column of a dimension of spend; `None` if the dimension is computed.
+/// Returns the stored text column of a dimension of spend; `None` if the dimension is computed from `account` or
+/// `date`.
 pub(crate) const fn text_column(column: SpendColumn) -> Option<&'static str> {
     match column {
         SpendColumn::AttributionCategory => Some("attributionCategory"),

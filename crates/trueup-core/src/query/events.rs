@@ -40,8 +40,8 @@ impl AccountFilter {
 ///
 /// # Days
 /// The range includes its first and its last day. Days have no time zone of their own, because an event's day is that
-/// of its account. Without an [interval](Self::interval) the whole range is one sub-range, and it spans at most
-/// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days unless
+/// of its account. Without an [interval](Self::interval) the whole range is one sub-range. Then, and with
+/// [`totals`](Self::totals), it spans at most [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days unless
 /// [`allow_long_total`](Self::allow_long_total) lifts that limit.
 ///
 /// # Null and empty
@@ -77,7 +77,7 @@ pub struct EventsQuery {
     /// The regular expressions of the filters that are compiled already.
     #[serde(skip)]
     pub(crate) patterns: CompiledPatterns,
-    /// Whether one sub-range may be longer than the attribution window.
+    /// Whether one sub-range, or the range of the totals, may be longer than the attribution window.
     pub(crate) long_total: bool,
     /// Whether a name may be unknown to both the dictionary and the dataset.
     pub(crate) unknown_names: bool,
@@ -140,7 +140,7 @@ impl EventsQuery {
         self
     }
 
-    /// Lifts the attribution window: [`Interval::Total`] may then span more than
+    /// Lifts the attribution window: [`Interval::Total`] and [`totals`](Self::totals) may then span more than
     /// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days.
     #[must_use]
     pub fn allow_long_total(mut self) -> Self {
@@ -272,8 +272,9 @@ impl EventsQuery {
         conditions
     }
 
-    /// Checks the fields and the range. A query is checked when it runs. A service that reads filters from text checks
-    /// the query before, because faults of fields and of the range are reported before faults of filters.
+    /// Checks the fields, the range and the columns to sort by. A query is checked when it runs. A service that reads
+    /// filters from text checks the query before it reads them, because these faults are reported before faults of
+    /// filters.
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,

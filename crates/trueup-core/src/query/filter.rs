@@ -104,7 +104,8 @@ impl Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Operand {
-    /// A text, compared byte by byte. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
+    /// A text, compared byte by byte; a metric or `total` takes only the text of a decimal number, and compares it as a
+    /// number. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
     Text(String),
     /// A number. A dimension's text compares with it as a double if the text is a decimal number, and not at all
     /// otherwise.

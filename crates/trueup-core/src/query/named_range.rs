@@ -21,8 +21,7 @@ use std::time::SystemTime;
 /// | `today`, `yesterday` | that day |
 /// | `this-week`, `this-month`, `this-quarter`, `this-year` | the one that contains today, with its days after today |
 /// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole one before it |
-/// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days up to today of the one that contains
-/// today |
+/// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days of that period up to today |
 ///
 /// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One
 /// year is 12 months. If a month has no day of the same number, its last day takes the place: `1mo` on 31 March is what

@@ -16,7 +16,8 @@ pub(crate) enum NumberPredicate {
 }
 
 impl NumberPredicate {
-    /// Converts a predicate; an error if numbers cannot be tested by it.
+    /// Converts a predicate; an error if numbers cannot be tested by it, or if its operand is not a finite decimal
+    /// number.
     pub(crate) fn new(predicate: &Predicate) -> Result<Self, FilterFault> {
         match predicate {
             Predicate::Equals(operand) => Ok(Self::Equals(number(operand)?)),
@@ -65,7 +66,7 @@ pub(crate) enum TextPredicate {
 }
 
 impl TextPredicate {
-    /// Converts a predicate, and compiles its regular expression; an error if the expression does not compile, or if an
+    /// Converts a predicate, and compiles its regular expression; an error if the expression is refused, or if an
     /// operand is not finite.
     pub(crate) fn new(predicate: &Predicate, patterns: &mut CompiledPatterns) -> Result<Self, FilterFault> {
         if let Predicate::Equals(Operand::Number(number))

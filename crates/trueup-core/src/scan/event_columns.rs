@@ -10,8 +10,8 @@ use crate::model::{CUSTOMER_COLUMN, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The decoded columns of a row group of events: whole customers in the order of the dataset. Each column is shared, so
-/// that queries that need different columns can hold the same ones.
+/// The decoded columns of a row group of events: whole customers, in the order in which they are stored. Each column is
+/// shared, so that queries that need different columns can hold the same ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventColumns {
     /// The rows of each customer.

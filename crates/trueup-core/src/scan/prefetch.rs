@@ -5,7 +5,7 @@
 use super::{Amounts, Codes, EventColumns, EventProjection, TextColumn};
 use std::ops::Range;
 
-/// The columns of a row group that a query reads.
+/// The columns of a row group that a query reads, without the points in time.
 #[derive(Debug)]
 pub(crate) struct Prefetch<'a> {
     columns: &'a EventColumns,

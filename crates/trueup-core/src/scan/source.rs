@@ -9,7 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
-/// The decoded columns of a table.
+/// The decoded columns of a row group.
 pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// The columns that may be decoded; the default names none.
     type Projection: Default + PartialEq;
@@ -44,7 +44,7 @@ pub(crate) enum ColumnSource<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnFault {
     pub(crate) column: String,
-    /// What the column holds instead.
+    /// What is wrong with the column.
     pub(crate) fault: &'static str,
 }
 

@@ -5,7 +5,7 @@ use crate::{Code, TextList};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// The texts of a column by code. Code 0 is the empty text, and each text has one code.
+/// The texts of a column by code. In a stored column, code 0 is the empty text, and each text has one code.
 pub(crate) type TextDictionary = Arc<TextList>;
 
 /// A dictionary code for each row, or for each customer, in as few bytes as the dictionary allows.

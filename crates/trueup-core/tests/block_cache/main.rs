@@ -81,7 +81,7 @@ fn what_was_read_before_is_not_requested_again() {
 
     let (second, opening, requested) = cached.answers();
     assert_eq!((second, requested), (expected, Vec::new()));
-    // One lists the versions, one reads the manifest, one asks for the length of the insights.
+    // One request lists the versions, one reads the manifest, one finds the length of the insights.
     let mut names: Vec<&str> = opening.iter().map(|request| request.path.trim_start_matches("bucket/acme/")).collect();
     names.sort_unstable();
     assert_eq!(names.len(), 3, "{names:?}");
@@ -191,7 +191,7 @@ fn a_cache_that_cannot_be_written_any_more_changes_no_answer() {
     let expected = answers(&cached.stored.local());
     fs::remove_dir(cached.dir.path()).unwrap();
     assert_eq!(cached.answers().0, expected);
-    // Neither does one that becomes a file.
+    // Neither does a file in place of the folder.
     File::create(cached.dir.path()).unwrap();
     assert_eq!(cached.answers().0, expected);
     fs::remove_file(cached.dir.path()).unwrap();

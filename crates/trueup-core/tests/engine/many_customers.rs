@@ -102,8 +102,9 @@ fn check_tables(
     Ok(())
 }
 
-/// Metrics to whose counts segments add few distinct combinations of numbers, and metrics with many.
+/// Metrics with few distinct increments.
 const FEW: [&str; 3] = ["leads", "customers", "closedRevenue"];
+/// Metrics with many distinct increments.
 const MANY: [&str; 7] =
     ["leads", "customers", "closedRevenue", "conversions", "stepBookRate", "stepEstimateRate", "cancelRate"];
 

@@ -152,7 +152,7 @@ fn no_changed_byte_is_accepted() {
 }
 
 #[test]
-fn a_split_is_refused_if_its_row_groups_are_of_another_query() {
+fn a_split_with_a_row_group_that_the_query_does_not_read_is_refused() {
     let (dataset, query) = example();
     let split = serde_json::to_string(&splits(&dataset, &query, 1)[0]).unwrap();
     let changed = split.replace("\"end\":", "\"end\":1");

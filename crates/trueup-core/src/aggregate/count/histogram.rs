@@ -17,7 +17,7 @@ use hashbrown::HashTable;
 /// Counts occurrences of distinct increments in the row groups where that is faster.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
-    /// `None` if the query aggregates more than counts and revenues.
+    /// `None` before the first row group, and if the query has no counts or aggregates more than counts and revenues.
     increments: Option<DistinctIncrements>,
     /// The number of bits of a dense key; `None` if the current row group is not counted here.
     key_bits: Option<u32>,

@@ -21,7 +21,7 @@ pub(super) struct AmountColumn<'a> {
 }
 
 impl<'a> AmountColumn<'a> {
-    /// Returns `None` if the query needs no amounts, or the row group has none.
+    /// Returns `None` if the amounts of the row group are not decoded: then the query needs none.
     pub(super) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns) -> Option<Self> {
         let layout = &context.plan.layout;
         Some(Self {

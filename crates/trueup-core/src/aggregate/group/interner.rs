@@ -48,7 +48,7 @@ impl Interner {
 
     /// Appends a text that is new, and returns its code.
     fn push(&mut self, text: &str, hash: u64) -> u32 {
-        // The texts alone would take 64 GiB before their number could overflow.
+        // The offsets of the texts and their hashes would take 64 GiB before the number of texts could overflow.
         let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(text);
         self.hashes.push(hash);

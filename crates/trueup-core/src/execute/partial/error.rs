@@ -62,10 +62,11 @@ pub enum PartialError {
     /// The groups do not add up to what was counted when they were aggregated.
     #[error("the groups of the partial result do not add up to its control total; run its split again")]
     ControlTotal,
-    /// The bytes of a partial result have changed, or the bytes are no partial result.
+    /// The bytes of a partial result have changed, or the bytes are no partial result, or a partial result cannot be
+    /// written as bytes.
     #[error("the bytes are not those of a partial result ({}); run its split again", Shown(.reason))]
     Damaged {
-        /// What was found.
+        /// What is wrong with the bytes.
         reason: String,
     },
 }

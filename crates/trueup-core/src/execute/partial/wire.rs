@@ -81,7 +81,7 @@ impl Partial {
     /// Reads a partial result that [`to_bytes`](Self::to_bytes) has written.
     ///
     /// # Errors
-    /// The bytes have changed, or are those of another version of this form.
+    /// The bytes have changed, are those of another version of this form, or hold groups that do not add up.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartialError> {
         let content =
             bytes.len().checked_sub(<Sha256 as Digest>::output_size()).and_then(|end| bytes.split_at_checked(end));

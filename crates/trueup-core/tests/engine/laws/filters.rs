@@ -11,7 +11,7 @@ fn is_count(measure: Measure) -> bool {
     matches!(measure.kind(), MeasureKind::Rows | MeasureKind::StateRows | MeasureKind::StateDistinct)
 }
 
-/// Returns no filter, or one that most rows pass.
+/// Generates no filter, or one that most rows pass.
 fn broad_filter() -> impl Strategy<Value = Option<Filter>> {
     let not = |name: &str, value: &str| Filter::field(name, Predicate::NotEquals(Operand::Text(value.to_owned())));
     prop_oneof![

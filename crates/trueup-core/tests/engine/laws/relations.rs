@@ -7,8 +7,8 @@ use trueup::filter::from_parameter;
 use trueup_core::Value;
 use trueup_core::dictionary::{Formula, Measure, ValueFormat};
 
-/// A metric, and metrics whose sum equals it under a filter: the field of the filter, and its
-/// expression. The filter on `noSuchField`, a dimension that is empty on every event, keeps every event.
+/// A metric; metrics whose sum under a filter equals it; the field of the filter; and its expression. The filter on
+/// `noSuchField`, a dimension that is empty on every event, keeps every event.
 const SAME: [(&str, &[&str], &str, &str); 22] = [
     ("conversions", &["eventCount"], "type", "lead-originated"),
     ("customers", &["eventCount"], "typeIsLast", "true"),
