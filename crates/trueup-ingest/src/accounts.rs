@@ -87,7 +87,7 @@ fn table_fault(fault: TableFault) -> InputFault {
     }
 }
 
-/// Returns the columns that the table of accounts does not have.
+/// Returns the columns of an input that the table of accounts does not have.
 fn ignored(schema: &Schema) -> Vec<IgnoredColumn> {
     let names = schema.fields().iter().map(|field| field.name().as_str());
     IgnoredColumn::unknown(names, Table::Accounts.name(), &ACCOUNT_COLUMNS)

@@ -65,7 +65,8 @@ impl IngestError {
         }
     }
 
-    /// Returns what interrupted the ingest, if something did. The ingest then has left nothing behind.
+    /// Returns what interrupted the ingest, if something did. The ingest then has left nothing behind, except possibly
+    /// in an object store, where a later ingest removes what is left.
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         match self.kind() {
@@ -82,7 +83,8 @@ impl IngestError {
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
     /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is damaged; another
-    /// ingest into the same dataset; or a rejects file that may not be written.
+    /// ingest into the same dataset; an object store that [cannot keep a dataset](ErrorKind::UnconditionalStore); or a
+    /// rejects file that may not be written.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
@@ -115,8 +117,8 @@ impl IngestError {
         }
     }
 
-    /// Returns whether readers may see the new version although the ingest failed, because the file system refused
-    /// while the version was published or made durable.
+    /// Returns whether readers may see the new version although the ingest failed, because the file system or the
+    /// object store refused while the version was published or made durable.
     #[must_use]
     pub fn may_be_published(&self) -> bool {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
@@ -160,7 +162,7 @@ pub struct FaultyRow<'e> {
     pub location: InputLocation,
     /// The column at fault; `None` if the record as a whole is.
     pub column: Option<&'e str>,
-    /// The value at fault as text, shortened if it is long; `None` if there is no single one. Null is empty.
+    /// The value at fault as text, shortened if it is long, and empty if it is null; `None` if there is no single one.
     pub value: Option<&'e str>,
     /// The rule that the row breaks.
     pub rule: Rule,

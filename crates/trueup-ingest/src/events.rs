@@ -68,7 +68,7 @@ pub(crate) struct Settings<'a> {
 
 /// Adds the events of some inputs to the stored event files of the dataset. Returns all event files of the next
 /// version: the stored files that hold no account of the inputs and none that gets another time zone, and new files
-/// with all other events.
+/// with all other events. If faulty rows make the ingest fail, returns the stored files.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],

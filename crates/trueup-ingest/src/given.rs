@@ -48,7 +48,7 @@ fn match_options() -> glob::MatchOptions {
     glob::MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, ..Default::default() }
 }
 
-/// Returns whether a folder's file or folder is left out: if it is hidden, or if other programs mark it with `_`.
+/// Returns whether a name below a folder is left out: if it is hidden, or if other programs mark it with `_`.
 fn is_left_out(name: &OsStr) -> bool {
     name.as_encoded_bytes().first().is_some_and(|first| matches!(first, b'.' | b'_'))
 }

@@ -10,13 +10,14 @@ use std::path::Path;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, ClockZone};
 
-/// The inputs of a mapping: the event files, read through it. Empty without a mapping.
+/// The inputs of a mapping: the files that are given as events, read through the mapping as events, spend and accounts.
+/// Empty without a mapping.
 #[derive(Default)]
 pub(crate) struct MappedInputs {
     tables: MappedTables,
     /// Every file that the mapping reads, and the mapping itself.
     origins: Vec<Input>,
-    /// Whether there is a mapping, which then reads the event files.
+    /// Whether there is a mapping, which then reads the files that are given as events.
     is_active: bool,
 }
 

@@ -28,7 +28,8 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// Bytes of memory per document while only its location is held, apart from the key of its account.
 const DOCUMENT_BYTES: usize = 128;
 
-/// Adds the documents of some inputs to the stored documents, and returns all insights files of the dataset.
+/// Adds the documents of some inputs to the stored documents. Returns all insights files of the next version: one file
+/// with all documents, or the stored files if the inputs have no sound document or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],

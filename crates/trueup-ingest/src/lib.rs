@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! ingest             one ingest: its settings, its inputs as given, and its run to the next version of the dataset
-//!   given            the paths as given: folders and patterns become files, and streams are opened
-//!   received         the other sources: readers and record batches, which become files
+//!   given            the paths and URLs as given: folders and patterns become files, and streams are opened
+//!   received         sources that are no local files: readers, URLs and record batches, which become files
 //!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
 //!   version          the next version while it is written: the lock, scratch folders, publication
 //!   batch            skips each table whose batch the dataset already has
@@ -15,6 +15,7 @@
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
 //!     parquet_file   writes a Parquet file (pending_file)
+//!     stored_copy    copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
 //! `table` names the four tables. `monitor` reports the progress of an ingest and stops it when it is interrupted,

@@ -126,8 +126,8 @@ impl Mapping {
     /// Reads a mapping file and checks it as far as possible without data.
     ///
     /// # Errors
-    /// The file cannot be read, is not TOML, has a key that mappings do not have, or has a key that cannot be carried
-    /// out.
+    /// The file cannot be read, is not TOML, has a key that mappings do not have or a wrong kind of value, has a key
+    /// that cannot be carried out, or is a draft with open questions.
     pub fn read(path: &Path) -> Result<Self, MappingError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
@@ -146,10 +146,11 @@ impl Mapping {
     ///
     /// # Errors
     /// A file is given twice or belongs to no input or to several, an input has no file, its files have different
-    /// columns, a file cannot be read or written, joined inputs or first conversions do not fit in memory, a column
-    /// does not exist, a key of a joined input recurs without `many`, a row without a match is refused, or a value
-    /// cannot be read; the first such row is reported. A time without an offset is such a value, unless the mapping has
-    /// a `time_zone` for its column. Files written before the error stay in the folder and are of no use.
+    /// columns, a file cannot be read or written or is not in its format, joined inputs or first conversions do not fit
+    /// in memory, a column does not exist or has a type that its key cannot use, a key of a joined input recurs without
+    /// `many`, a row without a match is refused, or a value cannot be read; the first such row is reported. A time
+    /// without an offset is such a value, unless the mapping has a `time_zone` for its column. Files written before the
+    /// error stay in the folder and are of no use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();

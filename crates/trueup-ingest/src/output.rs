@@ -40,7 +40,7 @@ pub struct Outputs {
 enum ResolvedOutput {
     /// A stream or a descriptor, which is written to directly.
     Direct,
-    /// A file of this name, and the file that exists there now.
+    /// The path of a file, and the metadata of the file that exists there now.
     File(PathBuf, Option<Metadata>),
 }
 
@@ -68,9 +68,9 @@ impl Outputs {
     /// Checks that an output may be written.
     ///
     /// # Errors
-    /// The output is an input, lies in the folder of a dataset, is a file of a dataset under another name, exists and
-    /// may not be replaced, is a symbolic link to nothing, or is neither a file nor a stream; or the file system
-    /// refuses to say.
+    /// The output is a URL, is an input, lies in the folder of a dataset, is a file of a dataset under another name,
+    /// exists and may not be replaced, is a symbolic link to nothing, or is neither a file nor a stream; or the file
+    /// system refuses to say.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), OutputError> {
         self.resolve(path.as_ref()).map(drop)
     }

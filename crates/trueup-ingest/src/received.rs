@@ -1,5 +1,6 @@
-//! The sources of an ingest that are not files: readers and Arrow record batches. An ingest reads an input more than
-//! once (to find out whether it is new, for a mapping), so what is no file becomes one in a scratch folder.
+//! The sources of an ingest, and how it receives the ones that are no local files: pipes, URLs, readers and Arrow
+//! record batches. An ingest reads an input more than once (to find out whether it is new, for a mapping), so what is
+//! no file becomes one in a scratch folder.
 
 mod spool;
 #[cfg(feature = "stream")]
@@ -20,11 +21,12 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// An input of an ingest: a file, a reader, or Arrow record batches.
+/// An input of an ingest: a file, a URL, a reader, or Arrow record batches.
 ///
-/// Every path is a source. The rows of a source that is not a file are received before they are ingested, and lie in
-/// the folder of the dataset until the ingest ends, so they need not fit in memory. A reader or an iterator may block
-/// while it produces them: an interrupt ends the ingest nevertheless.
+/// Every path is a source. The rows of a source that is no plain file of this machine are received before they are
+/// ingested, and lie in the folder of the dataset until the ingest ends, or in a temporary folder if the dataset is in
+/// an object store. So the rows need not fit in memory. A reader or an iterator may block while it produces them: an
+/// interrupt ends the ingest nevertheless.
 ///
 /// # Examples
 /// ```
@@ -63,7 +65,7 @@ pub(crate) enum SourceRows {
     Produced(Option<FileFormat>, Producer),
 }
 
-/// What produces the rows of a source that is no path.
+/// What produces the rows of a source that is no local file.
 pub(crate) enum Producer {
     Reader(Box<dyn Read + Send>),
     /// The columns, if they are known before the first batch.
@@ -73,7 +75,9 @@ pub(crate) enum Producer {
 }
 
 impl Source {
-    /// A file, the files below a folder, the files that a pattern matches, or `-`, the standard input.
+    /// A file, the files below a folder, the files that a pattern matches, or `-`, the standard input. With the feature
+    /// `object-store` of `trueup` or `trueup-core`, also a URL: objects of a store by name, folder or pattern, such as
+    /// `s3://bucket/events/*.csv`, or one file of a web server.
     ///
     /// Of a folder, files and folders whose names begin with `.` or `_` are left out. The names of the other files must
     /// say their formats, unless [`Ingest::format`](crate::Ingest::format) does. In a pattern, `*` stands for any

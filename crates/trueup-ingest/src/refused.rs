@@ -10,7 +10,7 @@ use trueup_core::Shown;
 /// The rows of an ingest that break a rule.
 ///
 /// [`Display`](fmt::Display) writes a line for each rule and column, the one that the most rows break first, and below
-/// it the first rows. If there are many, the last line counts the rows of the others.
+/// it the first rows. If there are many rules, the last line counts the rows that break the rules not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedRows {
     /// The rows of each rule and column, in the order in which they were first found.

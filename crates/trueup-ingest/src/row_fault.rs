@@ -217,7 +217,8 @@ impl RowFault {
         self.column.as_deref()
     }
 
-    /// Returns the value at fault as text, shortened if it is long; `None` if there is no single one. Null is empty.
+    /// Returns the value at fault as text, shortened if it is long, and empty if it is null; `None` if there is no
+    /// single one.
     #[must_use]
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()

@@ -30,7 +30,8 @@ use trueup_core::model::{
     ACCOUNT, CellFault, DATE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
 
-/// Adds the spend of some inputs to the stored spend, and returns all spend files of the dataset.
+/// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: one file with all
+/// spend, or the stored files if the inputs have no sound row or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],

@@ -12,8 +12,8 @@ use trueup_core::dataset::{CheckedFile, is_url};
 /// The bytes of a file that are copied at a time.
 const COPIED_BYTES: u64 = 32 << 20;
 
-/// Copies a file of a dataset in a store into a scratch folder, so that it is read once and with few requests; `None`
-/// if the dataset is in a folder.
+/// Copies a file of a dataset in a store into a scratch folder, so that it is read once and with few requests. Returns
+/// the scratch folder, in which the copy has the path that it has in the dataset; `None` if the dataset is in a folder.
 pub(crate) fn local_copy(
     dir: &Path,
     file: &DataFile,

@@ -31,7 +31,8 @@ pub struct Requested {
 /// What goes wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The answer has this status, and a body as S3 writes it.
+    /// The answer has this status, and a body as S3 writes it. A status other than 400, 403, 404, 412 and 503 becomes
+    /// 500.
     Status(u16),
     /// The connection closes in the middle of the body.
     Cut,
@@ -41,7 +42,7 @@ pub enum Fault {
     Close,
     /// The connection closes without an answer, after the request has had its effect.
     Lost,
-    /// The request has its effect, and the answer has this status nevertheless.
+    /// The request has its effect, and the answer has this status nevertheless, as for [`Fault::Status`].
     StatusAfter(u16),
     /// The answer comes later.
     Slow(Duration),
@@ -82,7 +83,7 @@ struct Shared {
 struct Uploads {
     begun: usize,
     parts: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
-    /// The number of the next file before it has its name.
+    /// The number of files so far that were written under a temporary name.
     staged: usize,
 }
 

@@ -11,7 +11,7 @@ use trueup_core::model::SchemaFault;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputFault {
-    /// The file has no bytes.
+    /// The file has no bytes, or its text is empty once it is unpacked.
     #[error("the file is empty")]
     Empty,
     /// A CSV file or a sheet has no header.
@@ -203,7 +203,8 @@ pub enum InputFault {
         /// What the file is, such as `a PDF file`.
         what: &'static str,
     },
-    /// The XLSX file is damaged or contradicts itself, or reading it would take too much memory; the reason.
+    /// The XLSX file is damaged or contradicts itself, or reading it would take too much memory. The text says
+    /// why.
     #[error("the XLSX file cannot be read: {0}")]
     DamagedWorkbook(String),
     /// The workbook has no sheet of the name.

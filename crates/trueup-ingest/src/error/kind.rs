@@ -14,14 +14,14 @@ use trueup_core::{Interruption, Shown};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system, or a reader that was given as a source, reported an error.
+    /// The operating system, an object store, a web server, or a reader that was given as a source, reported an error.
     #[error("cannot {action} `{}`", path.display())]
     Io {
         /// What was tried, such as `read`.
         action: &'static str,
-        /// The file or folder, or the name of the source.
+        /// The file or folder, the URL, or the name of the source.
         path: PathBuf,
-        /// The error of the operating system or of the reader.
+        /// The error.
         source: io::Error,
     },
     /// No input was given.
@@ -208,7 +208,8 @@ pub enum ErrorKind {
     /// Another ingest is writing to the dataset.
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
-    /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left.
+    /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left, except possibly in an
+    /// object store, where a later ingest removes it.
     #[error("{}, and nothing was ingested", interrupted(.0))]
     Interrupted(Interruption),
     /// The rejects file cannot be written.

@@ -62,7 +62,7 @@ pub(super) struct EventBatch {
 }
 
 /// The values of a dimension: codes in as few bits as the largest one needs, or texts, where they hardly recur or the
-/// dictionary is full. A null text is null; codes are never null.
+/// dictionary is full. Where a row has no value, its text is null, or its code is 0; codes are never null.
 #[derive(Clone, Debug)]
 pub(super) enum DimensionColumn {
     Codes8(UInt8Array),

@@ -275,7 +275,8 @@ impl SetDimension<'_> {
 
 /// A code of 8, 16 or 32 bits.
 trait Code: Copy + Default {
-    /// Appends the codes of some rows of a column. Returns `None` if the column's codes are wider.
+    /// Appends the codes of some rows of a column. Returns `None` if the column's codes are wider, or if the column has
+    /// texts and these codes are not of 32 bits.
     fn append(column: &DimensionColumn, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()>;
 }
 

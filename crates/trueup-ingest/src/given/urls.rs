@@ -13,7 +13,8 @@ use trueup_core::dataset::{RemoteFile, RemoteFiles, shown};
 /// Returns the files that a URL stands for, sorted by name, as [`expand`](super::expand) does for a path.
 ///
 /// # Errors
-/// The store cannot be asked, there is no such object, or a pattern matches nothing.
+/// The URL is of no store, the store refuses, there is no such object, a folder has no files or a file that is not
+/// taken, or a pattern is broken or matches nothing. A web server has no folders and patterns.
 pub(crate) fn expand_url(url: &Path, takes_any: bool) -> Result<Vec<RemoteFile>, IngestError> {
     let shown = shown(url);
     if let Some((folder, pattern)) = pattern(url) {
@@ -40,8 +41,8 @@ fn ends_with_slash(url: &Path) -> bool {
     url.to_str().is_some_and(|url| url.ends_with('/'))
 }
 
-/// Splits a URL with a pattern into the folder before it, and the whole pattern; `None` if it has none. In the URL of
-/// a web server, a `?` begins what is no name, and brackets may stand around the host.
+/// Splits a URL with a pattern into the folder before the pattern, and the whole URL as a pattern; `None` if the URL
+/// has no pattern. In the URL of a web server, a `?` begins the query, and brackets may enclose the host.
 fn pattern(url: &Path) -> Option<(PathBuf, String)> {
     let text = url.to_str()?;
     let is_web = text.starts_with("http://") || text.starts_with("https://");

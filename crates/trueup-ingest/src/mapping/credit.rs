@@ -94,7 +94,8 @@ struct FirstConversion {
 /// The code of no text.
 const NO_TEXT: u32 = u32::MAX;
 
-/// What conversions are ordered by: the day since 1970-01-01, then the microsecond since then, where none comes first.
+/// What conversions are ordered by: the day, counted from 1970-01-01, then the point in time in microseconds since
+/// 1970-01-01 UTC, where none comes first.
 type ConversionTime = (i64, Option<i64>);
 
 impl FirstConversions {

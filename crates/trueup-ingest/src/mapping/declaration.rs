@@ -60,7 +60,7 @@ impl MappingFile {
 pub(super) struct InputDeclaration {
     /// A file name, in which `*` matches any characters and `?` matches one.
     pub(super) file: String,
-    pub(super) format: Option<FileFormat>,
+    pub(super) format: Option<DeclaredFormat>,
     /// What separates the cells of a CSV file. If absent, the option of the ingest decides, or else a tab in a file
     /// whose name ends in `.tsv`, and a comma in any other.
     pub(super) separator: Option<char>,
@@ -78,9 +78,10 @@ pub(super) struct InputDeclaration {
     pub(super) rename: BTreeMap<String, String>,
 }
 
+/// The format of an input, as a mapping states it or as the name of its file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum FileFormat {
+pub(super) enum DeclaredFormat {
     Csv,
     Ndjson,
     Parquet,

@@ -74,7 +74,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
             kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
         TableDraft::new(input, &joined, &mut text).write(kind, &mut drafted);
     }
-    let Drafted { mut copied, has_own_account, .. } = drafted;
+    let Drafted { mut copied, has_unknown_account, .. } = drafted;
     if !copied.is_empty() {
         text.comment("These columns are empty on some events. To give every event the values of its customer's first conversion, remove the `#`s:");
         copied.sort_unstable();
@@ -84,7 +84,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
         text.line(&format!("#copy = [{}]", names.join(", ")));
         text.line("");
     }
-    if has_own_account {
+    if has_unknown_account {
         text.comment("These lines give an account its name, and the time zone of its days. Without them it has its key, and UTC:");
         text.line("#[[accounts]]");
         text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");

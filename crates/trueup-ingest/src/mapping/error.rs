@@ -19,7 +19,7 @@ pub enum MappingError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The mapping is not TOML, or has a key that mappings do not have.
+    /// The mapping is not TOML, or has a key that mappings do not have or a wrong kind of value.
     #[error("mapping `{}`: {source}", path.display())]
     Syntax {
         /// The mapping.

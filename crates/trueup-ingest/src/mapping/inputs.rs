@@ -1,6 +1,6 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
-use super::declaration::{FileFormat, InputDeclaration, MappingFile};
+use super::declaration::{DeclaredFormat, InputDeclaration, MappingFile};
 use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
@@ -125,10 +125,10 @@ fn open_input<'f>(
 fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
     let format = input.format.or_else(|| format_of(&unpacked_name(path))).map(|format| match format {
-        FileFormat::Csv => InputFormat::Csv,
-        FileFormat::Ndjson => InputFormat::Ndjson,
-        FileFormat::Parquet => InputFormat::Parquet,
-        FileFormat::Xlsx => InputFormat::Xlsx,
+        DeclaredFormat::Csv => InputFormat::Csv,
+        DeclaredFormat::Ndjson => InputFormat::Ndjson,
+        DeclaredFormat::Parquet => InputFormat::Parquet,
+        DeclaredFormat::Xlsx => InputFormat::Xlsx,
     });
     // Record batches are no file, whatever their name.
     let format = format.filter(|_| given.format != Some(InputFormat::Arrow));
@@ -167,13 +167,13 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
 }
 
 /// Returns the format that the name of a file says.
-pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
+pub(super) fn format_of(path: &Path) -> Option<DeclaredFormat> {
     let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
     let formats = [
-        (&["csv", "tsv", "txt"][..], FileFormat::Csv),
-        (&["ndjson", "jsonl", "json"], FileFormat::Ndjson),
-        (&["parquet", "pq"], FileFormat::Parquet),
-        (&["xlsx", "xlsm"], FileFormat::Xlsx),
+        (&["csv", "tsv", "txt"][..], DeclaredFormat::Csv),
+        (&["ndjson", "jsonl", "json"], DeclaredFormat::Ndjson),
+        (&["parquet", "pq"], DeclaredFormat::Parquet),
+        (&["xlsx", "xlsm"], DeclaredFormat::Xlsx),
     ];
     formats.into_iter().find(|(endings, _)| has(endings)).map(|(_, format)| format)
 }

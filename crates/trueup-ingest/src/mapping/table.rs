@@ -34,7 +34,7 @@ pub(super) struct TablePlanner<'a> {
 
 /// A canonical table, made from the rows of an input.
 pub(super) struct TableMapper {
-    /// What messages about the table name.
+    /// The table in messages: the mapping, and the kind of the table.
     shown: PathBuf,
     rows: Arc<RowPlan>,
     /// The columns, each with its canonical name.

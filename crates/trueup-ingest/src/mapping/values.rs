@@ -89,8 +89,8 @@ impl TextRules {
     }
 
     /// Returns the text without the characters to remove, and with a point for the decimal mark; `None` if nothing is
-    /// left. A number of the file stays as it is, because its point is a decimal point however the texts of the column
-    /// are written.
+    /// left. A number, a date or a boolean of the file stays as it is, because the point of a number is a decimal point
+    /// however the texts of the column are written.
     fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
         let text = text.filter(|text| !text.is_empty())?;
         if form == CellForm::Value || self.remove.is_empty() && self.decimal_mark.is_none() {

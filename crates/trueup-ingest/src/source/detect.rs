@@ -70,7 +70,7 @@ fn named_format(name: &Path) -> Option<InputFormat> {
     formats.into_iter().find(|(endings, _)| has_one(endings)).map(|(_, format)| format)
 }
 
-/// Returns whether a file's name says its format. The name has no ending of a compression.
+/// Returns whether a file's name says its format. `name` is without an ending that says how the file is compressed.
 pub(crate) fn is_known_name(name: &Path) -> bool {
     named_format(name).is_some()
 }

@@ -3,8 +3,8 @@
 use crate::error::InputFault;
 use std::io::{self, Read};
 
-/// The text of a JSON array with each element on a line of its own. Every byte stays in its place: the brackets become
-/// blanks, the commas between elements line ends, and line ends within an element blanks.
+/// The text of a JSON array with each element on a line of its own. Every byte keeps its place: the outer brackets
+/// become blanks, the commas between elements line ends, and all other line ends and tabs between tokens blanks.
 pub(super) struct JsonArray<R> {
     reader: R,
     /// The brackets and braces that are open; 1 between elements.

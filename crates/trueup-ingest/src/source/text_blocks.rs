@@ -71,8 +71,8 @@ pub(crate) enum TextBlockFault {
 }
 
 impl<R: Read> TextBlocks<R> {
-    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. If it
-    /// `has_quotes`, a line end between quotes does not end a record.
+    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. `has_quotes`
+    /// says whether a line end between quotes belongs to the record.
     pub(crate) fn new(reader: R, size: usize, longest: usize, has_quotes: bool) -> Self {
         let (pending, size) = (Vec::new(), size.max(1));
         Self { reader, pending, line: 1, offset: 0, size, longest, has_quotes, is_ended: false }

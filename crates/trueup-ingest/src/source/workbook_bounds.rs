@@ -24,8 +24,8 @@ const MAX_PARTS: usize = 1 << 16;
 /// The first bytes of a part's entry in the list of the archive.
 const ENTRY_MAGIC: u32 = u32::from_be_bytes(*b"PK\x01\x02");
 
-/// The ends of the names of the parts that are held in memory, in lower case. The part of the sheets' names may have
-/// any name, and costs less memory.
+/// The ends of the names of the parts that are held in memory, in lower case. The part that lists the sheets is held,
+/// too, but may have any name, and takes less memory.
 const HELD_PARTS: [&str; 3] = ["sharedstrings.xml", "styles.xml", ".rels"];
 
 /// Bytes of memory that a text takes in addition to its own.

@@ -171,7 +171,8 @@ fn the_engine_agrees_with_polars_on_the_third_seed() {
 }
 
 /// Replaces what the expressions of polars do not compute: dates in local time (all time zones become UTC), and ties
-/// that only further columns break (all events get an id).
+/// that only further columns break (all events get an id). A date that is then more than a day away from its time is
+/// left out.
 fn simplify(tables: &mut oracle::Tables) {
     for account in &mut tables.accounts {
         "UTC".clone_into(&mut account.time_zone);

@@ -1,5 +1,5 @@
 //! From the event table to the enriched events of a question, in three steps: the stored events, the histories of
-//! customers, and the segments of customers. The steps add these columns:
+//! customers, and the segments of customers. The steps add these columns, and some from which these are computed:
 //!
 //! | step | column | what it holds |
 //! |---|---|---|

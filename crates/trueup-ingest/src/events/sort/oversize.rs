@@ -31,8 +31,8 @@ use superseded::SupersededRows;
 /// Copies of a partition's rows that exist while it is sorted.
 const COPIES: usize = 4;
 
-/// How often rows are divided by customer; round 0 makes the partitions, and each later round divides one that is too
-/// large. More would not help, because by then single customers are too large.
+/// The most times that rows are divided by customer; round 0 makes the partitions, and each later round divides one
+/// that is too large. More rounds would not help, because by then single customers are too large.
 const MAX_ROUNDS: u64 = 4;
 
 /// The most files that a partition is divided into in one round.
@@ -89,7 +89,8 @@ struct RunSorter<'a> {
 }
 
 impl RunSorter<'_> {
-    /// Makes a sorted run of each partition, or several if the partition does not fit in memory.
+    /// Makes a sorted run of each partition, several if the partition does not fit in memory, or none if all of its
+    /// rows are superseded.
     fn sort(&self, partitions: &[SpillFile]) -> Result<Vec<SortedRun>, IngestError> {
         let largest = partitions.iter().map(|rows| rows.bytes).max().unwrap_or(0);
         let parallel = (self.memory / (largest * COPIES).max(1)).clamp(1, rayon::current_num_threads());

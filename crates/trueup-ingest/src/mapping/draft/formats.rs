@@ -207,7 +207,8 @@ impl AmountForm {
 /// Characters that amounts may have besides digits, a minus, a decimal mark and marks between thousands.
 const SIGNS: &str = "$\u{20ac}\u{a3}\u{a5} \u{a0}'";
 
-/// Returns whether a text is an amount with this decimal mark, whose thousands may be grouped by the other mark.
+/// Returns whether a text without the characters `signs` is an amount with this decimal mark, whose thousands may be
+/// grouped by the other mark.
 fn reads(text: &str, signs: &str, decimal: char, group: char) -> bool {
     let text: String = text.chars().filter(|char| !signs.contains(*char)).collect();
     let unsigned = text.strip_prefix('-').unwrap_or(&text);

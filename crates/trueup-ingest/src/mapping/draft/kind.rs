@@ -22,7 +22,7 @@ pub(super) enum FileKind {
 
 /// How a file is joined to another one.
 pub(super) struct JoinKey {
-    /// The number of the other file.
+    /// The number of the other file, counted from 0.
     pub(super) to: usize,
     /// The column of the other file.
     pub(super) here: String,

@@ -2,8 +2,7 @@
 
 use crate::mapping::canonical::STAGES;
 
-/// Names of columns as [`plain`] returns them, by canonical column. A name
-/// that is earlier in a list says more.
+/// Names of columns as [`plain`] returns them, by canonical column. A name that is earlier in a list says more.
 const SYNONYMS: [(&str, &[&str]); 14] = [
     ("account", &["account", "accountkey", "accountid", "accountname"]),
     (
@@ -129,7 +128,8 @@ const STAGE_WORDS: [&[&str]; 6] = [
     &["canceled", "cancelled", "cancel", "lost", "declined", "rejected", "dead"],
 ];
 
-/// Returns how well a name fits a canonical column: 0 for the best synonym; `None` if it is none.
+/// Returns how well a name fits a canonical column: 0 for the best synonym, more for the others; `None` if the name
+/// does not fit.
 pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
     let (_, synonyms) = SYNONYMS.iter().find(|(column, _)| *column == canonical)?;
     let known = synonyms.iter().position(|synonym| *synonym == plain(name));

@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 /// What the tables so far have shown, as far as the rest of the draft needs it.
 #[derive(Default)]
 pub(super) struct Drafted<'a> {
-    /// The dimensions of events that are empty on some rows.
+    /// The dimensions that are empty on some events, of files whose rows are events.
     pub(super) copied: Vec<String>,
     /// Whether a table has no column that is certainly the account.
-    pub(super) has_own_account: bool,
+    pub(super) has_unknown_account: bool,
     dimensions: Vec<Dimension<'a>>,
 }
 
@@ -171,7 +171,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 (format!("account = {}", quoted(&name)), format!("of {}: {}", quoted(&input.name), column.examples()))
             }));
         }
-        drafted.has_own_account = true;
+        drafted.has_unknown_account = true;
         answers.push((
             "account = { value = \"...\" }".to_owned(),
             "a name of your choice, the same for every row".to_owned(),
