@@ -28,7 +28,7 @@ def rows_as_written(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", EXPECTED, ids=lambda path: path.stem)
-def test_worked_example(worked_example: Dataset, path: Path) -> None:
+def test_the_worked_example_has_its_expected_answers(worked_example: Dataset, path: Path) -> None:
     query = json.loads(path.read_text())["query"]
     table = worked_example.query(
         query["fields"],

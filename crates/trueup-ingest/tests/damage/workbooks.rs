@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-const MAIN: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const RELATIONSHIPS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
 /// A part: its beginning, a text that follows it, how often this text is repeated, and the end of the part.
 struct Part<'a>(&'a str, &'a str, usize, &'a str);
@@ -43,8 +43,9 @@ impl Default for Workbook<'_> {
 
 impl Workbook<'_> {
     fn write(&self, path: &Path) {
-        let relation =
-            |kind, target| format!("<Relationship Id=\"r\" Type=\"{MAIN}/{kind}\" Target=\"{target}\"></Relationship>");
+        let relation = |kind, target| {
+            format!("<Relationship Id=\"r\" Type=\"{RELATIONSHIPS}/{kind}\" Target=\"{target}\"></Relationship>")
+        };
         let relations = |one: String| format!("<Relationships>{one}</Relationships>");
         let mut archive = ZipWriter::new(File::create(path).unwrap());
         let mut add = |name: &str, Part(begin, middle, count, end): &Part<'_>| {
@@ -57,7 +58,7 @@ impl Workbook<'_> {
         };
         let package = relations(relation("officeDocument", "xl/workbook.xml"));
         let workbook = format!(
-            "<workbook xmlns:r=\"{MAIN}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"r\"></sheet></sheets></workbook>"
+            "<workbook xmlns:r=\"{RELATIONSHIPS}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"r\"></sheet></sheets></workbook>"
         );
         add("_rels/.rels", &Part(&package, "", 0, ""));
         add("xl/_rels/workbook.xml.rels", &Part(&relations(relation("worksheet", "sheet.xml")), "", 0, ""));
@@ -89,7 +90,7 @@ fn check(workbook: &Workbook<'_>, expected: &str) {
 }
 
 #[test]
-fn a_workbook_as_it_should_be_is_ingested() {
+fn a_sound_workbook_is_ingested() {
     check(&Workbook::default(), "taken: 1");
 }
 
@@ -130,7 +131,7 @@ fn a_part_that_expands_too_much_is_refused() {
 }
 
 #[test]
-fn more_rows_or_cells_than_a_sheet_has_are_refused() {
+fn more_rows_or_cells_than_a_sheet_may_have_are_refused() {
     let rows = Part(HEADER, "<row a='some text'></row>", (1 << 20) + (1 << 19), END);
     check(&Workbook { sheet: rows, ..Workbook::default() }, "its part `xl/sheet.xml` has more than 1048576 rows");
     let cells = Part(&format!("{HEADER}<row>"), "<c r=\"A2\"></c>", 6 << 19, END);

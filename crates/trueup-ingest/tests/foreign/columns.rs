@@ -3,7 +3,7 @@
 use crate::case::{Case, EVENTS, accepted, foreign, refusal};
 use trueup_ingest::Ingest;
 
-fn plain(ingest: Ingest) -> Ingest {
+fn no_options(ingest: Ingest) -> Ingest {
     ingest
 }
 
@@ -16,14 +16,14 @@ fn stored(name: &str, options: impl FnOnce(Ingest) -> Ingest) -> Vec<String> {
 #[test]
 fn parquet_of_every_codec_is_read() {
     for codec in ["brotli", "gzip", "lz4", "snappy", "zstd", "none"] {
-        accepted(&format!("{codec}.parquet"), plain);
+        accepted(&format!("{codec}.parquet"), no_options);
     }
 }
 
 #[test]
 fn folders_give_columns() {
-    accepted("hive", plain);
-    accepted("hive/*/*/*", plain);
+    accepted("hive", no_options);
+    accepted("hive/*/*/*", no_options);
     assert_eq!(
         stored("hive-ndjson", |ingest| ingest.ignore("note")),
         ["bolt|7|booked|2025-02-04|||x|"],
@@ -35,7 +35,7 @@ fn folders_give_columns() {
 #[test]
 fn a_column_of_file_and_folder_is_refused() {
     assert_eq!(
-        refusal("hive-twice", plain),
+        refusal("hive-twice", no_options),
         "hive-twice/account=acme/events.csv: the file has a column `account`, and its folder `account=acme` gives one, too; \
          say `--ignore 'account'` or `--ignore 'account=acme'` for the one to leave out"
     );
@@ -61,7 +61,7 @@ fn the_same_bytes_in_another_folder_are_another_batch() {
 fn uuids_and_times_of_day_become_text() {
     // The dimensions are in the order of their names: called, city, visit.
     assert_eq!(
-        stored("uuid-and-time.parquet", plain),
+        stored("uuid-and-time.parquet", no_options),
         [
             "acme|1|lead-originated|2025-01-30|e1||09:05:00|Zürich|00010203-0405-0607-0809-0a0b0c0d0e0f",
             "acme|1|sold|2025-02-03|e2|1250.500000|23:59:59.250|Zürich|",
@@ -72,7 +72,7 @@ fn uuids_and_times_of_day_become_text() {
 
 #[test]
 fn columns_that_cannot_be_dimensions_are_listed_and_can_be_ignored() {
-    let refused = refusal("unfit.parquet", plain);
+    let refused = refusal("unfit.parquet", no_options);
     assert_eq!(
         refused,
         "unfit.parquet: columns that cannot be dimensions: `photo` (Binary), `tags` (List(Utf8, field: 'element')), `address` \

@@ -7,16 +7,16 @@ use std::thread;
 use trueup_core::message_with_causes;
 use trueup_ingest::{FileFormat, Ingest};
 
-fn plain(ingest: Ingest) -> Ingest {
+fn no_options(ingest: Ingest) -> Ingest {
     ingest
 }
 
 #[test]
 fn folders_and_patterns_stand_for_their_files() {
-    accepted("folder", plain);
-    accepted("folder/*/*.csv", plain);
-    accepted("folder/**/e?.csv", plain);
-    accepted("folder/2025-*", plain);
+    accepted("folder", no_options);
+    accepted("folder/*/*.csv", no_options);
+    accepted("folder/**/e?.csv", no_options);
+    accepted("folder/2025-*", no_options);
     accepted("events.csv.[gbz]*", |ingest| ingest.file_rows(1));
 }
 
@@ -31,13 +31,13 @@ fn a_file_with_the_name_of_a_pattern_is_itself() {
 
 #[test]
 fn folders_and_patterns_without_files_are_refused() {
-    assert_eq!(refusal("no-*.csv", plain), "no file matches `no-*.csv`");
+    assert_eq!(refusal("no-*.csv", no_options), "no file matches `no-*.csv`");
     assert_eq!(
-        refusal("other-files", plain),
+        refusal("other-files", no_options),
         "the folder `other-files` has the file `other-files/notes.md`, whose name does not say its format; name the files with \
          a pattern such as `other-files/*.csv`, or say `--format`"
     );
-    accepted("other-files/*.csv", plain);
+    accepted("other-files/*.csv", no_options);
     let case = Case::new();
     let empty = case.dir.path().join("empty");
     fs::create_dir(&empty).unwrap();
@@ -53,7 +53,7 @@ fn folders_and_patterns_without_files_are_refused() {
 }
 
 #[test]
-fn a_format_of_events_leaves_files_in_a_folder_of_spend_their_own() {
+fn the_format_of_events_is_not_that_of_spend_files_whose_names_say_theirs() {
     let case = Case::new();
     let (events, spend) = (case.dir.path().join("events"), case.dir.path().join("spend"));
     let event = r#"{"account": "acme", "opportunityId": "1", "type": "sold", "date": "2025-02-03"}"#;

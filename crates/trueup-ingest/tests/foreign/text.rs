@@ -8,7 +8,7 @@ use std::io::Write;
 use trueup_core::dataset::store;
 use trueup_ingest::{Ingest, TextEncoding};
 
-fn plain(ingest: Ingest) -> Ingest {
+fn no_options(ingest: Ingest) -> Ingest {
     ingest
 }
 
@@ -25,10 +25,10 @@ fn encoding(name: &str) -> impl FnOnce(Ingest) -> Ingest {
 fn compressed_files_are_unpacked() {
     for format in ["csv", "ndjson"] {
         for ending in ["gz", "zst", "bz2"] {
-            accepted(&format!("events.{format}.{ending}"), plain);
+            accepted(&format!("events.{format}.{ending}"), no_options);
         }
     }
-    accepted("two-members.csv.gz", plain);
+    accepted("two-members.csv.gz", no_options);
 }
 
 #[test]
@@ -45,21 +45,21 @@ fn compression_is_detected_without_the_ending() {
 #[test]
 fn compressed_files_that_cannot_be_unpacked_are_refused() {
     assert_eq!(
-        refusal("not-compressed.csv.gz", plain),
+        refusal("not-compressed.csv.gz", no_options),
         "not-compressed.csv.gz: the file's name says that it is compressed with gzip, but its first bytes say otherwise; \
          rename it"
     );
     assert_eq!(
-        refusal("events.zip", plain),
+        refusal("events.zip", no_options),
         "events.zip: this is a ZIP archive without a workbook in it; unpack it, and give the files in it"
     );
-    let cut = refusal("cut-short.csv.gz", plain);
+    let cut = refusal("cut-short.csv.gz", no_options);
     assert!(
         cut.starts_with("cut-short.csv.gz: the file cannot be unpacked with gzip, it is damaged or cut short: "),
         "{cut}"
     );
     assert_eq!(
-        refusal("bomb.csv.zst", plain),
+        refusal("bomb.csv.zst", no_options),
         "bomb.csv.zst: the file unpacks to more than 1000 times its size, which data rarely does; if it is sound, unpack it \
          first"
     );
@@ -82,7 +82,7 @@ fn every_cut_of_a_compressed_file_is_refused() {
 #[test]
 fn json_lists_are_read() {
     for name in ["list.json", "list-on-many-lines.json", "list.json.gz", "lines.json"] {
-        accepted(name, plain);
+        accepted(name, no_options);
     }
 }
 
@@ -93,9 +93,9 @@ fn broken_json_lists_are_refused() {
         ("comma-at-the-end.json", "element 4 of the JSON list: an element is missing after a comma"),
         ("two-lists.json", "element 3 of the JSON list: there is text after the end of the list"),
     ] {
-        assert_eq!(refusal(name, plain), format!("{name}: {expected}"));
+        assert_eq!(refusal(name, no_options), format!("{name}: {expected}"));
     }
-    let refused = refusal("not-an-object.json", plain);
+    let refused = refusal("not-an-object.json", no_options);
     assert!(refused.starts_with("not-an-object.json, row 4: expected a JSON object"), "{refused}");
 }
 
@@ -113,7 +113,7 @@ fn every_cut_of_a_json_list_is_refused() {
 
 #[test]
 fn any_separator_can_be_given() {
-    accepted("tab.tsv", plain);
+    accepted("tab.tsv", no_options);
     accepted("tab.txt", delimiter('\t'));
     accepted("semicolon.csv", delimiter(';'));
     accepted("bar.csv", delimiter('|'));
@@ -122,12 +122,12 @@ fn any_separator_can_be_given() {
 #[test]
 fn a_header_of_one_column_counts_the_separators() {
     assert_eq!(
-        refusal("semicolon.csv", plain),
+        refusal("semicolon.csv", no_options),
         "semicolon.csv: the header has one column: there is no `,` in it, but 6 `;`, 0 tab, 0 `|`; if that separates the \
          columns, say `--delimiter ';'`"
     );
     assert_eq!(
-        refusal("tab.txt", plain),
+        refusal("tab.txt", no_options),
         "tab.txt: the header has one column: there is no `,` in it, but 0 `;`, 6 tab, 0 `|`; if that separates the columns, \
          say `--delimiter '\\t'`"
     );
@@ -144,7 +144,7 @@ fn a_header_of_one_column_counts_the_separators() {
 
 #[test]
 fn texts_of_other_encodings_are_read() {
-    accepted("utf-8-mark.csv", plain);
+    accepted("utf-8-mark.csv", no_options);
     accepted("utf-8-mark.csv", encoding("utf-8"));
     accepted("windows-1252.csv", encoding("latin1"));
     accepted("windows-1252.csv", encoding("Windows-1252"));
@@ -156,14 +156,14 @@ fn texts_of_other_encodings_are_read() {
 #[test]
 fn a_text_that_is_not_utf8_names_its_likely_encoding() {
     assert_eq!(
-        refusal("windows-1252.csv", plain),
+        refusal("windows-1252.csv", no_options),
         "windows-1252.csv: line 2: the text is not UTF-8 at byte offset 90 (0xFC); it looks like windows-1252: if it is, say \
          `--encoding windows-1252`"
     );
     for (name, likely) in [("utf-16le.csv", "UTF-16LE"), ("utf-16be.csv", "UTF-16BE"), ("utf-16-mark.csv", "UTF-16LE")]
     {
         assert_eq!(
-            refusal(name, plain),
+            refusal(name, no_options),
             format!(
                 "{name}: the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding \
                  {likely}`"
@@ -217,10 +217,10 @@ fn insights_are_read_as_other_texts() {
     let utf16: Vec<u8> = DOCUMENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let latin1: Vec<u8> = DOCUMENT.chars().map(|char| u8::try_from(char).unwrap()).collect();
     let stored = Ok(DOCUMENT.to_owned());
-    assert_eq!(insights("i.ndjson", DOCUMENT.as_bytes(), plain), stored);
-    assert_eq!(insights("i.ndjson", format!("\u{feff}{DOCUMENT}").as_bytes(), plain), stored);
-    assert_eq!(insights("i.ndjson.gz", &packed, plain), stored);
-    assert_eq!(insights("i", &packed, plain), stored);
+    assert_eq!(insights("i.ndjson", DOCUMENT.as_bytes(), no_options), stored);
+    assert_eq!(insights("i.ndjson", format!("\u{feff}{DOCUMENT}").as_bytes(), no_options), stored);
+    assert_eq!(insights("i.ndjson.gz", &packed, no_options), stored);
+    assert_eq!(insights("i", &packed, no_options), stored);
     assert_eq!(insights("i.ndjson", &utf16, encoding("utf-16le")), stored);
     assert_eq!(insights("i.ndjson", &latin1, encoding("latin1")), stored);
     for (name, bytes, expected) in [
@@ -229,7 +229,7 @@ fn insights_are_read_as_other_texts() {
         ("i.ndjson", &utf16, "--encoding UTF-16LE"),
         ("i.ndjson", &latin1, "--encoding"),
     ] {
-        let refusal = insights(name, bytes, plain).unwrap_err();
+        let refusal = insights(name, bytes, no_options).unwrap_err();
         assert!(refusal.contains(name) && refusal.contains(expected), "{refusal}");
     }
 }

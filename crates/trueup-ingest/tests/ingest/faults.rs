@@ -288,7 +288,7 @@ fn a_dataset_is_private_unless_its_folder_grants_access() {
 }
 
 #[test]
-fn a_row_of_a_spreadsheet_has_the_number_that_it_shows() {
+fn a_message_names_the_row_of_a_sheet_as_the_spreadsheet_shows_it() {
     let case = Case::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/events.xlsx");
     let short = case.ingest().events(&path).max_text_bytes(9);

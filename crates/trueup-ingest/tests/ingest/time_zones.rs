@@ -3,11 +3,11 @@
 use crate::dataset::Case;
 use trueup_ingest::{IngestError, IngestSummary};
 
-const NAMED: &str = "account,opportunityId,type,dateTime\n";
+const HEADER: &str = "account,opportunityId,type,dateTime\n";
 
 /// Ingests events, and the account `a` in New York. `zone` is the option for times without an offset.
 fn ingest(case: &Case, events: &str, zone: Option<&str>) -> Result<IngestSummary, IngestError> {
-    let events = case.file("events.csv", format!("{NAMED}{events}"));
+    let events = case.file("events.csv", format!("{HEADER}{events}"));
     let accounts = case.file("accounts.csv", "account,timeZone\na,America/New_York\n");
     let ingest = case.ingest().events(events).accounts(accounts);
     match zone {
@@ -97,7 +97,7 @@ fn a_new_time_zone_moves_the_days_that_came_from_times_alone() {
 fn a_new_time_zone_counts_for_new_and_for_stored_events() {
     let case = Case::new();
     ingest(&case, "a,1,sold,2025-01-01T02:00:00Z\n", None).unwrap();
-    let events = case.file("more.csv", format!("{NAMED}a,2,sold,2025-01-01T02:00:00Z\n"));
+    let events = case.file("more.csv", format!("{HEADER}a,2,sold,2025-01-01T02:00:00Z\n"));
     let accounts = case.file("zones.csv", "account,timeZone\na,UTC\n");
     case.ingest().accounts(accounts).events(events).memory(1).run().unwrap();
     assert_eq!(

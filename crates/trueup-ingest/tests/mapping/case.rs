@@ -16,6 +16,7 @@ use trueup_ingest::mapping::{MappedFiles, Mapping, MappingError};
 /// A row: its cells by column name. An empty text is null.
 pub(crate) type Row = BTreeMap<String, String>;
 
+/// A mapping in a folder, the files that it is run on, and the dataset that it is ingested into.
 pub(crate) struct Case {
     folder: TempDir,
     files: Vec<PathBuf>,
@@ -30,6 +31,7 @@ impl Case {
         Self { folder, files: Vec::new(), mapping: path }
     }
 
+    /// Writes a file to the folder, and gives it to the mapping.
     pub(crate) fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).unwrap();
@@ -37,7 +39,8 @@ impl Case {
         self
     }
 
-    pub(crate) fn given(mut self, path: PathBuf) -> Self {
+    /// Gives a file that exists to the mapping.
+    pub(crate) fn file_at(mut self, path: PathBuf) -> Self {
         self.files.push(path);
         self
     }
@@ -46,6 +49,7 @@ impl Case {
         self.folder.path().join(name)
     }
 
+    /// Runs the mapping outside an ingest, and writes its tables to a folder.
     pub(crate) fn run(&self) -> Result<MappedFiles, MappingError> {
         let out = self.folder.path().join("out");
         std::fs::create_dir_all(&out).unwrap();
@@ -95,12 +99,13 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
     lines
 }
 
+/// Returns the rows of a Parquet file.
 pub(crate) fn rows(path: &Path) -> Vec<Row> {
     let options = FormatOptions::default();
     let mut rows = Vec::new();
     for batch in batches(path) {
         let schema = batch.schema();
-        let columns: Vec<ArrayRef> = batch.columns().iter().map(offset).collect();
+        let columns: Vec<ArrayRef> = batch.columns().iter().map(with_utc_offset).collect();
         let formatters: Vec<_> =
             columns.iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
         for row in 0..batch.num_rows() {
@@ -112,7 +117,7 @@ pub(crate) fn rows(path: &Path) -> Vec<Row> {
 }
 
 /// Replaces a time zone by the offset of UTC, because arrow cannot show timestamps in a named zone.
-fn offset(column: &ArrayRef) -> ArrayRef {
+fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
     match column.as_primitive_opt::<TimestampMicrosecondType>() {
         Some(instants) => Arc::new(instants.clone().with_timezone("+00:00")),
         None => column.clone(),

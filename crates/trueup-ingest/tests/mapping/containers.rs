@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
 
-/// A mapping of `testdata/foreign`'s events that cannot read the stages of two of the three rows.
+/// A mapping of the events in `testdata/foreign`. `stages` are the entries of the map of stages, which lacks the stages
+/// of two of the three rows.
 fn mapping(file: &str, stages: &str) -> String {
     format!(
         "[input.a]\nfile = \"{file}\"\n[[events]]\nfrom = \"a\"\n[events.columns]\naccount = \"account\"\n\
@@ -16,7 +17,7 @@ fn mapping(file: &str, stages: &str) -> String {
     )
 }
 
-/// The stage of the sound row.
+/// The entry of the map for the stage of the sound row.
 const SOLD: &str = "sold = \"closed\"";
 
 fn foreign(name: &str) -> PathBuf {
@@ -32,7 +33,7 @@ fn without_folders(case: &Case, text: &str) -> String {
 /// Checks an ingest of three rows of which two are faulty: what it shows and counts, its limits, and that it fails if
 /// it rejects all rows. `give` adds the input, and `sound` maps the stage of the sound row. `faults` are the locations
 /// and the stages of the faulty rows.
-fn check(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, faults: [(&str, &str); 2]) {
+fn check_refused_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, faults: [(&str, &str); 2]) {
     let run = |stages: &str, with: &dyn Fn(&Case, Ingest) -> Ingest| -> (Case, Result<IngestSummary, IngestError>) {
         let case = Case::new(&mapping(name, stages));
         let result = with(&case, give(case.ingest())).run();
@@ -82,24 +83,30 @@ fn check(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, faults: [(&st
     assert!(!case.path("dataset").exists() && case.path("rejects.ndjson").exists(), "{name}");
 }
 
-/// The faults of a text with a header, of a text without one, and of an input without lines.
+/// The locations and the stages of the faulty rows of a text with a header, of a text without one, and of an input
+/// without lines.
 const WITH_HEADER: [(&str, &str); 2] = [("line 2", "lead-originated"), ("line 4", "booked")];
 const WITHOUT_HEADER: [(&str, &str); 2] = [("line 1", "lead-originated"), ("line 3", "booked")];
 const WITHOUT_LINES: [(&str, &str); 2] = [("row 1", "lead-originated"), ("row 3", "booked")];
 
 #[test]
-fn texts_are_counted_in_every_container() {
+fn refused_rows_of_texts_are_counted_in_every_container() {
     for (names, faults) in [
         (&["events.csv.gz", "events.csv.zst", "events.csv.bz2", "tab.tsv", "utf-8-mark.csv"][..], WITH_HEADER),
         (&["events.ndjson.gz", "events.ndjson.zst", "events.ndjson.bz2"], WITHOUT_HEADER),
         (&["list.json", "list.json.gz", "list-on-many-lines.json"], WITHOUT_LINES),
     ] {
         for name in names {
-            check(name, &|ingest| ingest.events(foreign(name)), SOLD, faults);
+            check_refused_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, faults);
         }
     }
-    check("semicolon.csv", &|ingest| ingest.delimiter(';').events(foreign("semicolon.csv")), SOLD, WITH_HEADER);
-    check(
+    check_refused_rows(
+        "semicolon.csv",
+        &|ingest| ingest.delimiter(';').events(foreign("semicolon.csv")),
+        SOLD,
+        WITH_HEADER,
+    );
+    check_refused_rows(
         "utf-16le.csv",
         &|ingest| ingest.encoding("utf-16le".parse().unwrap()).events(foreign("utf-16le.csv")),
         SOLD,
@@ -108,21 +115,26 @@ fn texts_are_counted_in_every_container() {
 }
 
 #[test]
-fn binary_formats_are_counted() {
+fn refused_rows_of_parquet_and_xlsx_are_counted() {
     for name in ["brotli.parquet", "zstd.parquet"] {
-        check(name, &|ingest| ingest.events(foreign(name)), SOLD, WITHOUT_LINES);
+        check_refused_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, WITHOUT_LINES);
     }
     let name = "events.xlsx";
     // As the spreadsheet shows them: the header is row 1.
     let faults = [("row 3", "sold"), ("row 4", "sold")];
-    check(name, &|ingest| ingest.events(foreign(name)), "lead-originated = \"booked\"", faults);
+    check_refused_rows(name, &|ingest| ingest.events(foreign(name)), "lead-originated = \"booked\"", faults);
 }
 
 #[test]
-fn streams_and_record_batches_are_counted() {
+fn refused_rows_of_readers_and_record_batches_are_counted() {
     // The program's `-` is such a reader.
     let text = "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-30\nacme,1,sold,2025-02-03\nbolt,7,booked,2025-02-04\n";
-    check("-", &|ingest| ingest.events(Source::reader(FileFormat::Csv, text.as_bytes()).named("-")), SOLD, WITH_HEADER);
+    check_refused_rows(
+        "-",
+        &|ingest| ingest.events(Source::reader(FileFormat::Csv, text.as_bytes()).named("-")),
+        SOLD,
+        WITH_HEADER,
+    );
     let texts = |texts: [&'static str; 3]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
     let columns = [
         ("account", texts(["acme", "acme", "bolt"])),
@@ -131,13 +143,18 @@ fn streams_and_record_batches_are_counted() {
         ("date", texts(["2025-01-30", "2025-02-03", "2025-02-04"])),
     ];
     let batch = RecordBatch::try_from_iter(columns.clone()).unwrap();
-    check("crm", &|ingest| ingest.events(Source::batches([batch.clone()]).named("crm")), SOLD, WITHOUT_LINES);
+    check_refused_rows(
+        "crm",
+        &|ingest| ingest.events(Source::batches([batch.clone()]).named("crm")),
+        SOLD,
+        WITHOUT_LINES,
+    );
     // Parquet through a reader, too.
     let bytes = parquet(columns);
     let give = |ingest: Ingest| {
         ingest.events(Source::reader(FileFormat::Parquet, std::io::Cursor::new(bytes.clone())).named("p"))
     };
-    check("p", &give, SOLD, WITHOUT_LINES);
+    check_refused_rows("p", &give, SOLD, WITHOUT_LINES);
 }
 
 /// A row of a wide file is an event of each stage. If all of these are refused, it is shown once and counted for each.
@@ -162,7 +179,7 @@ fn warnings(case: &Case) -> Vec<String> {
 #[test]
 fn equal_events_without_an_id_give_a_warning() {
     let stages = "\"lead-originated\" = \"lead-originated\", sold = \"sold\", booked = \"booked\"";
-    let case = Case::new(&mapping("events.csv", stages)).given(foreign("events.csv.gz"));
+    let case = Case::new(&mapping("events.csv", stages)).file_at(foreign("events.csv.gz"));
     assert_eq!(warnings(&case), [""; 0]);
     // Another file with the same rows.
     let again = Ingest::into(case.path("dataset")).mapping(case.path("mapping.toml")).events(foreign("events.csv.zst"));
@@ -194,7 +211,7 @@ fn amounts_in_another_column_than_total_give_a_warning() {
 
 /// A table of accounts that has the columns of spend is refused while the mapping is read.
 #[test]
-fn spend_is_no_table_of_accounts() {
+fn a_table_of_accounts_cannot_have_columns_of_spend() {
     let mapping =
         "[input.a]\nfile = \"a.csv\"\n[[accounts]]\nfrom = \"a\"\ncolumns = { account = \"k\", adSpend = \"cost\" }\n";
     let refusal = Case::new(mapping).file("a.csv", "k,cost\n").refusal();

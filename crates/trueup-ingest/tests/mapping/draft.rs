@@ -296,7 +296,7 @@ fn errors_in_the_cells_of_a_sheet_are_asked_about() {
     );
     assert!(!drafted.contains("cannot be used"), "{drafted}");
     let mapping = answered(&drafted, &["empty = ", "account = { value"]);
-    assert!(Case::new(&mapping).given(jobs).run().is_ok());
+    assert!(Case::new(&mapping).file_at(jobs).run().is_ok());
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn every_file_has_one_input_and_every_input_a_file() {
     assert_eq!(case.refusal(), "`a.csv`: the inputs `a` and `b` both name this file");
     let case = Case::new(&from_file("a.csv", "")).file("a.csv", "id\n");
     let again = case.path("a.csv");
-    assert_eq!(case.given(again).refusal(), "`a.csv`: the file is given twice");
+    assert_eq!(case.file_at(again).refusal(), "`a.csv`: the file is given twice");
 }
 
 #[test]

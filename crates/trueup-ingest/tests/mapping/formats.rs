@@ -64,7 +64,7 @@ fn a_tsv_file_is_separated_by_tabs() {
 
 fn workbook(columns: &str, more: &str) -> Case {
     let mapping = events_with(columns).replace("file = \"a.csv\"", &format!("file = \"*.xlsx\"\n{more}"));
-    Case::new(&mapping).given(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx"))
+    Case::new(&mapping).file_at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx"))
 }
 
 fn jobs() -> PathBuf {
@@ -91,7 +91,7 @@ fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
     let mixed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/mixed.xlsx");
     let source = "date = { column = \"day\", format = \"%d.%m.%Y\" }\n\
                   total = { column = \"sum\", remove = \"€ .\", decimal_mark = \",\" }";
-    let case = |columns: &str| Case::new(&events_with(columns).replace("a.csv", "mixed.xlsx")).given(mixed.clone());
+    let case = |columns: &str| Case::new(&events_with(columns).replace("a.csv", "mixed.xlsx")).file_at(mixed.clone());
     let rows = case(source).events();
     assert_eq!(column(&rows, "date"), ["2024-04-13", "2024-04-05", "2024-04-06", "2024-04-14"]);
     assert_eq!(column(&rows, "total"), ["1234.5", "1234.50", "1000", "99.99"]);
@@ -103,7 +103,7 @@ fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
          join = [{{ input = \"sheet\", on = \"id\", unmatched = \"refuse\" }}]\n[events.columns]\n\
          account = {{ value = \"acme\" }}\nopportunityId = \"id\"\ntype = {{ value = \"sold\" }}\n{source}"
     );
-    let rows = Case::new(&joined).file("a.csv", "id\n2\n1\n").given(mixed.clone()).events();
+    let rows = Case::new(&joined).file("a.csv", "id\n2\n1\n").file_at(mixed.clone()).events();
     assert_eq!(column(&rows, "date"), ["2024-04-05", "2024-04-13"]);
     assert_eq!(column(&rows, "total"), ["1234.50", "1234.5"]);
     let refusal = case("date = { column = \"sum\", format = \"%d.%m.%Y\" }\n").refusal();

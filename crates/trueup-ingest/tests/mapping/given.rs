@@ -37,7 +37,7 @@ fn foreign(name: &str) -> PathBuf {
 
 /// Runs an ingest with the mapping, and checks that the dataset has [`EVENTS`].
 #[track_caller]
-fn reads(mapping: &str, give: impl FnOnce(Ingest) -> Ingest) {
+fn check_reads(mapping: &str, give: impl FnOnce(Ingest) -> Ingest) {
     let case = Case::new(mapping);
     give(case.ingest()).run().unwrap();
     let names = ["account", "type", "date", "town"];
@@ -62,22 +62,22 @@ fn reads(mapping: &str, give: impl FnOnce(Ingest) -> Ingest) {
 }
 
 #[test]
-fn compressed_files() {
+fn compressed_files_are_mapped() {
     for name in ["events.csv.gz", "events.csv.zst", "events.csv.bz2", "events.ndjson.gz", "two-members.csv.gz"] {
-        reads(MAPPING, |ingest| ingest.events(foreign(name)));
+        check_reads(MAPPING, |ingest| ingest.events(foreign(name)));
         // The ending of the compression is part of the name.
         let named = MAPPING.replace("\"*\"", &format!("\"{name}\""));
-        reads(&named, |ingest| ingest.events(foreign(name)));
+        check_reads(&named, |ingest| ingest.events(foreign(name)));
     }
 }
 
 #[test]
-fn folders_whose_names_are_columns() {
-    reads(MAPPING, |ingest| ingest.events(foreign("hive")));
+fn columns_that_folders_give_are_mapped() {
+    check_reads(MAPPING, |ingest| ingest.events(foreign("hive")));
 }
 
 #[test]
-fn files_with_columns_to_ignore() {
+fn ignored_columns_are_hidden_from_a_mapping() {
     // The column is in the file and in the name of its folder.
     let case = Case::new(MAPPING);
     let twice = case.ingest().events(foreign("hive-twice")).run().unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn files_with_columns_to_ignore() {
 }
 
 #[test]
-fn record_batches() {
+fn record_batches_are_mapped_under_the_name_of_their_source() {
     let texts = |values: [&str; 3]| -> ArrayRef {
         Arc::new(StringArray::from_iter(values.map(|text| Some(text).filter(|text| !text.is_empty()))))
     };
@@ -106,5 +106,5 @@ fn record_batches() {
     let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
     let halves = [batch.slice(0, 2), batch.slice(2, 1)];
     let mapping = MAPPING.replace("\"*\"", "\"crm\"");
-    reads(&mapping, |ingest| ingest.events(Source::batches(halves).named("crm")));
+    check_reads(&mapping, |ingest| ingest.events(Source::batches(halves).named("crm")));
 }

@@ -37,7 +37,7 @@ fn example(name: &str) -> PathBuf {
 
 fn mapped(files: Vec<PathBuf>, mapping: &str) -> Case {
     let mapping = std::fs::read_to_string(example(mapping)).unwrap();
-    files.into_iter().fold(Case::new(&mapping), Case::given)
+    files.into_iter().fold(Case::new(&mapping), Case::file_at)
 }
 
 fn ingested(folder: &Path, files: &[PathBuf], mapping: &str) -> Dataset {

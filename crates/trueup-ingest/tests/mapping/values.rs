@@ -43,7 +43,7 @@ fn times_are_read_by_format_and_zone() {
         ("{ column = \"t\" }", "2025-7-1 10:05+01", "2025-07-01T09:05:00Z"),
         ("{ column = \"t\", time_zone = \"UTC\" }", "2025-07-01 10:00:00", "2025-07-01T10:00:00Z"),
         ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-07-01T10:00:00", "2025-07-01T14:00:00Z"),
-        // Clocks show it twice.
+        // Clocks show this time twice; the first one counts.
         ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-11-02T01:30:00", "2025-11-02T05:30:00Z"),
         (
             "{ column = \"t\", format = \"%d.%m.%Y %H:%M\", time_zone = \"UTC\" }",

@@ -11,6 +11,7 @@ use trueup_testkit::exhaustive::{is_exhaustive, step};
 use trueup_testkit::object_server::Fault;
 
 /// Fails one request of the second ingest, or all from it on, at every position that is a multiple of `step`.
+/// Checks each time what is left. Returns how many ingests failed, and how many were run.
 fn fail_each(store: &Store, fault: Fault, ever_after: bool, step: usize) -> (usize, usize) {
     let (old_url, new_url) = (store.url("old"), store.url("new"));
     for url in [&old_url, &new_url] {
@@ -69,43 +70,45 @@ fn check(url: &Path, run: &Result<(), trueup_ingest::IngestError>, old: &Answers
     assert_sound(url, what);
 }
 
-/// Faults that pass are not noticed.
-fn passes(store: &Store, fault: Fault) {
+/// Checks that a fault of one request is not noticed: each ingest makes the new dataset.
+fn check_unnoticed(store: &Store, fault: Fault) {
     let (failed, tried) = fail_each(store, fault, false, step(3));
     assert!(failed == 0 && tried > 4, "{fault:?}: {failed} of {tried}");
 }
 
 #[test]
 fn a_store_that_fails_once_makes_the_new_dataset() {
-    with_store("faults::a_store_that_fails_once_makes_the_new_dataset", |store| passes(store, Fault::Status(500)));
+    with_store("faults::a_store_that_fails_once_makes_the_new_dataset", |store| {
+        check_unnoticed(store, Fault::Status(500))
+    });
 }
 
 #[test]
 fn an_overloaded_store_makes_the_new_dataset() {
-    with_store("faults::an_overloaded_store_makes_the_new_dataset", |store| passes(store, Fault::Status(503)));
+    with_store("faults::an_overloaded_store_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Status(503)));
 }
 
 #[test]
 fn a_cut_connection_makes_the_new_dataset() {
-    with_store("faults::a_cut_connection_makes_the_new_dataset", |store| passes(store, Fault::Close));
+    with_store("faults::a_cut_connection_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Close));
 }
 
 #[test]
 fn a_lost_answer_makes_the_new_dataset() {
-    with_store("faults::a_lost_answer_makes_the_new_dataset", |store| passes(store, Fault::Lost));
+    with_store("faults::a_lost_answer_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Lost));
 }
 
 #[test]
 fn a_failure_after_the_effect_makes_the_new_dataset() {
     with_store("faults::a_failure_after_the_effect_makes_the_new_dataset", |store| {
-        passes(store, Fault::StatusAfter(500))
+        check_unnoticed(store, Fault::StatusAfter(500))
     });
 }
 
 #[test]
 fn a_slow_store_makes_the_new_dataset() {
     with_store("faults::a_slow_store_makes_the_new_dataset", |store| {
-        passes(store, Fault::Slow(Duration::from_millis(20)))
+        check_unnoticed(store, Fault::Slow(Duration::from_millis(20)))
     });
 }
 

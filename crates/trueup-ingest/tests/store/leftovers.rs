@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 const ID: &str = "0123456789abcdef0123456789abcdef";
 
 impl Store {
-    /// Writes an object below the dataset `acme`, as if that was some hours ago.
+    /// Writes an object below the dataset `acme`, as if it had been written some hours ago.
     fn object(&self, name: &str, hours: u64) {
         let path = self.served("acme").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -111,8 +111,8 @@ fn assert_sound(url: &Path, what: &str) {
     assert_eq!(Verification::of(url, None).unwrap().faults, Vec::<String>::new(), "{what}");
 }
 
-/// Returns the names in the folder of a dataset that belong to no version.
 impl Store {
+    /// Returns the names of the objects below a dataset that belong to no version.
     fn leftovers(&self, dataset: &str) -> Vec<String> {
         let url = self.url(dataset);
         let mut named: Vec<String> = Vec::new();

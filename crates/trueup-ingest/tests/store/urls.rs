@@ -152,7 +152,7 @@ fn passing_faults_change_no_input() {
             [Fault::Status(500), Fault::Status(503), Fault::Close, Fault::Cut, Fault::Slow(Duration::from_millis(20))];
         for fault in faults {
             for url in [PathBuf::from("s3://bucket/in/whole.csv"), store.web("in/whole.csv")] {
-                // Each range fails the first time.
+                // The first request of each method and path fails.
                 let mut seen = HashSet::new();
                 store.server().fail(move |request| {
                     let is_first = seen.insert((request.method.clone(), request.path.clone()));
