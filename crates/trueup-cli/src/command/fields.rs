@@ -67,7 +67,7 @@ impl FieldsCommand {
         self.cache.set()?;
         let dataset = folder.as_deref().map(|folder| open_dataset(folder, self.as_of)).transpose()?;
         match (&self.values, name, dataset) {
-            (Some(_), _, None) => Err(Failure::usage("expected the folder of a dataset with `--values`")),
+            (Some(_), _, None) => Err(Failure::usage("expected the folder or URL of a dataset with `--values`")),
             (Some(_), Some(name), Some(_)) => {
                 Err(Failure::usage(format!("expected no second name with `--values`, but found `{}`", Shown(&name))))
             }
