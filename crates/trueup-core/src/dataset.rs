@@ -131,7 +131,8 @@ impl Dataset {
 
     /// Checks the names of a query's fields and filters, unless the query
     /// [allows unknown names](EventsQuery::allow_unknown). A query is checked when it runs. A program that reads
-    /// filters from text checks the query before, because unknown fields are reported before faults of filters.
+    /// filters from text checks the query before it reads them, because unknown fields are reported before faults of
+    /// filters.
     ///
     /// # Errors
     /// Returns [`QueryError::UnknownFields`] with every name that neither the dictionary nor this dataset knows.

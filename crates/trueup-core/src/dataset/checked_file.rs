@@ -194,7 +194,8 @@ impl CheckedFile {
     }
 
     /// Reads ranges of the file, which are sorted, and returns a slice for each. Ranges that are near each other are
-    /// read together. From a store all are read at the same time, from a file each when its slice is taken.
+    /// read together. From a store all are read at the same time, from a file each when its slice is taken. If ranges
+    /// that are read together cannot be read, there is one error for all of them.
     pub(super) fn read_ranges(
         &self,
         ranges: &[Range<u64>],
@@ -321,7 +322,7 @@ impl CheckedFile {
     /// Reads bytes of the file, up to its end.
     ///
     /// # Errors
-    /// The bytes cannot be read, or differ from what was written.
+    /// The bytes cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
     pub fn bytes(&self, bytes: &Range<u64>) -> Result<Bytes, DatasetError> {
         Ok(self.read(bytes)?.within(bytes))
     }
@@ -329,7 +330,7 @@ impl CheckedFile {
     /// Reads the whole file.
     ///
     /// # Errors
-    /// The bytes cannot be read, or differ from what was written.
+    /// As [`bytes`](Self::bytes).
     pub fn whole(&self) -> Result<Bytes, DatasetError> {
         self.bytes(&(0..self.promised.size()))
     }

@@ -60,7 +60,7 @@ pub enum DatasetError {
         /// The number in the manifest.
         promised: u64,
     },
-    /// A row of a file breaks a rule of its table.
+    /// The columns or a row of a file break a rule of its table.
     #[error("`{}`: {source}", path.display())]
     Table {
         /// The file.
@@ -105,7 +105,7 @@ pub enum DatasetError {
         row_group: Option<usize>,
         /// The column.
         column: String,
-        /// What was found instead.
+        /// What is wrong with it.
         fault: &'static str,
     },
     /// The folder of the block cache cannot be used.

@@ -51,7 +51,7 @@ impl Verification {
     /// customers.
     ///
     /// # Errors
-    /// There is no manifest to check against.
+    /// There is no manifest to check against, or it cannot be read.
     pub fn of(folder: impl AsRef<Path>, version: Option<u64>) -> Result<Self, Error> {
         let folder = folder.as_ref();
         let manifest = manifest(folder, version)?;

@@ -33,10 +33,10 @@ static CACHE: RwLock<Option<BlockCache>> = RwLock::new(None);
 
 /// A folder that keeps blocks of objects, so that later queries do not request them again.
 ///
-/// A file is removed if no other was unused for longer, and all of them would take more bytes on the disk than the
-/// cache may have. Several processes may use a folder at the same time: each one beyond the first may exceed that size
-/// by a sixteenth, until the next one of them measures the folder. What cannot be written, for example because the disk
-/// is full, is requested again.
+/// If the files would take more bytes on the disk than the cache may have, the ones that were not used for the longest
+/// time are removed. Several processes may use a folder at the same time: each one beyond the first may exceed that
+/// size by a sixteenth, until the next one of them measures the folder. What cannot be written, for example because the
+/// disk is full, is requested again.
 ///
 /// ```
 /// use trueup_core::dataset::{BlockCache, set_block_cache};

@@ -17,7 +17,8 @@ use tokio::sync::Semaphore;
 /// The most bytes of one request.
 pub(super) const PART_BYTES: u64 = 8 << 20;
 
-/// The most requests for bytes or lengths of objects at the same time, of the whole process. Lists do not count.
+/// The most requests of this module at the same time, of the whole process. Those of other modules, such as lists, do
+/// not count.
 static REQUESTS: Semaphore = Semaphore::const_new(32);
 
 /// The time before the first repetition of an answer that was cut off; each further one waits twice as long.

@@ -65,7 +65,8 @@ impl RemoteFolder {
     /// Returns the folder that a location means; `None` if the location is a path of the file system.
     ///
     /// # Errors
-    /// The URL means no store, or has a user, a password or a `?`; or a setting of the environment is wrong.
+    /// The URL means no store, has a user, a password, a `?` or a `#`, or has only one slash after its scheme; or a
+    /// setting of the environment is wrong.
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
         static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 

@@ -42,11 +42,11 @@ pub enum RemoteFiles {
 }
 
 impl RemoteFile {
-    /// Returns what a URL means: an object, or the folder of that name. A URL of a web server always means a file, and
-    /// may have a `?` with a signature or a token, which is never shown.
+    /// Returns what a URL means: an object, or the files below the folder of that name, of which there may be none. A
+    /// URL of a web server always means a file, and may have a `?` with a signature or a token, which is never shown.
     ///
     /// # Errors
-    /// The URL means no store, or there is nothing.
+    /// The URL means no store, or the store does not say what it has.
     pub fn find(url: &Path) -> io::Result<RemoteFiles> {
         if let Some(file) = Self::of_web(url)? {
             return Ok(RemoteFiles::One(file));
@@ -114,7 +114,7 @@ impl RemoteFile {
             return Ok(None);
         }
         let parsed = Url::parse(text).map_err(|error| refused(&error.to_string()))?;
-        // The hosts of some stores mean these, but not with a signature.
+        // The hosts of some stores are known. A URL with a signature is read as one of a web server even there.
         let is_of_store = !matches!(ObjectStoreScheme::parse(&parsed), Ok((ObjectStoreScheme::Http, _)) | Err(_));
         if is_of_store && parsed.query().is_none() {
             return Ok(None);
@@ -148,7 +148,7 @@ fn folder_of(url: &Path) -> io::Result<RemoteFolder> {
     RemoteFolder::of(url)?.ok_or_else(expected)
 }
 
-/// Splits a URL into its folder and its name; there is none if the URL ends with the bucket.
+/// Splits a URL into its folder and its name; there is no name if the URL ends with the bucket.
 fn split_name(url: &str) -> (&str, Option<&str>) {
     match url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('/')) {
         Some((_, name)) if !name.is_empty() => (&url[..url.len() - name.len() - 1], Some(name)),

@@ -121,7 +121,7 @@ impl RemoteFolder {
     /// Removes an object, if it exists.
     ///
     /// # Errors
-    /// The store refuses.
+    /// The store refuses, or does not answer in time.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         let (store, path) = (self.store.clone(), self.object(name));
         let remove = async move {
