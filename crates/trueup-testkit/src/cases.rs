@@ -32,6 +32,18 @@ pub fn case() -> impl Strategy<Value = (Tables, Request)> {
     with_request(requests::request())
 }
 
+/// Generates cases like [`case`] in cohort mode, with windows of days and of whole histories. Some ask for `openLeads`,
+/// or filter on it.
+pub fn cohort_case() -> impl Strategy<Value = (Tables, Request)> {
+    with_request(requests::cohort())
+}
+
+/// Generates cases like [`case`], a third of them in cohort mode, with metrics of days between stages as fields and in
+/// filters.
+pub fn duration_case() -> impl Strategy<Value = (Tables, Request)> {
+    with_request(requests::durations())
+}
+
 /// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few
 /// requests are valid.
 pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {

@@ -11,15 +11,19 @@
 //! | `request` | 3, 4, 6, 7: a request, its sub-ranges, and the names of fields with a meaning |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
 //! | `customer` | 1, 2: stored events and histories |
+//! | `cohort` | 12: the customers of a cohort, with their histories up to the end of the window |
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
 //! | `metric` | 6, 7: the metrics of a group, and spend |
+//! | `duration` | 13: days between stages |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9: the rows of the result |
 //! | `order` | the contract, section 5: sorted and limited rows, and totals |
 
 mod answer;
+mod cohort;
 mod condition;
 mod customer;
+mod duration;
 mod filters;
 mod json;
 mod metric;
@@ -30,8 +34,9 @@ mod tables;
 mod values;
 
 pub use answer::answer;
+pub use duration::duration_metrics;
 pub use order::{sorted_answer, totals};
-pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, Refusal, Request};
+pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;
 

@@ -91,6 +91,7 @@ fn check_tables(
             accounts: None,
             filters: filters.clone(),
             filter: Vec::new(),
+            cohort: None,
         };
         let expected = answer(tables, &request).unwrap();
         for (dataset, row_group_rows) in datasets.iter().zip(row_group_rows) {

@@ -82,6 +82,7 @@ fn the_engine_and_the_oracle_have_the_same_limits() {
             accounts: None,
             filters: campaigns.iter().map(|value| ("campaign".to_owned(), value.clone())).collect(),
             filter: across.into_iter().collect(),
+            cohort: None,
         };
         assert_eq!(answer(&Tables::default(), &request).is_ok(), accepted, "{request:?}");
         agrees(&Tables::default(), &request).unwrap();

@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use proptest::strategy::Union;
 
 use super::pools::{self, ACCOUNTS, DIMENSIONS, FILTERED, OPERANDS, SPAN, value};
-use crate::oracle::{METRICS, Request, Tables};
+use crate::oracle::{METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
 
 /// A request whose days are offsets from a base, and whose accounts are not yet restricted to those of the tables.
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub(super) struct RelativeRequest {
     /// For each of [`ACCOUNTS`], whether the request names it; `None` for all accounts.
     accounts: Option<Vec<bool>>,
     filters: FilterParameters,
+    cohort: Option<Window>,
 }
 
 /// Generates a request. Most requests are valid.
@@ -41,6 +42,41 @@ pub(super) fn request() -> impl Strategy<Value = RelativeRequest> {
             interval,
             accounts,
             filters,
+            cohort: None,
+        },
+    )
+}
+
+/// Generates a request in cohort mode.
+pub(super) fn cohort() -> impl Strategy<Value = RelativeRequest> {
+    with_metrics(vec![OPEN_LEADS.to_owned()], window().prop_map(Some))
+}
+
+/// Generates a request with metrics of days between stages, a third of them in cohort mode.
+pub(super) fn durations() -> impl Strategy<Value = RelativeRequest> {
+    with_metrics(duration_metrics(), prop_oneof![2 => Just(None), 1 => window().prop_map(Some)])
+}
+
+/// Generates windows that end on days of other events, and on none.
+fn window() -> impl Strategy<Value = Window> {
+    let days = prop_oneof![3 => select(vec![0, 1, 7, 30, 90]), 3 => 0..130_u32, 1 => Just(u32::MAX)];
+    prop_oneof![5 => days.prop_map(Window::Days), 2 => Just(Window::All)]
+}
+
+/// Generates a request that has some of these metrics as fields, and at times a condition on one of them.
+fn with_metrics(
+    metrics: Vec<String>,
+    cohort: impl Strategy<Value = Option<Window>>,
+) -> impl Strategy<Value = RelativeRequest> {
+    let some = subsequence(metrics.clone(), 0..=metrics.len().min(8));
+    let condition = (select(metrics), on_number()).prop_map(|(metric, text)| (metric, array(&text)));
+    let condition = prop_oneof![5 => Just(None), 1 => condition.prop_map(Some)];
+    (request(), cohort, some, condition, any::<prop::sample::Index>()).prop_map(
+        |(mut request, cohort, some, condition, place)| {
+            let place = place.index(request.fields.len() + 1);
+            request.fields.splice(place..place, some);
+            request.filters.0.extend(condition);
+            RelativeRequest { cohort, ..request }
         },
     )
 }
@@ -129,6 +165,7 @@ impl RelativeRequest {
             accounts: self.accounts.and_then(chosen),
             filters,
             filter,
+            cohort: self.cohort,
         }
     }
 }

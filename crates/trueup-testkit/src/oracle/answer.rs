@@ -1,14 +1,15 @@
-//! Sections 3, 6, 7 and 9: from the tables to the rows of the result.
+//! Sections 3, 6, 7, 9 and 12: from the tables to the rows of the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
+use super::cohort::{cohort, cohort_segment};
 use super::condition::{TestedValue, Truth};
 use super::customer::{CustomerHistory, customers};
 use super::filters::{self, RequestFilters};
 use super::metric::{MetricGroup, MetricValue, needs_spend, spend_carries, spend_dimension, spend_is_worth_a_row};
-use super::request::{Refusal, Request, is_metric, sub_ranges};
+use super::request::{OPEN_LEADS, Refusal, Request, Window, is_metric, sub_ranges};
 use super::segment::{CustomerSegment, EnrichedEvent, segment};
 use super::tables::{SpendRow, Tables};
 use super::values::{self, ExactAmount};
@@ -20,7 +21,7 @@ use super::values::{self, ExactAmount};
 ///
 /// # Errors
 /// Returns the first reason to refuse the request, in the order that the contract fixes: no metric, a field named
-/// `start` or `end`, an unknown interval, an end before the start, an invalid filter.
+/// `start` or `end`, `openLeads` outside cohort mode, an unknown interval, an end before the start, an invalid filter.
 pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
     let rows: Vec<String> = result_rows(tables, request, true)?.into_iter().map(|row| row.json).collect();
     Ok(format!("[{}]", rows.join(",")))
@@ -56,12 +57,19 @@ pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool)
     if let Some(reserved) = fields.iter().find(|field| matches!(**field, "start" | "end")) {
         return Err(Refusal::InvalidFields((*reserved).to_owned()));
     }
+    if request.cohort.is_none() && fields.contains(&OPEN_LEADS) {
+        return Err(Refusal::OpenLeadsOutsideCohorts);
+    }
     let sub_ranges = sub_ranges(request.start, request.end, &request.interval)?;
     let filters = filters::read(request)?;
+    if request.cohort.is_none() && filters.having.fields().contains(&OPEN_LEADS) {
+        return Err(Refusal::OpenLeadsOutsideCohorts);
+    }
 
     let in_scope = |account: &String| request.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
     let mut customers = customers(tables);
     customers.retain(|customer| in_scope(&customer.account.account));
+    let last = customers.iter().flat_map(|customer| &customer.events).map(|event| event.date).max();
     let context = AnswerContext {
         tables,
         fields: &fields,
@@ -69,6 +77,7 @@ pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool)
         with_having,
         with_range: request.interval != "total",
         customers: &customers,
+        cohort: request.cohort.map(|window| (window, last)),
         spend: tables.spend.iter().filter(|row| in_scope(&row.account)).collect(),
     };
     // Section 3: "Each sub-range is computed as if it alone had been asked."
@@ -91,6 +100,8 @@ struct AnswerContext<'a> {
     with_range: bool,
     /// The customers of the accounts in scope.
     customers: &'a [CustomerHistory],
+    /// In cohort mode, the window, and the last event date of the accounts in scope.
+    cohort: Option<(Window, Option<NaiveDate>)>,
     /// The spend of the accounts in scope.
     spend: Vec<&'a SpendRow>,
 }
@@ -98,8 +109,11 @@ struct AnswerContext<'a> {
 impl AnswerContext<'_> {
     /// Returns the rows of the result for one sub-range.
     fn result_rows(&self, start: NaiveDate, end: NaiveDate) -> Vec<ResultRow> {
-        let segments: Vec<CustomerSegment<'_>> =
-            self.customers.iter().filter_map(|customer| segment(customer, start, end)).collect();
+        let cohort = self.cohort.map(|(window, _)| cohort(self.customers, start, end, window));
+        let segments: Vec<CustomerSegment<'_>> = match &cohort {
+            None => self.customers.iter().filter_map(|customer| segment(customer, start, end)).collect(),
+            Some(customers) => customers.iter().filter_map(cohort_segment).collect(),
+        };
         // Section 4: "the filter picks enriched rows, the dimensions group them".
         let rows = segments.iter().flat_map(CustomerSegment::rows).filter(|row| self.picks(row));
         let spend: Vec<&SpendRow> =
@@ -109,6 +123,11 @@ impl AnswerContext<'_> {
         // Section 9: "by the dimension values in the order requested, byte by byte", which is the order of the map.
         let kept = groups.iter().filter(|(_, group)| !self.with_having || self.having(group));
         kept.map(|(key, group)| self.result_row(start, end, key, group)).collect()
+    }
+
+    /// Returns a group without rows and spend.
+    fn group<'a>(&self) -> MetricGroup<'a> {
+        MetricGroup { rows: Vec::new(), spend: Vec::new(), cohort: self.cohort }
     }
 
     fn dimensions(&self) -> impl Iterator<Item = &str> {
@@ -153,11 +172,11 @@ impl AnswerContext<'_> {
         let mut groups: BTreeMap<Vec<String>, MetricGroup<'a>> = BTreeMap::new();
         // Section 9: "With only metrics selected there is exactly one row per sub-range, zeros included".
         if self.dimensions().next().is_none() {
-            groups.insert(Vec::new(), MetricGroup { rows: Vec::new(), spend: Vec::new() });
+            groups.insert(Vec::new(), self.group());
         }
         for row in rows {
             let key = self.dimensions().map(|dimension| row.dimension(dimension)).collect();
-            groups.entry(key).or_insert_with(|| MetricGroup { rows: Vec::new(), spend: Vec::new() }).rows.push(row);
+            groups.entry(key).or_insert_with(|| self.group()).rows.push(row);
         }
         // Section 7: "A result row takes the spend of its sub-range whose carried dimensions equal its own."
         for (key, group) in &mut groups {
@@ -187,7 +206,7 @@ impl AnswerContext<'_> {
         }
         for (key, spend) in alone {
             if spend_is_worth_a_row(&spend) {
-                groups.insert(key, MetricGroup { rows: Vec::new(), spend });
+                groups.insert(key, MetricGroup { spend, ..self.group() });
             }
         }
     }

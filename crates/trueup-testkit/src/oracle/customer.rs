@@ -13,6 +13,7 @@ use super::values::text_of;
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
 /// One stored event.
+#[derive(Clone)]
 pub(super) struct StoredEvent {
     pub(super) kind: String,
     /// `date`, or else the calendar date of `dateTime` in the account's time zone.
@@ -27,7 +28,8 @@ pub(super) struct StoredEvent {
     pub(super) other: BTreeMap<String, String>,
 }
 
-/// A customer with its whole history, in order.
+/// A customer with its whole history, in order. In a cohort the history ends with the window.
+#[derive(Clone)]
 pub(super) struct CustomerHistory {
     pub(super) account: AccountRow,
     pub(super) opportunity_id: String,

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use chrono::NaiveDate;
+
+use super::cohort::is_open;
+use super::duration;
+use super::request::{OPEN_LEADS, Window};
 use super::segment::EnrichedEvent;
 use super::tables::{SpendRow, Tables};
 use super::values::{self, ExactAmount, average};
@@ -54,6 +59,8 @@ impl MetricValue {
 pub(super) struct MetricGroup<'a> {
     pub(super) rows: Vec<EnrichedEvent<'a>>,
     pub(super) spend: Vec<&'a SpendRow>,
+    /// In cohort mode, the window, and the last event date of the accounts in scope.
+    pub(super) cohort: Option<(Window, Option<NaiveDate>)>,
 }
 
 impl<'a> MetricGroup<'a> {
@@ -93,6 +100,11 @@ impl<'a> MetricGroup<'a> {
             "conversions" => Count(self.count(is_conversion)),
             "leads" => Count(self.count(is_lead)),
             "soldLeads" => Count(self.count(|row| is_lead(row) && row.segment.customer.ever("sold"))),
+            // Section 12: "`openLeads` counts the leads of the row whose window is not over".
+            OPEN_LEADS => Count(self.count(|row| {
+                let open = |(window, last)| is_open(row.segment.customer, window, last);
+                is_lead(row) && self.cohort.is_some_and(open)
+            })),
             "closedLeads" => Count(self.count(|row| is_lead(row) && row.segment.customer.ever("closed"))),
             "opportunityCount" => Count(distinct(self.rows.iter().map(|row| {
                 let customer = row.segment.customer;
@@ -145,6 +157,9 @@ impl<'a> MetricGroup<'a> {
 
     /// Returns the value of any metric in this group.
     pub(super) fn value_of(&self, metric: &str) -> MetricValue {
+        if let Some(value) = duration::value_of(metric, &self.rows) {
+            return value;
+        }
         let ratio = |numerator, denominator| MetricValue::Ratio(self.amount(numerator), self.amount(denominator));
         let potential = self.money(&["estimatedRevenue", "soldRevenue", "closedRevenue"]);
         match metric {

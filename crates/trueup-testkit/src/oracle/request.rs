@@ -1,10 +1,11 @@
-//! Sections 3, 4, 6, 7 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names of
+//! Sections 3, 4, 6, 7, 12 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names of
 //! fields with a meaning.
 
 use std::fmt;
 
 use chrono::{Datelike, NaiveDate};
 
+use super::duration;
 use super::values::monday;
 
 /// One query for events metrics.
@@ -26,6 +27,17 @@ pub struct Request {
     pub filters: Vec<(String, String)>,
     /// The values of the parameter `filter`, as JSON texts. A repeated parameter means either value.
     pub filter: Vec<String>,
+    /// The window of `cohort` mode; `None` outside it.
+    pub cohort: Option<Window>,
+}
+
+/// Section 12: "a window `within`: a number of days W >= 0, or `all`".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// The first day and this many days after it.
+    Days(u32),
+    /// The whole history.
+    All,
 }
 
 /// The reason why a request is refused. Tests compare the variant only; the texts are for people.
@@ -41,6 +53,8 @@ pub enum Refusal {
     UnknownInterval(String),
     /// `invalid-range`: `end` before `start`.
     InvalidRange,
+    /// Section 12: "Outside cohort mode it is an error."
+    OpenLeadsOutsideCohorts,
 }
 
 impl fmt::Display for Refusal {
@@ -53,6 +67,7 @@ impl fmt::Display for Refusal {
                 write!(formatter, "expected total, month, week or day as interval, but found `{interval}`")
             }
             Self::InvalidRange => formatter.write_str("expected an end that is not before the start"),
+            Self::OpenLeadsOutsideCohorts => write!(formatter, "expected cohort mode for `{OPEN_LEADS}`"),
         }
     }
 }
@@ -134,13 +149,16 @@ pub const GRADING_FIELDS: [&str; 21] = [
 /// Returns whether a field is a metric. API: "A name that is a known metric is computed. Any other name is treated as a
 /// dimension".
 pub(super) fn is_metric(name: &str) -> bool {
-    METRICS.contains(&name)
+    METRICS.contains(&name) || name == OPEN_LEADS || duration::pair_of(name).is_some()
 }
 
 /// Returns whether a further column of the event table is kept: its name is neither computed nor a metric.
 pub(super) fn is_stored(name: &str) -> bool {
     !COMPUTED_FIELDS.contains(&name) && !is_metric(name)
 }
+
+/// Section 12: the metric of cohort mode.
+pub const OPEN_LEADS: &str = "openLeads";
 
 /// All metrics of sections 6 and 7, in order.
 pub const METRICS: [&str; 47] = [

@@ -5,7 +5,8 @@ use chrono::NaiveDate;
 use super::json::{Json, parse};
 use super::values::{ExactAmount, average, decimal_number, ecmascript, json_string, timestamp};
 use super::{
-    AccountRow, COMPUTED_FIELDS, Cell, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables, answer,
+    AccountRow, COMPUTED_FIELDS, Cell, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables, Window,
+    answer,
 };
 
 fn day(text: &str) -> NaiveDate {
@@ -53,6 +54,7 @@ fn january(fields: &str) -> Request {
         accounts: None,
         filters: Vec::new(),
         filter: Vec::new(),
+        cohort: None,
     }
 }
 
@@ -403,4 +405,67 @@ fn only_json_is_parsed() {
     {
         assert_eq!(parse(text), None, "{text}");
     }
+}
+
+/// Returns three leads of January and a customer that is no lead. c1: booked on day 3, sold for 100 on day 30, canceled on
+/// day 31. c2: booked on the first day, closed for 50 in March. c3: nothing more. c4: booked, then a conversion.
+fn leads_of_january() -> Tables {
+    events(vec![
+        event("c1", "lead-originated", "2025-01-02", None),
+        event("c1", "booked", "2025-01-05", None),
+        event("c1", "sold", "2025-02-01", Some(100)),
+        event("c1", "canceled", "2025-02-02", None),
+        event("c2", "lead-originated", "2025-01-31", None),
+        event("c2", "booked", "2025-01-31", None),
+        event("c2", "closed", "2025-03-01", Some(50)),
+        event("c3", "lead-originated", "2025-01-31", None),
+        event("c4", "booked", "2025-01-10", None),
+        event("c4", "lead-originated", "2025-01-11", None),
+    ])
+}
+
+#[test]
+fn a_cohort_counts_the_events_up_to_the_end_of_its_window() {
+    let tables = Tables { spend: vec![spend("2025-01-15", None, 30)], ..leads_of_january() };
+    let fields = "leads,openLeads,eventCount,payingCustomers,soldRevenue,closedRevenue,cancelRate,roasClosed,spend";
+    let of = |window| answer(&tables, &Request { cohort: Some(window), ..january(fields) }).unwrap();
+    let expected = |numbers: [&str; 9]| {
+        let pairs = fields.split(',').zip(numbers).map(|(field, number)| format!("\"{field}\":{number}"));
+        format!("[{{{}}}]", pairs.collect::<Vec<_>>().join(","))
+    };
+    // The last event is of 1 March. The windows of c2 and c3 are open from 30 days on, that of c1 from 59 days on.
+    assert_eq!(of(Window::Days(0)), expected(["3", "0", "4", "0", "0", "0", "0", "0", "30"]));
+    assert_eq!(of(Window::Days(28)), expected(["3", "0", "5", "0", "0", "0", "0", "0", "30"]));
+    assert_eq!(of(Window::Days(29)), expected(["3", "0", "6", "1", "0", "50", "0", "1.6666666666666667", "30"]));
+    assert_eq!(of(Window::Days(30)), expected(["3", "2", "7", "2", "100", "50", "0", "1.6666666666666667", "30"]));
+    assert_eq!(of(Window::Days(31)), expected(["3", "2", "8", "1", "0", "50", "0.5", "1.6666666666666667", "30"]));
+    assert_eq!(of(Window::Days(58)), of(Window::Days(31)));
+    assert_eq!(of(Window::Days(59)), of(Window::All));
+    assert_eq!(of(Window::All), expected(["3", "3", "8", "1", "0", "50", "0.5", "1.6666666666666667", "30"]));
+}
+
+#[test]
+fn open_leads_need_cohort_mode() {
+    let outside = Err(Refusal::OpenLeadsOutsideCohorts);
+    assert_eq!(answer(&Tables::default(), &january("openLeads")), outside);
+    assert_eq!(answer(&Tables::default(), &filtered("leads", "openLeads", "0")), outside);
+}
+
+#[test]
+fn days_between_stages_match_those_computed_by_hand() {
+    let fields = "reachedLeadToBooked,avgDaysLeadToBooked,medianDaysLeadToBooked,p90DaysLeadToBooked,\
+                  reachedSoldToClosed,avgDaysSoldToClosed,p90DaysSoldToClosed,avgDaysLeadToClosed";
+    // c1 took 3 days and c2 none; c4 is no lead. The 90th percentile lies at 0.9 of the way from 0 to 3.
+    assert_eq!(
+        answer(&leads_of_january(), &january(fields)).unwrap(),
+        "[{\"reachedLeadToBooked\":2,\"avgDaysLeadToBooked\":1.5,\"medianDaysLeadToBooked\":1.5,\
+         \"p90DaysLeadToBooked\":2.7,\"reachedSoldToClosed\":0,\"avgDaysSoldToClosed\":0,\"p90DaysSoldToClosed\":0,\
+         \"avgDaysLeadToClosed\":29}]"
+    );
+    // A percentile without durations is unknown.
+    assert_eq!(answer(&leads_of_january(), &filtered("leads", "p90DaysSoldToClosed", "0")).unwrap(), "[]");
+    // In a cohort, nothing is reached after the window.
+    let cohort = Request { cohort: Some(Window::Days(2)), ..january("reachedLeadToBooked,reachedLeadToClosed") };
+    let answered = answer(&leads_of_january(), &cohort).unwrap();
+    assert_eq!(answered, r#"[{"reachedLeadToBooked":1,"reachedLeadToClosed":0}]"#);
 }

@@ -119,6 +119,7 @@ fn the_oracle_agrees_with_the_worked_example() {
             accounts: expected.texts("accounts"),
             filters: expected.parameters(),
             filter: expected.across().map(str::to_owned).into_iter().collect(),
+            cohort: None,
         };
         let answer = oracle::answer(&tables, &request).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
         assert_rows("oracle", &expected, &answer);
