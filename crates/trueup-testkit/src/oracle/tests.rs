@@ -407,8 +407,8 @@ fn only_json_is_parsed() {
     }
 }
 
-/// Returns three leads of January and a customer that is no lead. c1: booked on day 3, sold for 100 on day 30, canceled on
-/// day 31. c2: booked on the first day, closed for 50 in March. c3: nothing more. c4: booked, then a conversion.
+/// Returns three leads of January and a customer that is no lead. c1: booked on day 3, sold for 100 on day 30, canceled
+/// on day 31. c2: booked on the first day, closed for 50 in March. c3: nothing more. c4: booked, then a conversion.
 fn leads_of_january() -> Tables {
     events(vec![
         event("c1", "lead-originated", "2025-01-02", None),
