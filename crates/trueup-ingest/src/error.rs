@@ -47,7 +47,8 @@ impl IngestError {
     }
 
     /// Returns the first row that breaks a rule, if that is why the ingest failed. `None` if too many rows were
-    /// rejected, or all rows of a table: [`refused_rows`](Self::refused_rows) has them.
+    /// rejected, or all rows of a table: [`refused_rows`](Self::refused_rows) has them. `None` also for a record of a
+    /// joined input that cannot become a row, which only the message names.
     #[must_use]
     pub fn row(&self) -> Option<FaultyRow<'_>> {
         match self.kind() {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use trueup_core::files::Files;
 use trueup_core::model::ClockZone;
 
-/// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it.
-/// A limit of 0 counts as 1, except that of [`Ingest::max_rejects`].
+/// An ingest of files, URLs, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing
+/// of it. A limit of 0 counts as 1, except that of [`Ingest::max_rejects`].
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`, `.pq`), CSV (`.csv`, `.tsv`), NDJSON or a JSON array (`.ndjson`, `.jsonl`, `.json`),
@@ -80,8 +80,9 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    /// Prepares an ingest into the dataset in a folder. [`Ingest::run`] makes the folder, and the folders above it, if
-    /// they do not exist.
+    /// Prepares an ingest into the dataset in a folder or, with the feature `object-store` of `trueup` or
+    /// `trueup-core`, below the URL of an object store such as `s3://bucket/acme`. [`Ingest::run`] makes the folder,
+    /// and the folders above it, if they do not exist.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
         Self {
             dir: dataset.as_ref().to_owned(),
@@ -166,8 +167,9 @@ impl Ingest {
         self
     }
 
-    /// Sets what separates the cells of CSV files, an ASCII character. If not set, it is a tab in files whose names end
-    /// in `.tsv`, and a comma in others. What a mapping says of its inputs comes first.
+    /// Sets what separates the cells of CSV files, an ASCII character other than a quote or a line end. If not set, it
+    /// is a tab in files whose names end in `.tsv`, and a comma in others. What a mapping says of its inputs comes
+    /// first.
     pub fn delimiter(mut self, delimiter: char) -> Self {
         self.delimiter = Some(delimiter);
         self
@@ -280,7 +282,8 @@ impl Ingest {
 
     /// Stops the ingest when this interrupt or a clone of it is canceled, or at its deadline. Until the new version is
     /// published, the ingest then fails with [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) and leaves
-    /// nothing behind: no file, and the dataset as it was.
+    /// nothing behind: no file, and the dataset as it was. Only in an object store may objects stay, which a later
+    /// ingest removes.
     pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
         self
@@ -298,8 +301,8 @@ impl Ingest {
     /// # Errors
     /// The call or the mapping is at fault, an input cannot be read, breaks a rule or exceeds a limit, the dataset is
     /// damaged or does not allow the change, another ingest is writing to it, the ingest is interrupted, or the file
-    /// system refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then unchanged, unless the new
-    /// version [may be published](IngestError::may_be_published).
+    /// system or an object store refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then
+    /// unchanged, unless the new version [may be published](IngestError::may_be_published).
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`] panics. The dataset is then unchanged.

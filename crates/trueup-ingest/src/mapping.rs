@@ -114,7 +114,7 @@ pub struct MappedFiles {
 pub(crate) struct MappedTables {
     /// The inputs of each table, in the order of the mapping's tables.
     pub(crate) inputs: Vec<(Table, Input)>,
-    /// How many of `inputs` each table of the mapping has.
+    /// How many of `inputs` each canonical table has. A wide table of the mapping makes one for each of its stages.
     lengths: Vec<usize>,
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,

@@ -296,7 +296,8 @@ impl Drop for VersionBuilder {
 }
 
 /// A folder for files that are needed only during the ingest: rows that do not fit in memory, inputs that are no files,
-/// and the texts of insights that are compressed or in another encoding. Dropping it removes the folder.
+/// copies of stored files of an object store, and the texts of insights that are compressed or in another encoding.
+/// Dropping it removes the folder.
 pub(crate) struct Scratch {
     files: Files,
     path: PathBuf,

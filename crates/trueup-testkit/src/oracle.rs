@@ -8,15 +8,15 @@
 //! | file | sections |
 //! |---|---|
 //! | `tables` | 1: the tables as plain rows |
-//! | `request` | 3, 4, 6, 7: a request, its sub-ranges, and the names of fields with a meaning |
+//! | `request` | 3, 4, 6, 7, 12: a request, its sub-ranges, and the names of fields with a meaning |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
 //! | `customer` | 1, 2: stored events and histories |
 //! | `cohort` | 12: the customers of a cohort, with their histories up to the end of the window |
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
-//! | `metric` | 6, 7: the metrics of a group, and spend |
+//! | `metric` | 6, 7, 12: the metrics of a group, spend, and the open leads of a cohort |
 //! | `duration` | 13: days between stages |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
-//! | `answer` | 3, 6, 7, 9: the rows of the result |
+//! | `answer` | 3, 6, 7, 9, 12: the rows of the result |
 //! | `order` | the contract, section 5: sorted and limited rows, and totals |
 
 mod answer;

@@ -38,7 +38,7 @@ pub(super) struct EventBuffer<'a> {
 
 /// What is known of all rows, in memory or spilled.
 pub(super) struct BufferSummary {
-    /// The rows of each account, by the account's code.
+    /// The size of each account's rows, by the account's code.
     pub(super) accounts: Vec<AccountSize>,
     /// The kind that can hold each dimension.
     pub(super) dimensions: BTreeMap<String, DimensionKind>,

@@ -19,7 +19,8 @@ pub(super) struct GivenInput {
     pub(super) input: Input,
     /// Produces the file of the input, if it has none yet.
     pub(super) producer: Option<Producer>,
-    /// Whether it was given as a path.
+    /// Whether the path of `input` says which file it is, unlike the name of a reader, or a URL with a `?`, whose rest
+    /// is not shown.
     is_path: bool,
 }
 

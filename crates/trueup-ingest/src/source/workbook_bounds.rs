@@ -59,8 +59,8 @@ struct Bounds {
 /// Reads the parts of a workbook, and leaves the file at its beginning.
 ///
 /// # Errors
-/// The workbook would take too much memory, has too many parts, or unpacks to far more than data does. An archive or a
-/// part that cannot be read is left to the reader to report.
+/// The workbook would take too much memory, has too many parts, rows or cells in a row, or unpacks to far more than
+/// data does. An archive or a part that cannot be read is left to the reader to report.
 pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io::Result<Result<(), InputFault>> {
     let bounds = Bounds { cell: (limits.record_bytes() as u64).max(MIN_CELL_BYTES), held: limits.table_bytes() as u64 };
     let checked = if count_entries(file)? > MAX_PARTS {

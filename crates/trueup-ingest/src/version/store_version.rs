@@ -47,8 +47,7 @@ pub(super) struct StoreVersion {
     killed: Vec<String>,
     /// The objects that are uploaded, by their names in the manifest.
     uploaded: Vec<String>,
-    /// Whether the record is there for a later ingest to find: because an object may still appear, or must not be
-    /// removed.
+    /// Whether the record stays for a later ingest to find, because an object may still appear, or must not be removed.
     keeps_record: bool,
     is_published: bool,
 }

@@ -21,7 +21,8 @@ use super::values::{self, ExactAmount};
 ///
 /// # Errors
 /// Returns the first reason to refuse the request, in the order that the contract fixes: no metric, a field named
-/// `start` or `end`, `openLeads` outside cohort mode, an unknown interval, an end before the start, an invalid filter.
+/// `start` or `end`, the field `openLeads` outside cohort mode, an unknown interval, an end before the start, an
+/// invalid filter, a condition on `openLeads` outside cohort mode.
 pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
     let rows: Vec<String> = result_rows(tables, request, true)?.into_iter().map(|row| row.json).collect();
     Ok(format!("[{}]", rows.join(",")))

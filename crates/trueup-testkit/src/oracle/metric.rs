@@ -1,4 +1,4 @@
-//! Sections 6 and 7: the metrics of one group of events and spend, and the dimensions of spend.
+//! Sections 6, 7 and 12: the metrics of one group of events and spend, and the dimensions of spend.
 
 use std::collections::BTreeSet;
 
