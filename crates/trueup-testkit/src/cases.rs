@@ -25,7 +25,7 @@ use proptest::prelude::*;
 
 use requests::RelativeRequest;
 
-use crate::oracle::{Request, Tables};
+use crate::oracle::{Earlier, Request, Tables};
 
 /// Generates tables of at most 40 events and 12 spend rows, and a request that mostly concerns them.
 pub fn case() -> impl Strategy<Value = (Tables, Request)> {
@@ -42,6 +42,17 @@ pub fn cohort_case() -> impl Strategy<Value = (Tables, Request)> {
 /// filters.
 pub fn duration_case() -> impl Strategy<Value = (Tables, Request)> {
     with_request(requests::durations())
+}
+
+/// Generates cases like [`duration_case`] with the interval `total`, and a range to compare with.
+pub fn comparison_case() -> impl Strategy<Value = (Tables, Request, Earlier)> {
+    (pools::base(), relative_tables(), requests::durations(), requests::earlier()).prop_map(
+        |(base, relative_tables, request, earlier)| {
+            let tables = relative_tables.at(base);
+            let request = Request { interval: "total".to_owned(), ..request.at(base, &tables) };
+            (tables, request, earlier.at(base))
+        },
+    )
 }
 
 /// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few

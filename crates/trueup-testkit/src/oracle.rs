@@ -17,14 +17,17 @@
 //! | `duration` | 13: days between stages |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9, 12: the rows of the result |
+//! | `fraction`, `comparison` | 14: the answers for two ranges, and what changed |
 //! | `order` | the contract, section 5: sorted and limited rows, and totals |
 
 mod answer;
 mod cohort;
+mod comparison;
 mod condition;
 mod customer;
 mod duration;
 mod filters;
+mod fraction;
 mod json;
 mod metric;
 mod order;
@@ -34,6 +37,7 @@ mod tables;
 mod values;
 
 pub use answer::answer;
+pub use comparison::{Earlier, compared};
 pub use duration::duration_metrics;
 pub use order::{sorted_answer, totals};
 pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};

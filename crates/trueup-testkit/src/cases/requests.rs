@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use proptest::strategy::Union;
 
 use super::pools::{self, ACCOUNTS, DIMENSIONS, FILTERED, OPERANDS, SPAN, value};
-use crate::oracle::{METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
+use crate::oracle::{Earlier, METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
 
 /// A request whose days are offsets from a base, and whose accounts are not yet restricted to those of the tables.
 #[derive(Clone, Debug)]
@@ -55,6 +55,31 @@ pub(super) fn cohort() -> impl Strategy<Value = RelativeRequest> {
 /// Generates a request with metrics of days between stages, a third of them in cohort mode.
 pub(super) fn durations() -> impl Strategy<Value = RelativeRequest> {
     with_metrics(duration_metrics(), prop_oneof![2 => Just(None), 1 => window().prop_map(Some)])
+}
+
+/// An earlier range whose days are offsets from a base.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RelativeEarlier {
+    PreviousPeriod,
+    PreviousYear,
+    /// Offset of the first day, and number of days.
+    Range(i64, i64),
+}
+
+/// Generates a range to compare with. It may overlap the range of the request, and follow it.
+pub(super) fn earlier() -> impl Strategy<Value = RelativeEarlier> {
+    let range = (pools::offset(), 1..60_i64).prop_map(|(start, days)| RelativeEarlier::Range(start, days));
+    prop_oneof![3 => Just(RelativeEarlier::PreviousPeriod), 1 => Just(RelativeEarlier::PreviousYear), 3 => range]
+}
+
+impl RelativeEarlier {
+    pub(super) fn at(self, base: NaiveDate) -> Earlier {
+        match self {
+            Self::PreviousPeriod => Earlier::PreviousPeriod,
+            Self::PreviousYear => Earlier::PreviousYear,
+            Self::Range(start, days) => Earlier::Range(pools::day(base, start), pools::day(base, start + days - 1)),
+        }
+    }
 }
 
 /// Generates windows that end on days of other events, and on none.

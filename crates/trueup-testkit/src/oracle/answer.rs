@@ -41,76 +41,117 @@ pub(super) enum RowValue {
     /// The text of a dimension, or a day.
     Text(String),
     Metric(MetricValue),
+    /// A number that follows from two values of a metric (section 14); `None` is null.
+    Derived(Option<f64>),
+}
+
+impl ResultRow {
+    pub(super) fn new(values: Vec<(String, RowValue)>) -> Self {
+        let written = values.iter().map(|(name, value)| {
+            let value = match value {
+                RowValue::Text(text) => values::json_string(text),
+                RowValue::Metric(value) => values::ecmascript(value.double()),
+                RowValue::Derived(number) => number.map_or_else(|| "null".to_owned(), values::ecmascript),
+            };
+            format!("{}:{value}", values::json_string(name))
+        });
+        let json = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
+        Self { values, json }
+    }
 }
 
 /// Returns the rows that answer a request. `with_having` says whether conditions on metrics drop rows.
 pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool) -> Result<Vec<ResultRow>, Refusal> {
-    // Section 9: "then the fields as requested, duplicates dropped".
-    let mut fields: Vec<&str> = Vec::new();
-    for field in &request.fields {
-        if !fields.contains(&field.as_str()) {
-            fields.push(field);
-        }
-    }
-    if !fields.iter().any(|field| is_metric(field)) {
-        return Err(Refusal::MissingMetric);
-    }
-    if let Some(reserved) = fields.iter().find(|field| matches!(**field, "start" | "end")) {
-        return Err(Refusal::InvalidFields((*reserved).to_owned()));
-    }
-    if request.cohort.is_none() && fields.contains(&OPEN_LEADS) {
-        return Err(Refusal::OpenLeadsOutsideCohorts);
-    }
-    let sub_ranges = sub_ranges(request.start, request.end, &request.interval)?;
-    let filters = filters::read(request)?;
-    if request.cohort.is_none() && filters.having.fields().contains(&OPEN_LEADS) {
-        return Err(Refusal::OpenLeadsOutsideCohorts);
-    }
-
-    let in_scope = |account: &String| request.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
-    let mut customers = customers(tables);
-    customers.retain(|customer| in_scope(&customer.account.account));
-    let last = customers.iter().flat_map(|customer| &customer.events).map(|event| event.date).max();
-    let context = AnswerContext {
-        tables,
-        fields: &fields,
-        filters: &filters,
-        with_having,
-        with_range: request.interval != "total",
-        customers: &customers,
-        cohort: request.cohort.map(|window| (window, last)),
-        spend: tables.spend.iter().filter(|row| in_scope(&row.account)).collect(),
-    };
-    // Section 3: "Each sub-range is computed as if it alone had been asked."
+    let context = AnswerContext::new(tables, request)?;
+    let with_range = request.interval != "total";
     let mut rows = Vec::new();
-    for (start, end) in sub_ranges {
-        rows.extend(context.result_rows(start, end));
+    // Section 3: "Each sub-range is computed as if it alone had been asked."
+    for (start, end) in sub_ranges(request.start, request.end, &request.interval)? {
+        // Section 9: "by the dimension values in the order requested, byte by byte", which is the order of the map.
+        for (key, group) in context.group_values(start, end) {
+            if !with_having || context.having(&group) {
+                let range = with_range.then_some((start, end));
+                rows.push(ResultRow::new(context.row_values(range, &key, |metric| vec![group.cell(metric)])));
+            }
+        }
     }
     Ok(rows)
 }
 
-/// What all sub-ranges of one request share.
-struct AnswerContext<'a> {
+/// A request, read and checked, with what all of its ranges share.
+pub(super) struct AnswerContext<'a> {
     tables: &'a Tables,
     /// The fields as requested, without duplicates.
-    fields: &'a [&'a str],
-    filters: &'a RequestFilters,
-    /// Whether conditions on metrics drop rows.
-    with_having: bool,
-    /// Whether rows show `start` and `end`.
-    with_range: bool,
+    fields: Vec<&'a str>,
+    filters: RequestFilters,
     /// The customers of the accounts in scope.
-    customers: &'a [CustomerHistory],
+    customers: Vec<CustomerHistory>,
     /// In cohort mode, the window, and the last event date of the accounts in scope.
     cohort: Option<(Window, Option<NaiveDate>)>,
     /// The spend of the accounts in scope.
     spend: Vec<&'a SpendRow>,
 }
 
-impl AnswerContext<'_> {
-    /// Returns the rows of the result for one sub-range.
-    fn result_rows(&self, start: NaiveDate, end: NaiveDate) -> Vec<ResultRow> {
-        let cohort = self.cohort.map(|(window, _)| cohort(self.customers, start, end, window));
+/// The values of the metrics of a group that are selected or tested.
+pub(super) struct GroupValues(BTreeMap<String, MetricValue>);
+
+impl GroupValues {
+    /// Returns the value of a metric. A group that a range does not have "appears with 0" (section 14).
+    pub(super) fn value(&self, metric: &str) -> MetricValue {
+        self.0.get(metric).copied().unwrap_or_else(|| MetricGroup::default().value_of(metric))
+    }
+
+    /// Returns a column of the result.
+    fn cell(&self, metric: &str) -> (String, RowValue) {
+        (metric.to_owned(), RowValue::Metric(self.value(metric)))
+    }
+
+    /// Returns the values of a group that a range does not have.
+    pub(super) const fn absent() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<'a> AnswerContext<'a> {
+    pub(super) fn new(tables: &'a Tables, request: &'a Request) -> Result<Self, Refusal> {
+        // Section 9: "then the fields as requested, duplicates dropped".
+        let mut fields: Vec<&str> = Vec::new();
+        for field in &request.fields {
+            if !fields.contains(&field.as_str()) {
+                fields.push(field);
+            }
+        }
+        if !fields.iter().any(|field| is_metric(field)) {
+            return Err(Refusal::MissingMetric);
+        }
+        if let Some(reserved) = fields.iter().find(|field| matches!(**field, "start" | "end")) {
+            return Err(Refusal::InvalidFields((*reserved).to_owned()));
+        }
+        if request.cohort.is_none() && fields.contains(&OPEN_LEADS) {
+            return Err(Refusal::OpenLeadsOutsideCohorts);
+        }
+        sub_ranges(request.start, request.end, &request.interval)?;
+        let filters = filters::read(request)?;
+        if request.cohort.is_none() && filters.having.fields().contains(&OPEN_LEADS) {
+            return Err(Refusal::OpenLeadsOutsideCohorts);
+        }
+        let in_scope = |account: &String| request.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
+        let mut customers = customers(tables);
+        customers.retain(|customer| in_scope(&customer.account.account));
+        let last = customers.iter().flat_map(|customer| &customer.events).map(|event| event.date).max();
+        Ok(Self {
+            tables,
+            fields,
+            filters,
+            customers,
+            cohort: request.cohort.map(|window| (window, last)),
+            spend: tables.spend.iter().filter(|row| in_scope(&row.account)).collect(),
+        })
+    }
+
+    /// Returns the groups of a range by their dimension values, whatever conditions on metrics say.
+    pub(super) fn group_values(&self, start: NaiveDate, end: NaiveDate) -> BTreeMap<Vec<String>, GroupValues> {
+        let cohort = self.cohort.map(|(window, _)| cohort(&self.customers, start, end, window));
         let segments: Vec<CustomerSegment<'_>> = match &cohort {
             None => self.customers.iter().filter_map(|customer| segment(customer, start, end)).collect(),
             Some(customers) => customers.iter().filter_map(cohort_segment).collect(),
@@ -119,20 +160,51 @@ impl AnswerContext<'_> {
         let rows = segments.iter().flat_map(CustomerSegment::rows).filter(|row| self.picks(row));
         let spend: Vec<&SpendRow> =
             self.spend.iter().copied().filter(|row| start <= row.date && row.date <= end && self.keeps(row)).collect();
-        let groups = self.groups(rows.collect(), &spend);
+        let groups = self.groups(rows.collect(), &spend).into_iter();
+        groups.map(|(key, group)| (key, self.values_of(&group))).collect()
+    }
 
-        // Section 9: "by the dimension values in the order requested, byte by byte", which is the order of the map.
-        let kept = groups.iter().filter(|(_, group)| !self.with_having || self.having(group));
-        kept.map(|(key, group)| self.result_row(start, end, key, group)).collect()
+    fn values_of(&self, group: &MetricGroup<'_>) -> GroupValues {
+        let tested = self.filters.having.fields();
+        let metrics = self.metrics().chain(tested);
+        GroupValues(metrics.map(|metric| (metric.to_owned(), group.value_of(metric))).collect())
+    }
+
+    /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
+    /// then the fields as requested". `of_metric` returns the columns of a metric, each with its name.
+    pub(super) fn row_values(
+        &self,
+        range: Option<(NaiveDate, NaiveDate)>,
+        key: &[String],
+        of_metric: impl Fn(&str) -> Vec<(String, RowValue)>,
+    ) -> Vec<(String, RowValue)> {
+        let mut values: Vec<(String, RowValue)> = Vec::new();
+        if let Some((start, end)) = range {
+            values.push(("start".to_owned(), RowValue::Text(values::date(start))));
+            values.push(("end".to_owned(), RowValue::Text(values::date(end))));
+        }
+        let mut texts = key.iter();
+        for field in &self.fields {
+            if is_metric(field) {
+                values.extend(of_metric(field));
+            } else if let Some(text) = texts.next() {
+                values.push(((*field).to_owned(), RowValue::Text(text.clone())));
+            }
+        }
+        values
     }
 
     /// Returns a group without rows and spend.
-    fn group<'a>(&self) -> MetricGroup<'a> {
-        MetricGroup { rows: Vec::new(), spend: Vec::new(), cohort: self.cohort }
+    fn group<'g>(&self) -> MetricGroup<'g> {
+        MetricGroup { cohort: self.cohort, ..MetricGroup::default() }
     }
 
-    fn dimensions(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn dimensions(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().copied().filter(|field| !is_metric(field))
+    }
+
+    pub(super) fn metrics(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().copied().filter(|field| is_metric(field))
     }
 
     /// Returns whether the filter picks an event; `total` is "the event's own amount, in currency units".
@@ -156,21 +228,21 @@ impl AnswerContext<'_> {
 
     /// Returns whether the conditions on metrics hold. Section 8: "a finished row stays only if its conditions are
     /// true".
-    fn having(&self, group: &MetricGroup<'_>) -> bool {
+    pub(super) fn having(&self, group: &GroupValues) -> bool {
         let value = |metric: &str| {
-            let value = group.value_of(metric);
+            let value = group.value(metric);
             if value.is_known() { TestedValue::Number(Some(value.double())) } else { TestedValue::Unknown }
         };
         self.filters.having.truth(&value) == Truth::True
     }
 
     /// Returns the groups of a sub-range by their dimension values.
-    fn groups<'a>(
+    fn groups<'g>(
         &self,
-        rows: Vec<EnrichedEvent<'a>>,
-        spend: &[&'a SpendRow],
-    ) -> BTreeMap<Vec<String>, MetricGroup<'a>> {
-        let mut groups: BTreeMap<Vec<String>, MetricGroup<'a>> = BTreeMap::new();
+        rows: Vec<EnrichedEvent<'g>>,
+        spend: &[&'g SpendRow],
+    ) -> BTreeMap<Vec<String>, MetricGroup<'g>> {
+        let mut groups: BTreeMap<Vec<String>, MetricGroup<'g>> = BTreeMap::new();
         // Section 9: "With only metrics selected there is exactly one row per sub-range, zeros included".
         if self.dimensions().next().is_none() {
             groups.insert(Vec::new(), self.group());
@@ -192,13 +264,13 @@ impl AnswerContext<'_> {
 
     /// Adds rows for spend that no row in `shown` takes. Section 7: spend without an event "still gets its row (other
     /// metrics 0, dimensions that spend does not carry `""`)".
-    fn add_spend_alone<'a>(
+    fn add_spend_alone<'g>(
         &self,
-        groups: &mut BTreeMap<Vec<String>, MetricGroup<'a>>,
+        groups: &mut BTreeMap<Vec<String>, MetricGroup<'g>>,
         shown: &BTreeSet<Vec<String>>,
-        spend: &[&'a SpendRow],
+        spend: &[&'g SpendRow],
     ) {
-        let mut alone: BTreeMap<Vec<String>, Vec<&'a SpendRow>> = BTreeMap::new();
+        let mut alone: BTreeMap<Vec<String>, Vec<&'g SpendRow>> = BTreeMap::new();
         for row in spend {
             if !shown.contains(&self.carried(row)) {
                 let value = |dimension| spend_dimension(self.tables, row, dimension).unwrap_or_default();
@@ -227,32 +299,5 @@ impl AnswerContext<'_> {
     /// Returns a result row's values of the selected dimensions that spend carries.
     fn carried_of(&self, key: &[String]) -> Vec<String> {
         self.dimensions().zip(key).filter(|(name, _)| spend_carries(name)).map(|(_, value)| value.clone()).collect()
-    }
-
-    /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
-    /// then the fields as requested".
-    fn result_row(&self, start: NaiveDate, end: NaiveDate, key: &[String], group: &MetricGroup<'_>) -> ResultRow {
-        let mut values: Vec<(String, RowValue)> = Vec::new();
-        if self.with_range {
-            values.push(("start".to_owned(), RowValue::Text(values::date(start))));
-            values.push(("end".to_owned(), RowValue::Text(values::date(end))));
-        }
-        let mut texts = key.iter();
-        for field in self.fields {
-            if is_metric(field) {
-                values.push(((*field).to_owned(), RowValue::Metric(group.value_of(field))));
-            } else if let Some(text) = texts.next() {
-                values.push(((*field).to_owned(), RowValue::Text(text.clone())));
-            }
-        }
-        let written = values.iter().map(|(name, value)| {
-            let value = match value {
-                RowValue::Text(text) => values::json_string(text),
-                RowValue::Metric(value) => values::ecmascript(value.double()),
-            };
-            format!("{}:{value}", values::json_string(name))
-        });
-        let json = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
-        ResultRow { values, json }
     }
 }

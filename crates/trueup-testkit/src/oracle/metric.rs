@@ -56,6 +56,7 @@ impl MetricValue {
 }
 
 /// A group: its enriched events that passed the filter, and the spend of its row.
+#[derive(Default)]
 pub(super) struct MetricGroup<'a> {
     pub(super) rows: Vec<EnrichedEvent<'a>>,
     pub(super) spend: Vec<&'a SpendRow>,

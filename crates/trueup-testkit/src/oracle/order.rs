@@ -62,6 +62,7 @@ fn has_value(value: &RowValue) -> bool {
     match value {
         RowValue::Text(text) => !text.is_empty(),
         RowValue::Metric(value) => value.is_known(),
+        RowValue::Derived(number) => number.is_some(),
     }
 }
 

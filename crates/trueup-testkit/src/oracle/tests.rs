@@ -5,8 +5,8 @@ use chrono::NaiveDate;
 use super::json::{Json, parse};
 use super::values::{ExactAmount, average, decimal_number, ecmascript, json_string, timestamp};
 use super::{
-    AccountRow, COMPUTED_FIELDS, Cell, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables, Window,
-    answer,
+    AccountRow, COMPUTED_FIELDS, Cell, Earlier, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables,
+    Window, answer, compared,
 };
 
 fn day(text: &str) -> NaiveDate {
@@ -468,4 +468,69 @@ fn days_between_stages_match_those_computed_by_hand() {
     let cohort = Request { cohort: Some(Window::Days(2)), ..january("reachedLeadToBooked,reachedLeadToClosed") };
     let answered = answer(&leads_of_january(), &cohort).unwrap();
     assert_eq!(answered, r#"[{"reachedLeadToBooked":1,"reachedLeadToClosed":0}]"#);
+}
+
+#[test]
+fn earlier_ranges_follow_the_calendar() {
+    let of = |earlier: Earlier, start, end| {
+        let (start, end) = earlier.range(day(start), day(end));
+        format!("{start} to {end}")
+    };
+    use Earlier::{PreviousPeriod, PreviousYear};
+    assert_eq!(of(PreviousPeriod, "2025-03-01", "2025-03-31"), "2025-02-01 to 2025-02-28");
+    assert_eq!(of(PreviousPeriod, "2025-01-01", "2025-02-28"), "2024-11-01 to 2024-12-31");
+    assert_eq!(of(PreviousPeriod, "2025-03-01", "2025-03-30"), "2025-01-30 to 2025-02-28");
+    assert_eq!(of(PreviousPeriod, "2025-03-08", "2025-03-14"), "2025-03-01 to 2025-03-07");
+    assert_eq!(of(PreviousYear, "2024-02-29", "2024-03-10"), "2023-02-28 to 2023-03-10");
+}
+
+#[test]
+fn a_comparison_joins_two_ranges_by_group() {
+    // January: x has 2 leads of which 1 is booked, y has 1 booked lead. February: x has 1 booked lead, y has 3 leads of
+    // which 1 is booked, w has 1 that is not.
+    let lead = |customer: &str, date: &str, campaign: &str| {
+        with(event(customer, "lead-originated", date, None), "campaign", campaign)
+    };
+    let booked =
+        |customer: &str, date: &str, campaign: &str| with(event(customer, "booked", date, None), "campaign", campaign);
+    let tables = events(vec![
+        lead("c1", "2025-01-02", "x"),
+        booked("c1", "2025-01-02", "x"),
+        lead("c2", "2025-01-02", "x"),
+        lead("c3", "2025-01-02", "y"),
+        booked("c3", "2025-01-03", "y"),
+        lead("c4", "2025-02-02", "x"),
+        booked("c4", "2025-02-02", "x"),
+        lead("c5", "2025-02-02", "y"),
+        booked("c5", "2025-02-03", "y"),
+        lead("c6", "2025-02-02", "y"),
+        lead("c7", "2025-02-02", "y"),
+        lead("c8", "2025-02-02", "w"),
+    ]);
+    let february = |fields| Request { start: day("2025-02-01"), end: day("2025-02-28"), ..january(fields) };
+    // In all: 2 of 3, then 2 of 5, which is 4/15 less. x: w from 2/3 to 1/5, R from 1/2 to 1, so the rate effect is
+    // 13/30 x 1/2 = 13/60, and the mix effect 1/5 - 1/3 - 13/60 - (-7/15) x 8/15 = -91/900. w: no R before, so the rate
+    // effect is 0, and the mix effect 0 - 1/5 x 8/15 = -8/75.
+    let by_campaign = compared(&tables, &february("campaign,customers,bookRate"), Earlier::PreviousPeriod).unwrap();
+    assert_eq!(
+        by_campaign,
+        "[{\"campaign\":\"w\",\"customers\":1,\"customers.previous\":0,\"customers.change\":1,\"customers.ratio\":null,\
+         \"bookRate\":0,\"bookRate.previous\":0,\"bookRate.change\":0,\"bookRate.ratio\":null,\
+         \"bookRate.rateEffect\":0,\"bookRate.mixEffect\":-0.10666666666666667},\
+         {\"campaign\":\"x\",\"customers\":1,\"customers.previous\":2,\"customers.change\":-1,\"customers.ratio\":-0.5,\
+         \"bookRate\":1,\"bookRate.previous\":0.5,\"bookRate.change\":0.5,\"bookRate.ratio\":1,\
+         \"bookRate.rateEffect\":0.21666666666666667,\"bookRate.mixEffect\":-0.10111111111111111},\
+         {\"campaign\":\"y\",\"customers\":3,\"customers.previous\":1,\"customers.change\":2,\"customers.ratio\":2,\
+         \"bookRate\":0.3333333333333333,\"bookRate.previous\":1,\"bookRate.change\":-0.6666666666666666,\
+         \"bookRate.ratio\":-0.6666666666666666,\"bookRate.rateEffect\":-0.3111111111111111,\
+         \"bookRate.mixEffect\":0.035555555555555556}]"
+    );
+    // Spend does not carry `zip`, so what it divides has no effects; a percentile has none ever.
+    let fields = "zip,roasClosed,medianDaysLeadToBooked";
+    assert_eq!(
+        compared(&tables, &february(fields), Earlier::Range(day("2025-01-01"), day("2025-01-31"))).unwrap(),
+        "[{\"zip\":\"\",\"roasClosed\":0,\"roasClosed.previous\":0,\"roasClosed.change\":0,\"roasClosed.ratio\":null,\
+         \"roasClosed.rateEffect\":null,\"roasClosed.mixEffect\":null,\"medianDaysLeadToBooked\":0.5,\
+         \"medianDaysLeadToBooked.previous\":0.5,\"medianDaysLeadToBooked.change\":0,\"medianDaysLeadToBooked.ratio\":0}]"
+    );
 }

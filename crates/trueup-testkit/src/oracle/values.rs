@@ -35,7 +35,8 @@ fn decimal(micros: i128) -> String {
     format!("{sign}{}.{:06}", magnitude / 1_000_000, magnitude % 1_000_000)
 }
 
-fn nearest_double(text: &str) -> f64 {
+/// Returns the double nearest to a decimal number.
+pub(super) fn nearest_double(text: &str) -> f64 {
     // A text of digits with at most one sign and one point always parses.
     text.parse().unwrap_or(f64::NAN)
 }
