@@ -200,7 +200,8 @@ impl BatchChecksum {
     }
 }
 
-fn combine(mut sums: Vec<String>) -> String {
+/// Returns the checksum of some checksums, whatever their order.
+pub(crate) fn combine(mut sums: Vec<String>) -> String {
     sums.sort_unstable();
     let mut hasher = Sha256::new();
     for sum in sums {

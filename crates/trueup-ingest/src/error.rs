@@ -61,7 +61,7 @@ impl IngestError {
             }),
             ErrorKind::Value(fault) => Some(fault.faulty_row()),
             ErrorKind::Refused(refusal) => refusal.first().row(),
-            ErrorKind::AfterRejects { error, .. } => error.row(),
+            ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.row(),
             _ => None,
         }
     }
@@ -72,6 +72,7 @@ impl IngestError {
     pub fn interruption(&self) -> Option<Interruption> {
         match self.kind() {
             ErrorKind::Interrupted(interruption) => Some(*interruption),
+            ErrorKind::Part { error, .. } => error.interruption(),
             _ => None,
         }
     }
@@ -110,7 +111,8 @@ impl IngestError {
             | ErrorKind::Stored { .. } => true,
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
-            ErrorKind::AfterRejects { error, .. } => error.is_data(),
+            ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.is_data(),
+            ErrorKind::Stage(fault) => !fault.is_usage(),
             // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
             ErrorKind::Mapping(_) => true,
@@ -131,25 +133,28 @@ impl IngestError {
     pub fn refused_rows(&self) -> Option<&RefusedRows> {
         match &*self.0 {
             ErrorKind::Refused(Refusal { refused, .. }) | ErrorKind::AfterRejects { refused, .. } => Some(refused),
+            ErrorKind::Part { error, .. } => error.refused_rows(),
             _ => None,
         }
     }
 
     /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
-    /// folder, a URL that no dataset can be written to, a pattern that is broken, or a delimiter that cannot separate
-    /// columns.
+    /// folder, a URL that no dataset can be written to, a pattern that is broken, a delimiter that cannot separate
+    /// columns, or something that a distributed ingest cannot have.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(
-            &*self.0,
+        match &*self.0 {
             ErrorKind::NothingToIngest
-                | ErrorKind::Delimiter(_)
-                | ErrorKind::UrlOfDataset(_)
-                | ErrorKind::Io { action: OPEN_DATASET, .. }
-                | ErrorKind::Pattern { .. }
-                | ErrorKind::GivenTwice(_)
-                | ErrorKind::InputInDataset(_)
-        )
+            | ErrorKind::Delimiter(_)
+            | ErrorKind::UrlOfDataset(_)
+            | ErrorKind::Io { action: OPEN_DATASET, .. }
+            | ErrorKind::Pattern { .. }
+            | ErrorKind::GivenTwice(_)
+            | ErrorKind::InputInDataset(_) => true,
+            ErrorKind::Stage(fault) => fault.is_usage(),
+            ErrorKind::Part { error, .. } => error.is_usage(),
+            _ => false,
+        }
     }
 }
 

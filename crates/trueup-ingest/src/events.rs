@@ -31,10 +31,11 @@ mod write;
 mod zone_changes;
 
 pub(crate) use budget::Budget;
-pub(crate) use stored_files::accounts_with_events;
+pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::monitor::Phase;
+use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::stored_copy::local_copy;
 use crate::table::Table;
@@ -45,8 +46,8 @@ use encode::EventRulesFactory;
 use missing_total::MissingTotal;
 use sort_and_write::SortedFiles;
 use spill::EventBuffer;
+use std::collections::BTreeSet;
 use std::path::Path;
-use stored_files::files_with;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{Accounts, ClockZone};
 use write::FileLayout;
@@ -66,17 +67,48 @@ pub(crate) struct Settings<'a> {
     pub(crate) file_rows: usize,
 }
 
-/// Adds the events of some inputs to the stored event files of the dataset. Returns all event files of the next
-/// version: the stored files that hold no account of the inputs and none that gets another time zone, and new files
-/// with all other events. If faulty rows make the ingest fail, returns the stored files.
+/// The event files that the dataset has, and what an ingest does with their rows.
+#[derive(Clone, Copy)]
+pub(crate) enum StoredEvents<'a> {
+    /// All files. The ones that hold an account of the inputs, or one that gets another time zone, are written again.
+    All(&'a [DataFile]),
+    /// The files that all parts of a distributed ingest write again, each with the rows of its own accounts.
+    Rewritten(&'a [DataFile], &'a PartOfAccounts<'a>),
+}
+
+/// The events that an ingest has written.
+pub(crate) struct WrittenEvents {
+    /// The stored files that stay.
+    pub(crate) kept: Vec<DataFile>,
+    /// The new files.
+    pub(crate) files: Vec<DataFile>,
+    pub(crate) counts: RowCounts,
+    /// The rows of stored files that were written again, before rows of the inputs replaced some of them.
+    pub(crate) carried: u64,
+    /// The number of rows without an event id that are equal to another in every column.
+    pub(crate) repeated: u64,
+    /// The dimensions of the new files.
+    pub(crate) dimensions: BTreeSet<String>,
+}
+
+impl WrittenEvents {
+    /// Returns what an ingest has written that changes no events.
+    const fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
+        Self { kept, files: Vec::new(), counts, carried: 0, repeated: 0, dimensions: BTreeSet::new() }
+    }
+}
+
+/// Adds the events of some inputs to the stored event files of the dataset. The event files of the next version are the
+/// stored files that hold no account of the inputs and none that gets another time zone, and new files with all other
+/// events. If faulty rows make the ingest fail, there are no files.
 pub(crate) fn ingest(
     inputs: &[&Input],
-    stored: &[DataFile],
+    stored: StoredEvents<'_>,
     dir: &Path,
     settings: &Settings<'_>,
     version: &mut VersionBuilder,
     reader: &mut TableReader<'_>,
-) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
+) -> Result<WrittenEvents, IngestError> {
     let mut counts = RowCounts::default();
     let Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows } = *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
@@ -95,36 +127,52 @@ pub(crate) fn ingest(
         }
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    if (buffer.is_empty() && zone_changes.is_empty()) || reader.is_refusing() {
-        return Ok((stored.to_vec(), counts));
+    if reader.is_refusing() {
+        return Ok(WrittenEvents::unchanged(Vec::new(), counts));
     }
-    let mut changed = buffer.new_accounts();
-    changed.extend(zone_changes.accounts().map(str::to_owned));
-    let (rewritten, mut files) =
-        if stored.is_empty() { Default::default() } else { files_with(stored, dir, &changed)? };
+    let (rewritten, kept) = match stored {
+        StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() => {
+            return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
+        }
+        StoredEvents::All([]) => Default::default(),
+        StoredEvents::All(files) => {
+            let mut changed = buffer.new_accounts();
+            changed.extend(zone_changes.accounts().map(str::to_owned));
+            files_with(files, dir, &|account| changed.contains(account))?
+        }
+        StoredEvents::Rewritten(files, part) => {
+            buffer.new_accounts().iter().try_for_each(|account| part.check(account))?;
+            (files_with(files, dir, &|account| part.has(account))?.0, Vec::new())
+        }
+    };
+    let part = match stored {
+        StoredEvents::All(_) => None,
+        StoredEvents::Rewritten(_, part) => Some(part),
+    };
     reader.monitor.begin(Phase::ReadingStoredEvents, Some(rewritten.iter().map(|file| file.size).sum()));
+    let mut carried = 0;
     for file in &rewritten {
         let copy = local_copy(dir, file, version, reader.monitor)?;
         let dir = copy.as_ref().map_or(dir, Scratch::path);
-        stored_files::read(dir, file, reader, zone_changes, &dictionaries, &mut |batch| {
+        stored_files::read(dir, file, reader, zone_changes, &dictionaries, part, &mut |batch| {
+            carried += batch.len() as u64;
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
     reader.monitor.begin(Phase::WritingEvents, None);
     let events = buffer.finish(version)?;
+    let dimensions = events.summary.dimensions.keys().cloned().collect();
     let layout =
         FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
-    let SortedFiles { files: written, superseded, repeated } =
+    let SortedFiles { files, superseded, repeated } =
         sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
-    reader.warnings.extend(repeated_warning(repeated));
-    files.extend(written);
-    Ok((files, counts))
+    Ok(WrittenEvents { kept, files, counts, carried, repeated, dimensions })
 }
 
 /// Returns the warning about events that may be counted twice.
-fn repeated_warning(repeated: u64) -> Option<String> {
+pub(crate) fn repeated_warning(repeated: u64) -> Option<String> {
     let (are, another) = match repeated {
         0 => return None,
         1 => ("1 event without an `eventId` is", "it counts"),

@@ -1,7 +1,12 @@
-//! An ingest: its settings. `given_inputs.rs` checks its inputs, and `run.rs` makes the next version of the dataset.
+//! An ingest: its settings. `given_inputs.rs` checks its inputs, and `run.rs` makes the next version of the dataset. If
+//! several processes share the work, one has `staged_ingest.rs`, and the others do what `stage.rs` says.
 
 mod given_inputs;
 mod run;
+mod stage;
+mod staged_ingest;
+
+pub use staged_ingest::StagedIngest;
 
 use crate::monitor::{Monitor, ReportProgress};
 use crate::source::{FileFormat, ReadOptions, TextEncoding};

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ingest             one ingest: its settings, its inputs as given, and its run to the next version of the dataset
+//!   parts            an ingest that several processes run: its plan, and what its parts hand back
 //!   given            the paths and URLs as given: folders and patterns become files, and streams are opened
 //!   received         sources that are no local files: readers, URLs and record batches, which become files
 //!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
@@ -34,6 +35,7 @@ pub mod mapping;
 mod monitor;
 mod output;
 mod parquet_file;
+mod parts;
 mod pending_file;
 mod read;
 mod received;
@@ -50,9 +52,10 @@ mod table;
 mod version;
 
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
-pub use ingest::Ingest;
+pub use ingest::{Ingest, StagedIngest};
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
+pub use parts::{StageFault, StagePlan, Staged, part_of};
 pub use received::Source;
 pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
 pub use report::{IngestSummary, RowCounts};

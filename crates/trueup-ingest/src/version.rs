@@ -6,9 +6,10 @@
 //! and the next ingest removes the record and all data files with that id. No other file is ever removed.
 //!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
-//! uploads and publishes them.
+//! uploads and publishes them. If several processes write a version, `part` is what each of them does.
 
 mod local_folder;
+mod part;
 mod store_version;
 
 use crate::IngestError;
@@ -40,6 +41,8 @@ pub(crate) struct VersionBuilder {
     number: u64,
     /// The id of the ingest, in hex.
     id: String,
+    /// What the names of data files have before their number: the part and the attempt, if this is a part of a version.
+    label: String,
     /// Held until the version is published or dropped.
     _lock: DatasetLock,
     /// Folders and data files, in the order in which the ingest made them.
@@ -117,6 +120,7 @@ impl VersionBuilder {
             dir,
             number: 0,
             id,
+            label: String::new(),
             _lock: lock,
             made,
             has_record: false,
@@ -203,18 +207,29 @@ impl VersionBuilder {
     /// Begins a data file of a table. Files of a table are numbered from 0.
     pub(crate) fn create(&mut self, table: Table, number: usize) -> Result<PendingFile, IngestError> {
         self.make_record()?;
-        let extension = if table == Table::Insights { "ndjson" } else { "parquet" };
-        let name = format!("{}/{:08}-{number:04}-{}.{extension}", table.name(), self.number, self.id);
-        let folder = self.dir.join(table.name());
-        if !folder.exists() {
-            self.files.create_folder(&folder).at("make the folder", &folder)?;
-            self.made.push(Made::Folder(folder));
-        }
+        let name = self.name(table, &self.label, number);
+        self.make_table_folder(table)?;
         let path = self.dir.join(&name);
         // Noted first, because the file may exist even if creating it reports an error.
         self.made.push(Made::File(path.clone()));
         let file = self.files.create(&path).at("create", &path)?;
         PendingFile::begin(file, path, name)
+    }
+
+    /// Returns the name of a data file.
+    fn name(&self, table: Table, label: &str, number: usize) -> String {
+        let extension = if table == Table::Insights { "ndjson" } else { "parquet" };
+        format!("{}/{:08}-{label}{number:04}-{}.{extension}", table.name(), self.number, self.id)
+    }
+
+    /// Makes the folder of a table, unless it exists.
+    fn make_table_folder(&mut self, table: Table) -> Result<(), IngestError> {
+        let folder = self.dir.join(table.name());
+        if !folder.exists() {
+            self.files.create_folder(&folder).at("make the folder", &folder)?;
+            self.made.push(Made::Folder(folder));
+        }
+        Ok(())
     }
 
     /// Makes the version visible. From the publication on, nothing is undone.

@@ -2,6 +2,7 @@
 
 use super::InputFault;
 use crate::mapping::MappingError;
+use crate::parts::StageFault;
 use crate::refused::{MaxRejects, Refusal, RefusedRows, Rows};
 use crate::row_fault::{RowFault, ValueFault};
 use crate::{IngestError, OutputError};
@@ -258,6 +259,25 @@ pub enum ErrorKind {
     /// The mapping cannot be read or run.
     #[error("{0}")]
     Mapping(Box<MappingError>),
+    /// A part of a distributed ingest failed.
+    #[error(
+        "part {part} of {parts}: {error}{}",
+        row.as_ref().map_or_else(String::new, |row| format!("; the row: {row}"))
+    )]
+    Part {
+        /// The part.
+        part: u32,
+        /// The number of parts.
+        parts: u32,
+        /// Why it failed.
+        #[source]
+        error: IngestError,
+        /// The cells of the first row that breaks a rule, because rows of a part have no place that anybody knows.
+        row: Option<String>,
+    },
+    /// A distributed ingest failed.
+    #[error(transparent)]
+    Stage(StageFault),
 }
 
 const fn interrupted(interruption: &Interruption) -> &'static str {

@@ -3,15 +3,17 @@
 use super::dictionaries::DictionaryBuilders;
 use super::encode::encode;
 use super::event_batch::EventBatch;
-use super::zone_changes::ZoneChanges;
+use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
+use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetReader, ReadLimits};
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter_record_batch;
 use bytes::{Buf, Bytes};
-use hashbrown::HashSet;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
@@ -30,15 +32,15 @@ pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTr
     Ok(sets.into_iter().flatten().collect())
 }
 
-/// Divides files into the files that hold an event of one of the accounts, and the others.
+/// Divides files into the files that hold an event of a wanted account, and the others.
 pub(crate) fn files_with(
     files: &[DataFile],
     dir: &Path,
-    wanted: &HashSet<String>,
+    is_wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<(Vec<DataFile>, Vec<DataFile>), IngestError> {
     let has_wanted: Vec<bool> = files
         .par_iter()
-        .map(|file| Ok(accounts(dir, file)?.iter().any(|account| wanted.contains(account))))
+        .map(|file| Ok(accounts(dir, file)?.iter().any(|account| is_wanted(account))))
         .collect::<Result<_, IngestError>>()?;
     let (with, without): (Vec<_>, Vec<_>) =
         files.iter().cloned().zip(has_wanted).partition(|(_, has_wanted)| *has_wanted);
@@ -146,13 +148,14 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads the rows of an event file as event batches, in their order.
+/// Reads the rows of an event file as event batches, in their order; with a part, only those of its accounts.
 pub(super) fn read(
     dir: &Path,
     file: &DataFile,
     reader: &TableReader<'_>,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
+    part: Option<&PartOfAccounts<'_>>,
     take: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let path = dir.join(&file.path);
@@ -177,7 +180,7 @@ pub(super) fn read(
                 let decoded = chunk.decode().map_err(stored)?.into_iter();
                 let encoded = decoded.map(|decoded| {
                     reader.monitor.add(decoded.batch.num_rows(), 0);
-                    encode_stored(decoded.batch, zone_changes, dictionaries)
+                    encode_stored(decoded.batch, zone_changes, dictionaries, part)
                 });
                 encoded.collect::<Result<Vec<_>, IngestError>>()
             })
@@ -193,9 +196,26 @@ fn encode_stored(
     batch: RecordBatch,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
+    part: Option<&PartOfAccounts<'_>>,
 ) -> Result<EventBatch, IngestError> {
+    let batch = match part {
+        Some(part) => only_of_part(batch, part).doing("read stored events")?,
+        None => batch,
+    };
     let batch = zone_changes.apply(batch)?;
     let kept = batch.schema_ref().fields().iter().enumerate().filter(|(_, field)| field.name() != CUSTOMER_COLUMN);
     let kept: Vec<usize> = kept.map(|(at, _)| at).collect();
     batch.project(&kept).and_then(|batch| encode(&batch, dictionaries)).doing("read stored events")
+}
+
+/// Returns the rows whose accounts are in a part.
+fn only_of_part(batch: RecordBatch, part: &PartOfAccounts<'_>) -> Result<RecordBatch, ArrowError> {
+    let accounts = texts(&batch, ACCOUNT)?;
+    let mut last: Option<(&str, bool)> = None;
+    let mut is_kept = |account| match last {
+        Some((same, has)) if same == account => has,
+        _ => last.insert((account, part.has(account))).1,
+    };
+    let kept: Vec<bool> = (0..accounts.len()).map(|row| is_kept(accounts.value(row))).collect();
+    if kept.iter().all(|kept| *kept) { Ok(batch) } else { filter_record_batch(&batch, &kept.into()) }
 }

@@ -47,6 +47,25 @@ impl ZoneChanges {
         self.changes.keys().map(String::as_str)
     }
 
+    pub(crate) fn has(&self, account: &str) -> bool {
+        self.changes.contains_key(account)
+    }
+
+    /// Returns the accounts and their changes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, ZoneChange)> {
+        self.changes.iter().map(|(account, change)| (account.as_str(), *change))
+    }
+
+    /// Returns the number of events that got another day so far.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed)
+    }
+
+    /// Counts events that got another day in another process.
+    pub(crate) fn add_moved(&self, events: u64) {
+        self.moved.fetch_add(events, Ordering::Relaxed);
+    }
+
     /// Returns what the user should know once the changes are carried out; `None` without changes.
     pub(crate) fn warning(&self) -> Option<String> {
         let changes = self.changes.iter().take(NAMED);
@@ -57,7 +76,7 @@ impl ZoneChanges {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let moved = self.moved.load(Ordering::Relaxed);
+        let moved = self.moved();
         let events = if moved == 1 { "event has" } else { "events have" };
         (!self.is_empty()).then(|| format!("time zones change: {named}{more}; {moved} {events} another day now"))
     }
@@ -129,7 +148,8 @@ impl ZoneChange {
     }
 }
 
-fn texts(batch: &RecordBatch, name: &str) -> Result<StringArray, ArrowError> {
+/// Returns the texts of a column.
+pub(super) fn texts(batch: &RecordBatch, name: &str) -> Result<StringArray, ArrowError> {
     let texts = arrow_cast::cast(column(batch, name)?, &DataType::Utf8)?;
     texts.as_string_opt::<i32>().cloned().ok_or_else(|| unsound_column(name))
 }

@@ -4,7 +4,7 @@ use super::Ingest;
 use super::given_inputs::GivenInput;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::events::{Budget, ZoneChanges};
+use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::input::MappedInputs;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
@@ -12,10 +12,11 @@ use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::ReadLimits;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, events, insights, spend};
 use std::path::PathBuf;
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
+use trueup_core::model::Accounts;
 
 /// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
 /// its rows are buffered.
@@ -25,24 +26,12 @@ impl Ingest {
     /// Runs the ingest, which `monitor` may stop.
     pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
         monitor.check()?;
-        let mut given = self.given()?;
+        let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
-        // Holds what was received until the ingest ends.
-        let mut received = Vec::new();
-        for GivenInput { input, producer, .. } in &mut given {
-            // On the caller's thread, because a stream may depend on it.
-            if let Some(producer) = producer.take() {
-                let scratch = version.scratch()?;
-                input.path = producer.receive(&input.shown, &scratch, monitor)?;
-                received.push(scratch);
-            }
-        }
-        let given = given.into_iter().map(|given| (given.table, given.input)).collect::<Vec<_>>();
+        let (given, _received) = receive(given, &mut version, monitor)?;
         let threads = self.threads;
-        let run = move || self.run_here(&given, rejects, version, latest, monitor);
-        let Some(threads) = threads else { return run() };
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
+        on_threads(threads, move || self.run_here(&given, rejects, version, latest, monitor))
     }
 
     /// Runs the ingest on the current thread pool.
@@ -54,12 +43,7 @@ impl Ingest {
         latest: Option<Manifest>,
         monitor: &Monitor,
     ) -> Result<IngestSummary, IngestError> {
-        let limits = ReadLimits {
-            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
-            decoded_bytes: self.memory / 8,
-            max_columns: self.max_columns,
-            max_text_bytes: self.max_text_bytes,
-        };
+        let limits = self.limits();
         let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits, self.clock_zone)?;
         let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
         let warnings = plan.warnings();
@@ -88,6 +72,16 @@ impl Ingest {
         summary.version = manifest.version;
         summary.changed = true;
         Ok(summary)
+    }
+
+    /// Returns the limits of what is read.
+    pub(super) fn limits(&self) -> ReadLimits {
+        ReadLimits {
+            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
+            decoded_bytes: self.memory / 8,
+            max_columns: self.max_columns,
+            max_text_bytes: self.max_text_bytes,
+        }
     }
 
     /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
@@ -123,6 +117,47 @@ impl Ingest {
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
         let dir = self.dir.as_path();
+        let AccountsWritten { accounts, zone_changes, mut manifest } =
+            self.write_accounts(&plan, latest, version, reader, summary)?;
+        let event_inputs = plan.inputs(Table::Events);
+        if event_inputs.is_some() || !zone_changes.is_empty() {
+            if event_inputs.is_some() {
+                mapped.set_accounts(&accounts);
+                mapped.find_first_conversions(reader)?;
+            }
+            let inputs = event_inputs.unwrap_or_default();
+            // What a mapping holds may be most of a small memory; the events still have half of it.
+            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
+            let settings = self.event_settings(&accounts, &zone_changes, memory);
+            let stored = StoredEvents::All(&manifest.events);
+            let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
+            summary.events = written.counts;
+            reader.warnings.extend(repeated_warning(written.repeated));
+            manifest.events = written.kept;
+            manifest.events.extend(written.files);
+            summary.warnings.extend(zone_changes.warning());
+        }
+        self.write_spend_and_insights(&plan, &mut manifest, version, reader, summary)?;
+        if !reader.is_refusing() {
+            self.check_rejects(summary)?;
+        }
+        manifest.version = version.number();
+        CREATED_BY.clone_into(&mut manifest.created_by);
+        manifest.batches.push(plan.batch(version.number(), summary)?);
+        Ok(manifest)
+    }
+
+    /// Writes the accounts. Returns all accounts of the version, and its manifest, of which the rest is that of the
+    /// version before.
+    pub(super) fn write_accounts(
+        &self,
+        plan: &BatchPlan,
+        latest: Option<Manifest>,
+        version: &mut VersionBuilder,
+        reader: &mut TableReader<'_>,
+        summary: &mut IngestSummary,
+    ) -> Result<AccountsWritten, IngestError> {
+        let dir = self.dir.as_path();
         let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
         let mut account_files = None;
         let mut zone_changes = ZoneChanges::default();
@@ -147,23 +182,31 @@ impl Ingest {
             batches: Vec::new(),
         });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
-        let event_inputs = plan.inputs(Table::Events);
-        if event_inputs.is_some() || !zone_changes.is_empty() {
-            if event_inputs.is_some() {
-                mapped.set_accounts(&all_accounts);
-                mapped.find_first_conversions(reader)?;
-            }
-            let inputs = event_inputs.unwrap_or_default();
-            // What a mapping holds may be most of a small memory; the events still have half of it.
-            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
-            let budget = Budget { memory, customer_events: self.max_customer_events };
-            let (group_rows, file_rows) = (self.group_rows, self.file_rows);
-            let (accounts, zone_changes, clock_zone) = (&all_accounts, &zone_changes, self.clock_zone);
-            let settings = events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows };
-            (manifest.events, summary.events) =
-                events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
-            summary.warnings.extend(zone_changes.warning());
-        }
+        Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
+    }
+
+    /// Returns the settings of an ingest of events.
+    pub(super) fn event_settings<'a>(
+        &self,
+        accounts: &'a Accounts,
+        zone_changes: &'a ZoneChanges,
+        memory: usize,
+    ) -> events::Settings<'a> {
+        let budget = Budget { memory, customer_events: self.max_customer_events };
+        let (clock_zone, group_rows, file_rows) = (self.clock_zone, self.group_rows, self.file_rows);
+        events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows }
+    }
+
+    /// Writes spend and insights, and names their files in the manifest.
+    pub(super) fn write_spend_and_insights(
+        &self,
+        plan: &BatchPlan,
+        manifest: &mut Manifest,
+        version: &mut VersionBuilder,
+        reader: &mut TableReader<'_>,
+        summary: &mut IngestSummary,
+    ) -> Result<(), IngestError> {
+        let dir = self.dir.as_path();
         if let Some(inputs) = plan.inputs(Table::Spend) {
             (manifest.spend, summary.spend) =
                 spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, version, reader)?;
@@ -172,12 +215,40 @@ impl Ingest {
             (manifest.insights, summary.insights) =
                 insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
         }
-        if !reader.is_refusing() {
-            self.check_rejects(summary)?;
-        }
-        manifest.version = version.number();
-        CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(version.number(), summary)?);
-        Ok(manifest)
+        Ok(())
     }
+}
+
+/// The accounts of a version, and what else is known of it once they are written.
+pub(super) struct AccountsWritten {
+    pub(super) accounts: Accounts,
+    pub(super) zone_changes: ZoneChanges,
+    pub(super) manifest: Manifest,
+}
+
+/// Receives the inputs that are no files. Returns all inputs, and what holds the received files.
+pub(super) fn receive(
+    mut given: Vec<GivenInput>,
+    version: &mut VersionBuilder,
+    monitor: &Monitor,
+) -> Result<(Vec<(Table, Input)>, Vec<Scratch>), IngestError> {
+    let mut received = Vec::new();
+    for GivenInput { input, producer, .. } in &mut given {
+        // On the caller's thread, because a stream may depend on it.
+        if let Some(producer) = producer.take() {
+            let scratch = version.scratch()?;
+            input.path = producer.receive(&input.shown, &scratch, monitor)?;
+            received.push(scratch);
+        }
+    }
+    Ok((given.into_iter().map(|given| (given.table, given.input)).collect(), received))
+}
+
+/// Runs `run` on a number of threads; without one, on the current thread pool.
+pub(super) fn on_threads<T: Send>(
+    threads: Option<usize>,
+    run: impl FnOnce() -> Result<T, IngestError> + Send,
+) -> Result<T, IngestError> {
+    let Some(threads) = threads else { return run() };
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
 }

@@ -6,21 +6,25 @@
 //! files of a record only if nobody can publish them any more: their names have the number of a version which exists,
 //! and no manifest names them. Because an ingest that still runs must be able to remove its own files, the record must
 //! also be older than [`GRACE`].
+//!
+//! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
+//! at any time.
 
-use super::{RECORD_PREFIX, is_id, version_and_id};
+use super::{RECORD_PREFIX, has_id, is_id, version_and_id};
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::monitor::{Monitor, Phase};
+use crate::parts::{StageFault, Staged};
 use crate::table::Table;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
-use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{RemoteFolder, store};
+use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::{RemoteFolder, RemoteObject, store};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
 
@@ -48,7 +52,9 @@ pub(super) struct StoreVersion {
     /// The objects that are uploaded, by their names in the manifest.
     uploaded: Vec<String>,
     /// Whether the record stays for a later ingest to find, because an object may still appear, or must not be removed.
-    keeps_record: bool,
+    pub(super) keeps_record: bool,
+    /// Whether other processes write parts of the version.
+    has_parts: bool,
     is_published: bool,
 }
 
@@ -65,19 +71,9 @@ impl StoreVersion {
         monitor: &Monitor,
     ) -> Result<Self, IngestError> {
         let latest = latest.map(|manifest| manifest.version);
-        let mut version = Self {
-            remote,
-            location: location.to_owned(),
-            id: id.to_owned(),
-            number: latest.unwrap_or(0) + 1,
-            interrupt: monitor.interrupt().clone(),
-            killed: Vec::new(),
-            uploaded: Vec::new(),
-            keeps_record: false,
-            is_published: false,
-        };
+        let mut version = Self::new(remote, location, id, latest.unwrap_or(0) + 1, monitor);
         let now = SystemTime::now();
-        for object in at("list", location, version.remote.objects(""))? {
+        for object in version.list("")? {
             let is_old = now.duration_since(object.modified).is_ok_and(|age| age > GRACE);
             if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
                 version.killed.push(id.to_owned());
@@ -100,8 +96,29 @@ impl StoreVersion {
         Ok(version)
     }
 
-    fn record(&self) -> String {
+    /// Returns a version with a number, of which nothing is in the store yet.
+    pub(super) fn new(remote: RemoteFolder, location: &Path, id: &str, number: u64, monitor: &Monitor) -> Self {
+        Self {
+            remote,
+            location: location.to_owned(),
+            id: id.to_owned(),
+            number,
+            interrupt: monitor.interrupt().clone(),
+            killed: Vec::new(),
+            uploaded: Vec::new(),
+            keeps_record: false,
+            has_parts: false,
+            is_published: false,
+        }
+    }
+
+    pub(super) fn record(&self) -> String {
         format!("{RECORD_PREFIX}{}", self.id)
+    }
+
+    /// Lists the objects in a folder of the dataset; `""` is the folder of the dataset itself.
+    pub(super) fn list(&self, below: &str) -> Result<Vec<RemoteObject>, IngestError> {
+        at("list", &self.location, self.remote.objects(below))
     }
 
     fn url(&self, name: &str) -> PathBuf {
@@ -128,7 +145,58 @@ impl StoreVersion {
             Err(_) => {}
         }
         published?;
+        if self.has_parts {
+            // A later ingest removes what stays.
+            drop(self.remove_files_of_parts(&manifest.events));
+        }
         self.remove_killed(self.number);
+        Ok(())
+    }
+
+    /// Lets other processes upload files for this version.
+    pub(super) fn admit_parts(&mut self) {
+        (self.has_parts, self.keeps_record) = (true, true);
+    }
+
+    /// Uploads the files of an attempt at a part, and leaves them to the process that commits.
+    pub(super) fn hand_over(
+        &mut self,
+        files: Vec<String>,
+        folder: &Path,
+        monitor: &Monitor,
+    ) -> Result<(), IngestError> {
+        self.upload(files, folder, monitor)?;
+        self.is_published = true;
+        Ok(())
+    }
+
+    /// Takes over the files that the parts have uploaded. Returns them as the manifest names them.
+    pub(super) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
+        let table = Table::Events.name();
+        let objects = self.list(table)?.into_iter();
+        let sizes: HashMap<String, u64> =
+            objects.map(|object| (format!("{table}/{}", object.name), object.size)).collect();
+        for part in staged {
+            for file in &part.files {
+                let found = sizes.get(&file.path).copied();
+                if found != Some(file.size) {
+                    let path = self.url(&file.path);
+                    return Err(StageFault::File { part: part.part, path, expected: file.size, found }.into());
+                }
+            }
+        }
+        Ok(staged.iter().flat_map(|part| part.files.iter().cloned()).collect())
+    }
+
+    /// Removes what parts have uploaded, except for the files that the version names.
+    fn remove_files_of_parts(&self, named: &[DataFile]) -> Result<(), IngestError> {
+        let named: HashSet<&str> = named.iter().map(|file| file.path.as_str()).collect();
+        for object in self.list(Table::Events.name())? {
+            let name = format!("{}/{}", Table::Events.name(), object.name);
+            if has_id(&object.name, &self.id) && !named.contains(name.as_str()) {
+                at("remove", &self.url(&name), self.remote.remove(&name))?;
+            }
+        }
         Ok(())
     }
 
@@ -159,7 +227,7 @@ impl StoreVersion {
         });
         let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         // A request that was given up may still arrive after the object was removed.
-        self.keeps_record = failed.is_some();
+        self.keeps_record |= failed.is_some();
         failed.map_or(Ok(()), Err)
     }
 
@@ -180,7 +248,7 @@ impl StoreVersion {
         }
         let mut pending = HashSet::new();
         for table in Table::ALL {
-            for object in at("list", &self.location, self.remote.objects(table.name()))? {
+            for object in self.list(table.name())? {
                 let name = format!("{}/{}", table.name(), object.name);
                 let Some((version, id)) = version_and_id(&object.name) else { continue };
                 if named.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
@@ -206,6 +274,9 @@ impl Drop for StoreVersion {
     /// Objects that cannot be removed here are removed by a later ingest, because the record of this one stays with
     /// them.
     fn drop(&mut self) {
+        if self.has_parts && !self.is_published {
+            drop(self.remove_files_of_parts(&[]));
+        }
         let removed = self.is_published || self.uploaded.iter().try_for_each(|name| self.remote.remove(name)).is_ok();
         if removed && !self.keeps_record {
             drop(self.remote.remove(&self.record()));

@@ -7,6 +7,7 @@ mod commit;
 mod faults;
 mod leftovers;
 mod real;
+mod staged;
 mod urls;
 
 use case::{Store, with_store};

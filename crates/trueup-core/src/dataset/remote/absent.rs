@@ -22,6 +22,8 @@ pub struct RemoteObject {
     pub name: String,
     /// When it was written, by the clock of the store.
     pub modified: SystemTime,
+    /// The length in bytes.
+    pub size: u64,
 }
 
 /// Refuses a URL.

@@ -47,6 +47,8 @@ pub struct RemoteObject {
     pub name: String,
     /// When it was written, by the clock of the store.
     pub modified: SystemTime,
+    /// The length in bytes.
+    pub size: u64,
 }
 
 impl RemoteFolder {
@@ -147,7 +149,7 @@ impl RemoteFolder {
             Ok(objects
                 .filter_map(|object| {
                     let name = object.location.filename()?.to_owned();
-                    Some(RemoteObject { name, modified: object.last_modified.into() })
+                    Some(RemoteObject { name, modified: object.last_modified.into(), size: object.size })
                 })
                 .collect())
         };

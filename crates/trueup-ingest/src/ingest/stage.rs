@@ -1,0 +1,143 @@
+//! A part of a distributed ingest: the events of its accounts become files, which nobody sees yet.
+
+use super::Ingest;
+use super::run::{on_threads, receive};
+use crate::error::ErrorKind;
+use crate::events::{self, StoredEvents};
+use crate::monitor::Monitor;
+use crate::parts::{StageFault, StagePlan, Staged, base_of};
+use crate::read::TableReader;
+use crate::refused::RefusedRows;
+use crate::rejects::{self, FaultyRows};
+use crate::table::Table;
+use crate::version::VersionBuilder;
+use crate::{IngestError, Input};
+use trueup_core::Shown;
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::store;
+
+impl Ingest {
+    /// Stages a part of a distributed ingest: reads the part's events, checks and sorts them together with the stored
+    /// events of the same accounts, and writes their files, as [`Ingest::run`] does, except that no version names the
+    /// files until [`StagedIngest::commit`](crate::StagedIngest::commit). Any process may stage a part, and several
+    /// attempts may stage the same part, even at the same time; only one of them is handed back.
+    ///
+    /// The events are all new rows of the accounts of the part ([`StagePlan::part_of`]), which may be none. The plan
+    /// decides the settings that the files depend on; this ingest has only [memory](Ingest::memory),
+    /// [threads](Ingest::threads), [progress](Ingest::progress) and [interrupt](Ingest::interrupt).
+    ///
+    /// # Errors
+    /// As [`Ingest::run`]; also if a row belongs to another part, or if the ingest of the plan has ended. Nothing of
+    /// this attempt stays.
+    ///
+    /// # Panics
+    /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics.
+    pub fn stage(mut self, plan: &StagePlan, part: u32) -> Result<Staged, IngestError> {
+        if self.sources.iter().any(|(table, _)| *table != Table::Events) || self.mapping.is_some() {
+            return Err(StageFault::Unsupported(
+                "a part of a distributed ingest has events alone; give spend, accounts and insights where the ingest begins",
+            )
+            .into());
+        }
+        if self.rejects.is_some() {
+            return Err(StageFault::Unsupported("a part of a distributed ingest has no file of rejects").into());
+        }
+        plan.part(part)?;
+        let settings = &plan.settings;
+        self.clock_zone = settings.clock_zone()?;
+        self.ignore.clone_from(&settings.ignore);
+        (self.group_rows, self.file_rows) = (settings.group_rows, settings.file_rows);
+        (self.max_columns, self.max_text_bytes) = (settings.max_columns, settings.max_text_bytes);
+        self.max_customer_events = settings.max_customer_events;
+        let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
+        self.files = monitor.stoppable(self.files);
+        let staged = self.stage_watched(plan, part, &monitor).map_err(|error| monitor.explain(error));
+        staged.map_err(|error| of_part(error, plan, part))
+    }
+
+    fn stage_watched(mut self, plan: &StagePlan, part: u32, monitor: &Monitor) -> Result<Staged, IngestError> {
+        monitor.check()?;
+        let given = self.given()?;
+        let (mut version, attempt) = VersionBuilder::begin_part(&self.files, &self.dir, plan, part, monitor)?;
+        let base = match plan.version - 1 {
+            0 => None,
+            base => Some(store::read(&self.dir, base)?),
+        };
+        if base_of(base.as_ref()) != plan.base {
+            return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
+        }
+        let (given, _received) = receive(given, &mut version, monitor)?;
+        let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
+        on_threads(self.threads, move || {
+            let staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
+            version.hand_over(monitor)?;
+            Ok(staged)
+        })
+    }
+
+    /// Writes the files of a part.
+    #[expect(clippy::too_many_arguments, reason = "what a part consists of")]
+    fn write_part(
+        &self,
+        plan: &StagePlan,
+        part: u32,
+        attempt: String,
+        inputs: &[Input],
+        base: Option<&Manifest>,
+        version: &mut VersionBuilder,
+        monitor: &Monitor,
+    ) -> Result<Staged, IngestError> {
+        let (accounts, zone_changes) = (plan.zoned_accounts()?, plan.zone_changes()?);
+        let rewritten = plan.rewritten_of(base.map_or(&[], |manifest| &manifest.events));
+        let accounts_of_part = plan.part(part)?;
+        let settings = self.event_settings(&accounts, &zone_changes, self.memory);
+        let mut reader = TableReader {
+            files: &self.files,
+            limits: self.limits(),
+            monitor,
+            faulty_rows: FaultyRows::Refuse { first: None },
+            refused: RefusedRows::default(),
+            warnings: Vec::new(),
+        };
+        let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
+        let inputs: Vec<&Input> = inputs.iter().collect();
+        let written = events::ingest(&inputs, stored, &self.dir, &settings, version, &mut reader);
+        let written = written.map_err(|error| monitor.explain(error));
+        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        Ok(Staged {
+            ingest: plan.ingest.clone(),
+            plan: plan.fingerprint()?,
+            part,
+            attempt,
+            files: written.files,
+            taken: written.counts.taken,
+            replaced: written.counts.replaced,
+            carried: written.carried,
+            repeated: written.repeated,
+            moved: zone_changes.moved(),
+            dimensions: written.dimensions,
+            warnings: reader.warnings,
+        })
+    }
+}
+
+/// Names the part at fault and, if a row is, the cells of the row.
+fn of_part(error: IngestError, plan: &StagePlan, part: u32) -> IngestError {
+    if matches!(error.kind(), ErrorKind::Stage(_)) {
+        return error;
+    }
+    let row = cells_of_first_row(&error);
+    ErrorKind::Part { part, parts: plan.parts(), error, row }.into()
+}
+
+/// Returns the cells of the first row at fault, except for those that are null.
+fn cells_of_first_row(error: &IngestError) -> Option<String> {
+    let fault = match error.kind() {
+        ErrorKind::Row { fault, .. } => fault,
+        ErrorKind::Refused(refusal) => return cells_of_first_row(refusal.first()),
+        _ => return None,
+    };
+    let cells = fault.cells.texts().ok()?;
+    let cells = cells.iter().filter_map(|(name, cell)| Some(format!("{} = `{}`", Shown(name), Shown(cell.as_ref()?))));
+    Some(cells.collect::<Vec<_>>().join(", "))
+}

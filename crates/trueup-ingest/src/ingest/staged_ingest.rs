@@ -1,0 +1,226 @@
+//! A distributed ingest where it begins and where it ends: the process that holds the lock, plans the parts, and
+//! publishes the version.
+
+use super::Ingest;
+use super::run::{AccountsWritten, on_threads, receive};
+use crate::batch::{BatchPlan, combine};
+use crate::error::ErrorKind;
+use crate::events::{ZoneChanges, files_with, repeated_warning};
+use crate::input::MappedInputs;
+use crate::monitor::Monitor;
+use crate::parts::{MAX_PARTS, Settings, StageFault, StagePlan, Staged, in_order};
+use crate::read::TableReader;
+use crate::refused::RefusedRows;
+use crate::rejects::{self, FaultyRows};
+use crate::table::Table;
+use crate::version::VersionBuilder;
+use crate::{CREATED_BY, IngestError, IngestSummary, Input};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use trueup_core::dataset::manifest::{BatchTable, DataFile, Manifest};
+use trueup_core::model::ClockZone;
+
+/// A distributed ingest that has begun: its accounts, spend and insights are written, and its events are staged by other
+/// processes. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
+///
+/// As long as it lives, no other ingest can write to the dataset in the folder. In an object store, another ingest can;
+/// of the two, one publishes, and the other fails.
+///
+/// # Examples
+/// ```
+/// use trueup_ingest::{Ingest, Staged, StagePlan, part_of};
+///
+/// # let dir = tempfile::tempdir()?;
+/// let dataset = dir.path().join("dataset");
+/// let ingest = Ingest::into(&dataset).begin_staged(2, None)?;
+/// let plan = ingest.plan().to_json()?;
+/// // In any process that reaches the dataset:
+/// let stage = |part: u32| {
+///     let events = dir.path().join(format!("{part}.csv"));
+///     let accounts = ["acme", "bolt"].into_iter().filter(|account| part_of(account, 2) == part);
+///     let rows = accounts.map(|account| format!("{account},1,lead-originated,2025-01-31\n")).collect::<String>();
+///     std::fs::write(&events, format!("account,opportunityId,type,date\n{rows}"))?;
+///     let staged = Ingest::into(&dataset).events(events).stage(&StagePlan::from_json(&plan)?, part)?;
+///     Ok::<_, Box<dyn std::error::Error>>(staged.to_bytes()?)
+/// };
+/// let staged = [stage(0)?, stage(1)?];
+/// // Where the ingest has begun:
+/// let staged = staged.iter().map(|bytes| Staged::from_bytes(bytes)).collect::<Result<Vec<_>, _>>()?;
+/// let summary = ingest.commit(staged)?;
+/// assert_eq!((summary.version, summary.events.taken), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "dropping it gives the ingest up"]
+pub struct StagedIngest {
+    plan: StagePlan,
+    version: VersionBuilder,
+    /// The manifest of the version, without the files of the parts.
+    manifest: Manifest,
+    /// The stored event files whose rows the parts take over.
+    rewritten: Vec<DataFile>,
+    batches: BatchPlan,
+    zone_changes: ZoneChanges,
+    summary: IngestSummary,
+    monitor: Arc<Monitor>,
+}
+
+impl fmt::Debug for StagedIngest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StagedIngest").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Ingest {
+    /// Begins a distributed ingest, whose events other processes [stage](Ingest::stage) in some parts. Reads and writes
+    /// accounts, spend and insights, of which there may be none.
+    ///
+    /// `accounts` are the accounts that may have new events. Stored event files that hold none of them stay as they
+    /// are; without this list, the parts write all stored event files again.
+    ///
+    /// # Errors
+    /// As [`Ingest::run`]; also if the ingest has events, a mapping or a file of rejects.
+    ///
+    /// # Panics
+    /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics. The dataset is then unchanged.
+    pub fn begin_staged(mut self, parts: u32, accounts: Option<BTreeSet<String>>) -> Result<StagedIngest, IngestError> {
+        if self.sources.iter().any(|(table, _)| *table == Table::Events) || self.mapping.is_some() {
+            return Err(StageFault::Unsupported(
+                "the events of a distributed ingest, and no mapping, are given to its parts; give spend, accounts and insights here",
+            )
+            .into());
+        }
+        if self.rejects.is_some() {
+            return Err(StageFault::Unsupported("a distributed ingest has no file of rejects").into());
+        }
+        if !(1..=MAX_PARTS).contains(&parts) {
+            return Err(StageFault::Count { parts, limit: MAX_PARTS }.into());
+        }
+        let monitor = Arc::new(Monitor::new(self.report.take(), self.interrupt.clone()));
+        self.files = monitor.stoppable(self.files);
+        monitor.check()?;
+        let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };
+        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, &monitor)?;
+        let (given, _received) = receive(given, &mut version, &monitor)?;
+        on_threads(self.threads, move || {
+            let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor);
+            begun.map_err(|error| monitor.explain(error))
+        })
+    }
+
+    fn begin_here(
+        &self,
+        given: &[(Table, Input)],
+        parts: u32,
+        changed: Option<BTreeSet<String>>,
+        mut version: VersionBuilder,
+        latest: Option<Manifest>,
+        monitor: &Arc<Monitor>,
+    ) -> Result<StagedIngest, IngestError> {
+        let batches = BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.files, monitor)?;
+        let mut summary = IngestSummary { warnings: batches.warnings(), ..IngestSummary::default() };
+        let mut reader = TableReader {
+            files: &self.files,
+            limits: self.limits(),
+            monitor,
+            faulty_rows: FaultyRows::Refuse { first: None },
+            refused: RefusedRows::default(),
+            warnings: Vec::new(),
+        };
+        let base = latest.clone();
+        let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);
+        let written = written.and_then(|mut written| {
+            self.write_spend_and_insights(&batches, &mut written.manifest, &mut version, &mut reader, &mut summary)?;
+            Ok(written)
+        });
+        let written = written.map_err(|error| monitor.explain(error));
+        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        let AccountsWritten { accounts, zone_changes, mut manifest } = written;
+        summary.warnings.extend(reader.warnings);
+        let stored = std::mem::take(&mut manifest.events);
+        let rewritten;
+        (rewritten, manifest.events) = match &changed {
+            Some(changed) => {
+                let is_changed = |account: &str| changed.contains(account) || zone_changes.has(account);
+                files_with(&stored, &self.dir, &is_changed)?
+            }
+            None => (stored, Vec::new()),
+        };
+        manifest.version = version.number();
+        CREATED_BY.clone_into(&mut manifest.created_by);
+        let settings = self.settings_of_parts();
+        let known = (&accounts, &zone_changes);
+        let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
+        version.admit_parts()?;
+        let monitor = Arc::clone(monitor);
+        Ok(StagedIngest { plan, version, manifest, rewritten, batches, zone_changes, summary, monitor })
+    }
+
+    /// Returns the settings that the files of parts depend on.
+    fn settings_of_parts(&self) -> Settings {
+        let clock_zone = self.clock_zone.map(|zone| match zone {
+            ClockZone::Account => "account".to_owned(),
+            ClockZone::Zone(zone) => zone.name().to_owned(),
+        });
+        Settings {
+            clock_zone,
+            ignore: self.ignore.clone(),
+            group_rows: self.group_rows,
+            file_rows: self.file_rows,
+            max_columns: self.max_columns,
+            max_text_bytes: self.max_text_bytes,
+            max_customer_events: self.max_customer_events,
+        }
+    }
+}
+
+impl StagedIngest {
+    /// Returns the plan, which every part follows.
+    pub const fn plan(&self) -> &StagePlan {
+        &self.plan
+    }
+
+    /// Publishes the version with the files of all parts. Before, checks that each part is there once, that all are of
+    /// this ingest and its plan, that every row they read is in their files, that they have taken over every stored row
+    /// once, and that their files are there.
+    ///
+    /// # Errors
+    /// A part is missing, there twice or of another ingest, its counts do not add up, or one of its files is missing;
+    /// another ingest has published the version; or the file system or the store refuses. The dataset is then
+    /// unchanged, unless the new version [may be published](IngestError::may_be_published).
+    pub fn commit(self, staged: impl IntoIterator<Item = Staged>) -> Result<IngestSummary, IngestError> {
+        let Self { plan, mut version, mut manifest, rewritten, batches, zone_changes, mut summary, monitor } = self;
+        let staged = in_order(&plan, &rewritten, staged)?;
+        let dimensions: BTreeSet<&String> = staged.iter().flat_map(|part| &part.dimensions).collect();
+        check_dimensions(&dimensions, plan.settings.max_columns)?;
+        let taken_over = version.take_over(&staged).map_err(|error| monitor.explain(error))?;
+        manifest.events.extend(taken_over);
+        summary.events.taken = staged.iter().map(|part| part.taken).sum();
+        summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
+        let mut batch = batches.batch(manifest.version, &summary)?;
+        let checksum = combine(staged.iter().flat_map(|part| &part.files).map(|file| file.sha256.clone()).collect());
+        let inputs = vec![format!("{} parts", plan.parts())];
+        let table = BatchTable { checksum, inputs, rows: summary.events.taken, rejected: 0 };
+        batch.tables.insert(Table::Events.name().to_owned(), table);
+        manifest.batches.push(batch);
+        monitor.check()?;
+        version.publish(&manifest, &monitor)?;
+        zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
+        let mut warnings = BTreeSet::new();
+        for warning in staged.iter().flat_map(|part| &part.warnings) {
+            if warnings.insert(warning) {
+                summary.warnings.push(warning.clone());
+            }
+        }
+        summary.warnings.extend(repeated_warning(staged.iter().map(|part| part.repeated).sum()));
+        summary.warnings.extend(zone_changes.warning());
+        (summary.version, summary.changed) = (manifest.version, true);
+        Ok(summary)
+    }
+}
+
+/// Refuses more than `limit` dimensions of all parts together.
+fn check_dimensions(dimensions: &BTreeSet<&String>, limit: usize) -> Result<(), IngestError> {
+    let count = dimensions.iter().filter(|name| !trueup_core::model::is_own_column(name)).count();
+    if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
+}

@@ -1,0 +1,173 @@
+//! The plan of a distributed ingest: what every part needs to know.
+
+use super::{PartOfAccounts, StageFault, part_of};
+use crate::IngestError;
+use crate::error::ErrorContext;
+use crate::events::{ZoneChange, ZoneChanges};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use trueup_core::dataset::manifest::{DataFile, Manifest, hex};
+use trueup_core::model::{Account, Accounts, ClockZone};
+
+/// What every part of a distributed ingest needs to know. It goes from process to process [as text](Self::to_json).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StagePlan {
+    /// The id of the ingest, in hex.
+    pub(crate) ingest: String,
+    /// The version that the ingest makes.
+    pub(crate) version: u64,
+    /// The identity of the version before, as [`base_of`] returns it.
+    pub(crate) base: String,
+    pub(crate) parts: u32,
+    /// The accounts that may have new rows; `None` if any may.
+    pub(crate) accounts: Option<BTreeSet<String>>,
+    /// The paths of the stored event files whose rows the parts take over.
+    pub(crate) rewritten: Vec<String>,
+    /// The time zones of accounts, except for UTC.
+    time_zones: BTreeMap<String, String>,
+    /// The accounts with stored events that get another time zone: the old one and the new one.
+    zone_changes: BTreeMap<String, (String, String)>,
+    pub(crate) settings: Settings,
+}
+
+/// The settings that decide what the files of a part look like, and which rows are allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The time zone of times without an offset: `account`, or its name.
+    pub(crate) clock_zone: Option<String>,
+    pub(crate) ignore: Vec<String>,
+    pub(crate) group_rows: usize,
+    pub(crate) file_rows: usize,
+    pub(crate) max_columns: usize,
+    pub(crate) max_text_bytes: usize,
+    pub(crate) max_customer_events: usize,
+}
+
+impl StagePlan {
+    /// Returns the plan of an ingest that follows `base`.
+    pub(crate) fn new(
+        ingest: &str,
+        base: Option<&Manifest>,
+        parts: u32,
+        accounts: Option<BTreeSet<String>>,
+        rewritten: &[DataFile],
+        (all_accounts, zone_changes): (&Accounts, &ZoneChanges),
+        settings: Settings,
+    ) -> Self {
+        let zoned = all_accounts.iter().filter(|account| account.time_zone != Tz::UTC);
+        let changes = zone_changes.iter().map(|(account, ZoneChange { from, to })| {
+            (account.to_owned(), (from.name().to_owned(), to.name().to_owned()))
+        });
+        Self {
+            ingest: ingest.to_owned(),
+            version: base.map_or(0, |manifest| manifest.version) + 1,
+            base: base_of(base),
+            parts,
+            accounts,
+            rewritten: rewritten.iter().map(|file| file.path.clone()).collect(),
+            time_zones: zoned.map(|account| (account.key.clone(), account.time_zone.name().to_owned())).collect(),
+            zone_changes: changes.collect(),
+            settings,
+        }
+    }
+
+    /// Returns the number of parts. They are numbered from 0.
+    #[must_use]
+    pub const fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// Returns the version that the ingest makes.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Returns the part of an account.
+    #[must_use]
+    pub fn part_of(&self, account: &str) -> u32 {
+        part_of(account, self.parts)
+    }
+
+    /// Returns the plan as text, for another process.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    pub fn to_json(&self) -> Result<String, IngestError> {
+        serde_json::to_string(self).doing("write the plan of the ingest")
+    }
+
+    /// Reads what [`to_json`](Self::to_json) has returned.
+    ///
+    /// # Errors
+    /// The text is not a plan.
+    pub fn from_json(text: &str) -> Result<Self, IngestError> {
+        serde_json::from_str(text).map_err(|error| StageFault::NotPlan(error.to_string()).into())
+    }
+
+    /// Returns a checksum of the plan, which tells plans of the same ingest apart.
+    pub(crate) fn fingerprint(&self) -> Result<String, IngestError> {
+        Ok(hex(&Sha256::digest(self.to_json()?.as_bytes())))
+    }
+
+    /// Returns the accounts of a part.
+    pub(crate) fn part(&self, part: u32) -> Result<PartOfAccounts<'_>, StageFault> {
+        if part >= self.parts {
+            return Err(StageFault::NoPart { part, last: self.parts.saturating_sub(1) });
+        }
+        Ok(PartOfAccounts { part, parts: self.parts, planned: self.accounts.as_ref() })
+    }
+
+    /// Returns the accounts with their time zones, and nothing else of them.
+    pub(crate) fn zoned_accounts(&self) -> Result<Accounts, StageFault> {
+        let mut accounts = Accounts::default();
+        for (key, zone) in &self.time_zones {
+            accounts.insert(Account { time_zone: time_zone(zone)?, ..Account::new(key) });
+        }
+        Ok(accounts)
+    }
+
+    pub(crate) fn zone_changes(&self) -> Result<ZoneChanges, StageFault> {
+        let change = |(account, (from, to)): (&String, &(String, String))| {
+            Ok((account.clone(), ZoneChange { from: time_zone(from)?, to: time_zone(to)? }))
+        };
+        Ok(ZoneChanges::new(self.zone_changes.iter().map(change).collect::<Result<_, StageFault>>()?))
+    }
+
+    /// Returns those of some files that the parts write again.
+    pub(crate) fn rewritten_of(&self, files: &[DataFile]) -> Vec<DataFile> {
+        let paths: BTreeSet<&str> = self.rewritten.iter().map(String::as_str).collect();
+        files.iter().filter(|file| paths.contains(file.path.as_str())).cloned().collect()
+    }
+}
+
+impl Settings {
+    pub(crate) fn clock_zone(&self) -> Result<Option<ClockZone>, StageFault> {
+        let zone = self.clock_zone.as_ref().map(|zone| zone.parse().map_err(|_| unknown_zone(zone)));
+        zone.transpose()
+    }
+}
+
+fn time_zone(name: &str) -> Result<Tz, StageFault> {
+    name.parse().map_err(|_| unknown_zone(name))
+}
+
+fn unknown_zone(name: &str) -> StageFault {
+    StageFault::NotPlan(format!("`{}` is no time zone", name.escape_default()))
+}
+
+/// Returns the identity of a version: a checksum of the checksums of its files; empty without a version.
+pub(crate) fn base_of(manifest: Option<&Manifest>) -> String {
+    let Some(manifest) = manifest else { return String::new() };
+    let mut digest = Sha256::new();
+    for (table, files) in manifest.tables() {
+        for file in files {
+            digest.update(format!("{table} {} {}\n", file.path, file.sha256));
+        }
+    }
+    hex(&digest.finalize())
+}

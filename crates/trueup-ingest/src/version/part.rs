@@ -1,0 +1,171 @@
+//! The files of a distributed ingest: each attempt at a part writes its own, and the process that commits takes over the
+//! files of one attempt of each part.
+//!
+//! In a folder, an attempt writes below a folder of its own in the record of the ingest, and the commit renames the
+//! files. Whatever else attempts have written goes with the record. In a store, an attempt uploads its files under names
+//! that say part and attempt. Because an attempt may still be running when the ingest ends, the record stays, and a
+//! later ingest removes the files of that id that no version names.
+
+use super::{
+    DatasetLock, Made, Outcome, RECORD_PREFIX, StoreVersion, VersionBuilder, is_id, local_folder, random_id, shown,
+};
+use crate::IngestError;
+use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
+use crate::monitor::Monitor;
+use crate::parts::{StageFault, StagePlan, Staged};
+use crate::table::Table;
+use std::fs;
+use std::io;
+use std::path::Path;
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{RemoteFolder, store};
+use trueup_core::files::Files;
+
+impl VersionBuilder {
+    /// Returns the id of the ingest.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Lets other processes write files for this version.
+    pub(crate) fn admit_parts(&mut self) -> Result<(), IngestError> {
+        match &mut self.store {
+            Some(store) => store.admit_parts(),
+            None => drop(self.make_record()?),
+        }
+        Ok(())
+    }
+
+    /// Begins an attempt at a part of a distributed ingest, in any process. Returns the id of the attempt, too.
+    ///
+    /// # Errors
+    /// The ingest has ended, or the file system or the store refuses.
+    pub(crate) fn begin_part(
+        files: &Files,
+        dir: &Path,
+        plan: &StagePlan,
+        part: u32,
+        monitor: &Monitor,
+    ) -> Result<(Self, String), IngestError> {
+        let ended = || IngestError::from(StageFault::Ended { ingest: plan.ingest.clone() });
+        if !is_id(&plan.ingest) {
+            return Err(StageFault::NotPlan("the id of the ingest is none".to_owned()).into());
+        }
+        if store::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
+            return Err(ended());
+        }
+        let attempt = random_id()?;
+        let (folder, open, store) = match RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
+            Some(remote) => {
+                let store = StoreVersion::of_part(remote, dir, plan, monitor)?.ok_or_else(ended)?;
+                let (folder, open) = local_folder::make(files, &attempt)?;
+                (folder, open, Some(store))
+            }
+            None => {
+                let record = dir.join(format!("{RECORD_PREFIX}{}", plan.ingest));
+                let folder = record.join(folder_of(part, &attempt));
+                match files.create_folder(&folder) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ended()),
+                    created => created.at("make the folder", &folder)?,
+                }
+                let open = files.open(&folder).at("open", &folder)?;
+                (folder, open, None)
+            }
+        };
+        let made = vec![Made::Folder(folder.clone())];
+        let lock = DatasetLock { _folder: open };
+        let mut version = Self::without_number(files, folder, plan.ingest.clone(), lock, made);
+        version.number = plan.version;
+        version.label = label_of(part, &attempt);
+        version.store = store;
+        Ok((version, attempt))
+    }
+
+    /// Ends an attempt: leaves its files to the process that commits.
+    pub(crate) fn hand_over(mut self, monitor: &Monitor) -> Result<(), IngestError> {
+        match self.store.take() {
+            // The local files are removed.
+            Some(mut store) => store.hand_over(self.file_names(), &self.dir, monitor),
+            // The files are durable. Their names become so once they are renamed.
+            None => {
+                self.outcome = Outcome::Published;
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes over the files of the parts. Returns them as the manifest names them.
+    ///
+    /// # Errors
+    /// A file is missing or has another length, or the file system or the store refuses.
+    pub(crate) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
+        for part in staged {
+            for (at, file) in part.files.iter().enumerate() {
+                if !is_id(&part.attempt)
+                    || file.path != self.name(Table::Events, &label_of(part.part, &part.attempt), at)
+                {
+                    return Err(StageFault::Altered.into());
+                }
+            }
+        }
+        if let Some(store) = &mut self.store {
+            return store.take_over(staged);
+        }
+        let mut files = Vec::new();
+        if staged.iter().any(|part| !part.files.is_empty()) {
+            self.make_table_folder(Table::Events)?;
+        }
+        for part in staged {
+            let folder = self.record().join(folder_of(part.part, &part.attempt));
+            for file in &part.files {
+                let from = folder.join(&file.path);
+                let found = match fs::symlink_metadata(&from) {
+                    Ok(found) if found.is_file() => Some(found.len()),
+                    Ok(_) => None,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(error) => return Err(error).at("read", &from),
+                };
+                if found != Some(file.size) {
+                    return Err(StageFault::File { part: part.part, path: from, expected: file.size, found }.into());
+                }
+                let name = self.name(Table::Events, "", files.len());
+                let path = self.dir.join(&name);
+                // Noted first, because the rename may take effect even if it reports an error.
+                self.made.push(Made::File(path.clone()));
+                self.files.rename(&from, &path).at("rename", &path)?;
+                files.push(DataFile { path: name, ..file.clone() });
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Returns the name of the folder of an attempt, in the record of its ingest.
+fn folder_of(part: u32, attempt: &str) -> String {
+    format!("part-{part:04}-{attempt}")
+}
+
+/// Returns what the names of the files of an attempt have before their number.
+fn label_of(part: u32, attempt: &str) -> String {
+    format!("{part:04}_{attempt}_")
+}
+
+impl StoreVersion {
+    /// Returns the files that an attempt of a part uploads; `None` if the ingest has ended.
+    fn of_part(
+        remote: RemoteFolder,
+        location: &Path,
+        plan: &StagePlan,
+        monitor: &Monitor,
+    ) -> Result<Option<Self>, IngestError> {
+        if !remote.is_writable() {
+            return Err(ErrorKind::UrlOfDataset(shown(location)).into());
+        }
+        let mut version = Self::new(remote, location, &plan.ingest, plan.version, monitor);
+        // The record is that of the process that commits.
+        version.keeps_record = true;
+        let record = version.record();
+        let mut objects = version.list("")?.into_iter();
+        Ok(objects.any(|object| object.name == record).then_some(version))
+    }
+}

@@ -1,0 +1,121 @@
+//! What attempts leave, who removes it, and who may not.
+
+use crate::case::{Case, Row, answers, ingest_in_parts, into, leftovers, random_rows, source, stage, stage_all};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+use trueup_core::Interrupt;
+use trueup_core::dataset::store;
+use trueup_ingest::{ErrorKind, Ingest, StageFault};
+
+fn dataset_with_rows(case: &Case) -> (PathBuf, Vec<Row>) {
+    let dataset = case.path("dataset");
+    into(&dataset).events(source(&random_rows(200, 1))).run().unwrap();
+    (dataset, random_rows(100, 2))
+}
+
+#[test]
+fn a_part_that_is_staged_twice_leaves_no_second_files() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let local = case.path("local");
+    into(&local).events(source(&random_rows(200, 1))).run().unwrap();
+    into(&local).events(source(&rows)).run().unwrap();
+    let ingest = into(&dataset).begin_staged(3, None).unwrap();
+    let first = stage_all(&dataset, &ingest, &rows);
+    let second = stage_all(&dataset, &ingest, &rows);
+    // One attempt of each part, it does not matter which.
+    let staged = vec![first[0].clone(), second[1].clone(), first[2].clone()];
+    ingest.commit(staged).unwrap();
+    assert_eq!(leftovers(&dataset), Vec::<String>::new());
+    assert_eq!(answers(&dataset), answers(&local));
+}
+
+#[test]
+fn an_attempt_that_ends_after_the_ingest_leaves_nothing() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let ended = |plan| {
+        let error = stage(&dataset, &plan, 0, &rows).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Stage(StageFault::Ended { .. })), "{error}");
+        assert_eq!(leftovers(&dataset), Vec::<String>::new());
+    };
+    let ingest = into(&dataset).begin_staged(2, None).unwrap();
+    let plan = ingest.plan().clone();
+    let staged = stage_all(&dataset, &ingest, &rows);
+    ingest.commit(staged).unwrap();
+    ended(plan);
+    // The same of an ingest that was given up.
+    let ingest = into(&dataset).begin_staged(2, None).unwrap();
+    let (plan, _) = (ingest.plan().clone(), stage_all(&dataset, &ingest, &rows));
+    drop(ingest);
+    assert_eq!(store::versions(&dataset).unwrap(), [1, 2]);
+    ended(plan);
+}
+
+#[test]
+fn an_attempt_that_is_interrupted_leaves_nothing() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let ingest = into(&dataset).begin_staged(1, None).unwrap();
+    let interrupt = Interrupt::default();
+    let cancel = interrupt.clone();
+    let attempt = Ingest::into(&dataset).events(source(&rows)).interrupt(interrupt);
+    let error = attempt.progress(move |_| cancel.cancel()).stage(ingest.plan(), 0).unwrap_err();
+    assert!(error.interruption().is_some(), "{error}");
+    let left = leftovers(&dataset);
+    assert!(left.len() == 1 && left[0].starts_with(".trueup-pending-"), "{left:?}");
+    let staged = stage_all(&dataset, &ingest, &rows);
+    ingest.commit(staged).unwrap();
+    assert_eq!(leftovers(&dataset), Vec::<String>::new());
+}
+
+#[test]
+fn no_other_ingest_writes_meanwhile() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let ingest = into(&dataset).begin_staged(2, None).unwrap();
+    let first = stage(&dataset, ingest.plan(), 0, &rows).unwrap();
+    let busy = into(&dataset).events(source(&rows)).run().unwrap_err();
+    assert!(matches!(busy.kind(), ErrorKind::Busy(_)), "{busy}");
+    assert!(matches!(into(&dataset).begin_staged(1, None).unwrap_err().kind(), ErrorKind::Busy(_)));
+    // The files of the first part are still there.
+    let second = stage(&dataset, ingest.plan(), 1, &rows).unwrap();
+    ingest.commit([first, second]).unwrap();
+    assert_eq!(leftovers(&dataset), Vec::<String>::new());
+}
+
+/// Set in a process that begins an ingest, stages it, and is killed.
+const KILLED: &str = "TRUEUP_TEST_KILLED";
+
+#[test]
+fn a_process_that_is_killed_before_the_commit_leaves_what_the_next_ingest_removes() {
+    const NAME: &str = "leftovers::a_process_that_is_killed_before_the_commit_leaves_what_the_next_ingest_removes";
+    if let Some(dataset) = env::var_os(KILLED) {
+        let dataset = Path::new(&dataset);
+        let rows = random_rows(100, 2);
+        let ingest = into(dataset).begin_staged(2, None).unwrap();
+        fs::write(dataset.with_extension("plan"), ingest.plan().to_json().unwrap()).unwrap();
+        let staged = stage_all(dataset, &ingest, &rows);
+        assert_eq!(staged.len(), 2);
+        // Nothing is dropped, as in a process that is killed.
+        exit(9);
+    }
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let before = answers(&dataset);
+    let mut child = Command::new(env::current_exe().unwrap());
+    let status = child.args(["--exact", NAME, "--nocapture"]).env(KILLED, &dataset).output().unwrap().status;
+    assert_eq!(status.code(), Some(9));
+    assert!(leftovers(&dataset).len() > 3);
+    assert_eq!((store::versions(&dataset).unwrap(), answers(&dataset)), (vec![1], before));
+    // An attempt of another process still runs, and stages its part.
+    let plan = fs::read_to_string(dataset.with_extension("plan")).unwrap();
+    let plan = trueup_ingest::StagePlan::from_json(&plan).unwrap();
+    stage(&dataset, &plan, 1, &rows).unwrap();
+    ingest_in_parts(into(&dataset), &dataset, &rows, 2, true);
+    assert_eq!(leftovers(&dataset), Vec::<String>::new());
+    assert!(stage(&dataset, &plan, 1, &rows).is_err());
+    assert_eq!(leftovers(&dataset), Vec::<String>::new());
+}
