@@ -41,7 +41,8 @@ impl Generator {
         let accounts = accounts(&settings, &calendar);
         let plan = CustomerPlan::new(&accounts, &calendar, REHEARSED_CUSTOMERS);
         let mut generator = Self { settings, calendar, accounts, plan };
-        let rehearsed = generator.rows(|account, month| DrawStream::Rehearsal { account, month }).count().max(1);
+        let rehearsed =
+            generator.rows(|_| true, |account, month| DrawStream::Rehearsal { account, month }).count().max(1);
         let customers = u128::from(generator.settings.events) * u128::from(REHEARSED_CUSTOMERS) / rehearsed as u128;
         let customers = u64::try_from(customers).unwrap_or(u64::MAX).max(1);
         generator.plan = generator.plan.scaled(customers);
@@ -73,7 +74,18 @@ impl Generator {
     /// # Errors
     /// A batch is an error only if Arrow refuses its columns.
     pub fn events(&self) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + '_ {
-        let rows = self.rows(|account, month| DrawStream::Customers { account, month });
+        self.events_of(|_| true)
+    }
+
+    /// Generates the rows of [`Self::events`] whose account is one of those that `has_account` accepts by its key.
+    ///
+    /// # Errors
+    /// As [`Self::events`].
+    pub fn events_of<'a>(
+        &'a self,
+        has_account: impl Fn(&str) -> bool + 'a,
+    ) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + 'a {
+        let rows = self.rows(has_account, |account, month| DrawStream::Customers { account, month });
         Batches::new(rows, self.settings.batch_rows, |rows| tables::event_batch(rows, &self.accounts, &self.calendar))
     }
 
@@ -99,9 +111,15 @@ impl Generator {
         tables::account_batch(&self.accounts)
     }
 
-    /// Draws all events. `stream` returns the stream of random numbers for an account and a month, both by index.
-    fn rows(&self, stream: fn(usize, usize) -> DrawStream) -> impl Iterator<Item = EventRow> + '_ {
-        self.accounts.iter().enumerate().flat_map(move |(index, account)| {
+    /// Draws the events of some accounts. `stream` returns the stream of random numbers for an account and a month, both
+    /// by index.
+    fn rows<'a>(
+        &'a self,
+        has_account: impl Fn(&str) -> bool + 'a,
+        stream: fn(usize, usize) -> DrawStream,
+    ) -> impl Iterator<Item = EventRow> + 'a {
+        let accounts = self.accounts.iter().enumerate().filter(move |(_, account)| has_account(&account.key));
+        accounts.flat_map(move |(index, account)| {
             (0..self.calendar.months.len()).flat_map(move |month| {
                 let histories = HistoryGenerator::new(&self.calendar, account, index, month);
                 let mut dice = Dice::new(self.settings.seed, stream(index, month));

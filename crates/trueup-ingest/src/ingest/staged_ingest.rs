@@ -199,7 +199,10 @@ impl StagedIngest {
         summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
         let mut batch = batches.batch(manifest.version, &summary)?;
         let checksum = combine(staged.iter().flat_map(|part| &part.files).map(|file| file.sha256.clone()).collect());
-        let inputs = vec![format!("{} parts", plan.parts())];
+        let inputs = vec![match plan.parts() {
+            1 => "1 part".to_owned(),
+            parts => format!("{parts} parts"),
+        }];
         let table = BatchTable { checksum, inputs, rows: summary.events.taken, rejected: 0 };
         batch.tables.insert(Table::Events.name().to_owned(), table);
         manifest.batches.push(batch);

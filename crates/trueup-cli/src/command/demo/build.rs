@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use trueup::Dataset;
 use trueup::versions;
 use trueup_demo::{Generator, Settings};
-use trueup_ingest::Ingest;
+use trueup_ingest::{Ingest, IngestError};
 
 /// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
 /// there, which keeps the source tree clean, or else in the current folder. If the settings are not those of the
@@ -43,10 +43,14 @@ fn target_folder() -> Option<PathBuf> {
     Some(below.unwrap_or(folder).to_owned())
 }
 
-/// Returns the name of the file that the events are ingested from. The manifest records it, which identifies the demo.
-fn events_file(settings: &Settings) -> String {
+/// The events of one part of a demo. A demo of more is built part by part, because the rows of a part wait on disk, in
+/// some five times the space that they take in the dataset, before they are in its order.
+const PART_EVENTS: u64 = 50_000_000;
+
+/// Returns the name of the file that the spend is ingested from. The manifest records it, which identifies the demo.
+fn spend_file(settings: &Settings) -> String {
     let Settings { seed, accounts, events, .. } = settings;
-    format!("demo-{}-{events}-{accounts}-{seed}.parquet", env!("CARGO_PKG_VERSION"))
+    format!("demo-spend-{}-{events}-{accounts}-{seed}.parquet", env!("CARGO_PKG_VERSION"))
 }
 
 /// Returns whether the folder holds the demo of these settings.
@@ -64,8 +68,8 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
     }
     let manifest = versions::read_latest(dir).map_err(Failure::request)?;
     let first = manifest.as_ref().and_then(|manifest| manifest.batches.first());
-    let events = first.and_then(|batch| batch.tables.get("events"));
-    if events.is_some_and(|table| table.inputs == [events_file(settings)]) {
+    let spend = first.and_then(|batch| batch.tables.get("spend"));
+    if spend.is_some_and(|table| table.inputs == [spend_file(settings)]) {
         return Ok(true);
     }
     let path = dir.display();
@@ -81,32 +85,42 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
 /// signal stops the command, which then removes what it has made. Only one batch of rows is in memory at a time.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let signals = StopSignals::hear()?;
-    let events_file = events_file(&settings);
-    let expected_events = settings.events;
+    let (spend_file, expected_events) = (spend_file(&settings), settings.events);
+    // More parts than accounts would be empty.
+    let parts =
+        u32::try_from(expected_events.div_ceil(PART_EVENTS)).unwrap_or(u32::MAX).clamp(1, settings.accounts.max(1));
     let generator = Generator::new(settings).map_err(Failure::usage)?;
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let at_parent = |error: io::Error| Failure::path(parent, &error);
     let _folders = NewFolders::create(parent).map_err(at_parent)?;
     let scratch = tempfile::Builder::new().prefix(".trueup-demo-").tempdir_in(parent).map_err(at_parent)?;
     let path = |name: &str| scratch.path().join(name);
-    let (events, spend, accounts) = (path(&events_file), path("demo-spend.parquet"), path("demo-accounts.parquet"));
+    let (events, spend, accounts) = (path("demo-events.parquet"), path(&spend_file), path("demo-accounts.parquet"));
 
-    let bar = notice::progress_bar("generating events", expected_events);
-    write_parquet(&events, &generator.event_schema(), generator.events(), &signals, |rows| bar.inc(rows))?;
-    bar.finish_and_clear();
     write_parquet(&spend, &generator.spend_schema(), generator.spend(), &signals, |_| ())?;
     let batch = generator.accounts().map_err(Failure::fault)?;
     write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], &signals, |_| ())?;
 
     let dataset = path("dataset");
-    let mut progress = IngestProgress::default();
-    let ingest = Ingest::into(&dataset).events(&events).spend(&spend).accounts(&accounts);
-    let ingest = ingest.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
-    ingest.run().map_err(|error| match error.interruption() {
+    let into_dataset = || {
+        let mut progress = IngestProgress::default();
+        Ingest::into(&dataset).progress(move |now| progress.show(now)).interrupt(signals.interrupt())
+    };
+    let failed = |error: IngestError| match error.interruption() {
         Some(_) => canceled(&signals),
         // A row that the ingest refuses is a bug of this program, whatever the error says.
         None => Failure::fault(error),
-    })?;
+    };
+    let ingest = into_dataset().spend(&spend).accounts(&accounts).begin_staged(parts, None).map_err(failed)?;
+    let mut staged = Vec::new();
+    for part in 0..parts {
+        let bar = notice::progress_bar("generating events", expected_events / u64::from(parts));
+        let rows = generator.events_of(|account| ingest.plan().part_of(account) == part);
+        write_parquet(&events, &generator.event_schema(), rows, &signals, |rows| bar.inc(rows))?;
+        bar.finish_and_clear();
+        staged.push(into_dataset().events(&events).stage(ingest.plan(), part).map_err(failed)?);
+    }
+    ingest.commit(staged).map_err(failed)?;
     access::create(&dataset, &Dataset::open(&dataset)?)?;
     if signals.has_stopped() {
         return Err(canceled(&signals));
