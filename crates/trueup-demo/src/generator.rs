@@ -77,7 +77,7 @@ impl Generator {
         self.events_of(|_| true)
     }
 
-    /// Generates the rows of [`Self::events`] whose account is one of those that `has_account` accepts by its key.
+    /// Generates the rows of [`Self::events`] for whose account key `has_account` returns true.
     ///
     /// # Errors
     /// As [`Self::events`].
@@ -111,8 +111,8 @@ impl Generator {
         tables::account_batch(&self.accounts)
     }
 
-    /// Draws the events of some accounts. `stream` returns the stream of random numbers for an account and a month, both
-    /// by index.
+    /// Draws the events of some accounts. `stream` returns the stream of random numbers for an account and a month,
+    /// both by index.
     fn rows<'a>(
         &'a self,
         has_account: impl Fn(&str) -> bool + 'a,

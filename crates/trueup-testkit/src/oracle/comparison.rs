@@ -1,4 +1,4 @@
-//! Section 14: the answer for a range beside the answer for an earlier one.
+//! Section 14: the answer for a range, compared with the answer for an earlier one.
 
 use std::collections::BTreeSet;
 
@@ -113,8 +113,8 @@ fn is_ratio(metric: &str) -> bool {
     matches!(none, MetricValue::Ratio(..)) && !is_percentile
 }
 
-/// Returns the rate effect and the mix effect of a group, given the values of all groups in both ranges, the earlier one
-/// first. `None` "where D of all is 0 in either range".
+/// Returns the rate effect and the mix effect of a group, given the values of all groups in both ranges, the earlier
+/// one first. `None` "where D of all is 0 in either range".
 fn effects(group: [MetricValue; 2], all: &[[MetricValue; 2]]) -> Option<(Fraction, Fraction)> {
     // "For a ratio metric R = N / D [...], let w be D of the group over D of all, means and changes be over the two
     // ranges".
