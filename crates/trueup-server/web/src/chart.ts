@@ -1,0 +1,113 @@
+// Which chart fits an answer, and what it shows.
+
+import { isPartial, type Interval } from "./days";
+import { formatText } from "./format";
+import type { Row } from "./service";
+
+/** The most groups that a chart shows. */
+export const MAX_LINES = 8;
+export const MAX_BARS = 20;
+
+export type Chart =
+  | { kind: "figures"; metrics: string[]; row: Row; stages: Stage[] }
+  | { kind: "bars"; metric: string; bars: Bar[]; groups: number }
+  | { kind: "lines"; metric: string; days: ChartDay[]; lines: Line[]; groups: number }
+  | { kind: "none" };
+
+/** A stage of a funnel, with its share of the first one. */
+export interface Stage {
+  metric: string;
+  value: number;
+  share: number;
+}
+
+export interface Bar {
+  label: string;
+  value: number;
+}
+
+export interface ChartDay {
+  start: string;
+  end: string;
+  partial: boolean;
+}
+
+export interface Line {
+  label: string;
+  /** One value per sub-range; `null` where the group has no row. */
+  values: (number | null)[];
+}
+
+/** Metrics that count parts of what the first one counts, so that each has a share of it. */
+const FUNNELS: readonly (readonly string[])[] = [
+  ["leads", "soldLeads", "closedLeads"],
+  ["customers", "matchedCustomers", "bookedCustomers", "payingCustomers"],
+  ["conversions", "gradedConversions", "bookableConversions", "bookedConversions"],
+];
+
+/** Returns the chart of an answer. `rows` are in the order of the table, which is the order of the bars. */
+export function chartOf(dimensions: string[], metrics: string[], charted: string | null, interval: Interval, rows: Row[]): Chart {
+  const metric = charted !== null && metrics.includes(charted) ? charted : metrics[0];
+  const [first] = rows;
+  if (metric === undefined || first === undefined) return { kind: "none" };
+  if (interval !== "total") return linesOf(dimensions, metric, interval, rows);
+  if (dimensions.length === 0) return { kind: "figures", metrics, row: first, stages: stagesOf(metrics, first) };
+  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: numberOf(row, metric) }));
+  return { kind: "bars", metric, bars, groups: rows.length };
+}
+
+/** Returns the stages of the funnel that has most of the metrics; none if fewer than two of one are there. */
+function stagesOf(metrics: string[], row: Row): Stage[] {
+  const chosen = FUNNELS.map((funnel) => funnel.filter((metric) => metrics.includes(metric)));
+  const [first, ...others] = chosen.filter((stages, index) => stages[0] === FUNNELS[index]?.[0]).sort((a, b) => b.length - a.length)[0] ?? [];
+  if (first === undefined || others.length === 0) return [];
+  const whole = numberOf(row, first);
+  return [first, ...others].map((metric) => {
+    const value = numberOf(row, metric);
+    return { metric, value, share: whole === 0 ? 0 : value / whole };
+  });
+}
+
+/** Draws the groups with the highest values, because a sorted table may have all sub-ranges of one group first. */
+function linesOf(dimensions: string[], metric: string, interval: Interval, rows: Row[]): Chart {
+  const days = new Map<string, ChartDay>();
+  const groups = new Map<string, { label: string; highest: number; byStart: Map<string, number> }>();
+  for (const row of rows) {
+    const [start, end] = [String(row.start), String(row.end)];
+    if (!days.has(start)) days.set(start, { start, end, partial: isPartial({ start, end }, interval) });
+    const key = JSON.stringify(dimensions.map((name) => row[name]));
+    let group = groups.get(key);
+    if (!group) {
+      group = { label: labelOf(row, dimensions), highest: -Infinity, byStart: new Map() };
+      groups.set(key, group);
+    }
+    const value = numberOf(row, metric);
+    group.byStart.set(start, value);
+    group.highest = Math.max(group.highest, value);
+  }
+  const inOrder = [...days.values()].sort((a, b) => (a.start < b.start ? -1 : 1));
+  const drawn = [...groups.values()].sort((a, b) => b.highest - a.highest).slice(0, MAX_LINES);
+  const lines = drawn.map(({ label, byStart }) => ({ label, values: inOrder.map(({ start }) => byStart.get(start) ?? null) }));
+  return { kind: "lines", metric, days: inOrder, lines, groups: groups.size };
+}
+
+/** Returns round numbers from at most the lowest to at least the highest value, and 0. */
+export function ticksOf(lowest: number, highest: number, about = 4): number[] {
+  const [low, high] = [Math.min(0, lowest), Math.max(0, highest)];
+  if (low === high) return [0, 1];
+  const rough = (high - low) / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let index = Math.floor(low / step); index <= Math.ceil(high / step - 1e-9); index += 1) ticks.push(Number((index * step).toPrecision(12)));
+  return ticks;
+}
+
+function labelOf(row: Row, dimensions: string[]): string {
+  return dimensions.map((name) => formatText(String(row[name] ?? ""))).join(" · ");
+}
+
+function numberOf(row: Row, metric: string): number {
+  const value = row[metric];
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,110 @@
+// A question as code: the command line, `curl`, Rust and Python. None of them contains a key.
+
+import { expressionsByField } from "./condition";
+import { pathOf, rowsRequest, type EventsRequest, type Question } from "./question";
+import type { Dictionary, Index } from "./dictionary";
+
+export const LANGUAGES = [
+  ["trueup", "trueup query"],
+  ["curl", "curl"],
+  ["rust", "Rust"],
+  ["python", "Python"],
+] as const;
+
+export type Language = (typeof LANGUAGES)[number][0];
+
+/** Returns the question as code; `null` if it is not complete. `base` is the address of the service. */
+export function copyAs(language: Language, question: Question, index: Index, base: string, today: string): string | null {
+  const request = rowsRequest(question, index.dictionary, today);
+  if (!request) return null;
+  const parts: Parts = {
+    request,
+    accounts: question.accounts.length > 0 ? question.accounts : accountsOf(index, question.organization),
+    filter: filterOf(question, index.dictionary),
+    sort: question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`,
+  };
+  switch (language) {
+    case "trueup":
+      return asCommand(parts);
+    case "curl":
+      return `curl -sS --compressed -H "Authorization: $TRUEUP_KEY" \\\n  ${shell(new URL(pathOf(request), base).href)}\n`;
+    case "rust":
+      return asRust(parts);
+    case "python":
+      return asPython(parts);
+  }
+}
+
+/** A question for the program and the libraries, which know accounts and no organizations. */
+interface Parts {
+  request: EventsRequest;
+  accounts: string[];
+  /** One expression across fields, as JSON; `null` without conditions. */
+  filter: string | null;
+  sort: string | null;
+}
+
+function accountsOf(index: Index, organization: string): string[] {
+  return index.organizations.find((listed) => listed.organization === organization)?.accounts ?? [organization];
+}
+
+function filterOf(question: Question, dictionary: Dictionary): string | null {
+  if (question.conditions.length === 0) return null;
+  return JSON.stringify(Object.fromEntries(expressionsByField(question.conditions, (field) => dictionary.isMetric(field))));
+}
+
+function asCommand({ request, accounts, filter, sort }: Parts): string {
+  const { fields, range, interval } = request;
+  const options = [`--fields ${shell(fields.join(","))}`, `--start ${range.start} --end ${range.end}`];
+  if (interval !== "total") options.push(`--interval ${interval}`);
+  options.push(...accounts.map((account) => `--account ${shell(account)}`));
+  if (filter) options.push(`--filter ${shell(filter)}`);
+  if (sort) options.push(`--sort ${shell(sort)}`);
+  return `trueup query DATASET ${options.join(" \\\n  ")}\n`;
+}
+
+function asRust({ request, accounts, filter, sort }: Parts): string {
+  const { fields, range, interval } = request;
+  const uses = ["EventsQuery", ...(interval === "total" ? [] : ["Interval"])].join(", ");
+  const list = (texts: string[]) => `[${texts.map(rustText).join(", ")}]`;
+  const calls = [`.accounts(${list(accounts)})`];
+  if (interval !== "total") calls.unshift(`.interval(Interval::${interval[0]!.toUpperCase()}${interval.slice(1)})`);
+  if (filter) calls.push(`.filter(filter::from_json(${rustText(filter)})?)`);
+  if (sort) calls.push(`.sort(${rustText(sort)})`);
+  return [
+    `use trueup::query::${uses.includes(",") ? `{${uses}}` : uses};`,
+    filter ? "use trueup::{Dataset, filter};" : "use trueup::Dataset;",
+    "",
+    'let dataset = Dataset::open("DATASET")?;',
+    `let query = EventsQuery::new(${list(fields)}, "${range.start}".parse()?, "${range.end}".parse()?)`,
+    ...calls.map((call) => `    ${call}`),
+  ].join("\n") + ";\nlet table = dataset.query(&query)?;\n";
+}
+
+function asPython({ request, accounts, filter, sort }: Parts): string {
+  const { fields, range, interval } = request;
+  const list = (texts: string[]) => `[${texts.map(pythonText).join(", ")}]`;
+  const options = [list(fields), `start="${range.start}", end="${range.end}"`];
+  if (interval !== "total") options.push(`interval="${interval}"`);
+  options.push(`accounts=${list(accounts)}`);
+  if (filter) options.push(`filter=${pythonText(filter)}`);
+  if (sort) options.push(`sort=${pythonText(sort)}`);
+  return `import trueup\n\ntable = trueup.open("DATASET").query(\n${options.map((option) => `    ${option},\n`).join("")})\n`;
+}
+
+function shell(text: string): string {
+  return /^[\w,.:=/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Returns a string literal of Rust, raw if the text has quotes or backslashes. */
+function rustText(text: string): string {
+  if (!/["\\]/.test(text)) return `"${text}"`;
+  let hashes = "#";
+  while (text.includes(`"${hashes}`)) hashes += "#";
+  return `r${hashes}"${text}"${hashes}`;
+}
+
+/** Returns a string literal of Python: every literal of JSON is one. */
+function pythonText(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,113 @@
+// Calendar days as `YYYY-MM-DD`, and the names of ranges: those of `trueup query --range`.
+
+/** A range of days, both included. */
+export interface DayRange {
+  start: string;
+  end: string;
+}
+
+/** The days of a question: a name, whose days may depend on today, or the days themselves. */
+export type Days = { name: string } | DayRange;
+
+/** The most days that one range, or one sub-range of it, may have. */
+export const ATTRIBUTION_WINDOW = 90;
+
+export type Interval = "total" | "month" | "week" | "day";
+export const INTERVALS: readonly Interval[] = ["total", "month", "week", "day"];
+
+const DAY = 86_400_000;
+const UNITS = ["week", "month", "quarter", "year"] as const;
+type Unit = (typeof UNITS)[number];
+
+/** The named ranges that the page offers, with what people call them. */
+export const OFFERED_RANGES: readonly (readonly [name: string, label: string])[] = [
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+  ["90d", "Last 90 days"],
+  ["month-to-date", "Month to date"],
+  ["last-month", "Last month"],
+  ["quarter-to-date", "Quarter to date"],
+  ["last-quarter", "Last quarter"],
+  ["year-to-date", "Year to date"],
+  ["last-year", "Last year"],
+];
+
+/** Returns today in the time zone of the browser. */
+export function today(now = new Date()): string {
+  return toText(Date.UTC(now.getFullYear(), now.getMonth(), now.getDate()));
+}
+
+/** Returns whether a text is a calendar day that trueup knows. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && toText(time) === text && text >= "1970-01-01" && text <= "2149-06-06";
+}
+
+/** Returns the day a number of days later, or earlier. */
+export function addDays(day: string, days: number): string {
+  return toText(toTime(day) + days * DAY);
+}
+
+/** Returns how many days a range has. */
+export function countDays({ start, end }: DayRange): number {
+  return Math.round((toTime(end) - toTime(start)) / DAY) + 1;
+}
+
+/** Returns the days of a question; `null` if its name is none. */
+export function resolveDays(days: Days, now: string): DayRange | null {
+  return "name" in days ? namedRange(days.name, now) : days;
+}
+
+/** Returns the days of a named range; `null` if there is no such name. */
+export function namedRange(name: string, now: string): DayRange | null {
+  if (name === "today") return { start: now, end: now };
+  if (name === "yesterday") return { start: addDays(now, -1), end: addDays(now, -1) };
+  const last = /^([1-9]\d{0,3})([dw])$/.exec(name);
+  if (last) return { start: addDays(now, 1 - Number(last[1]) * (last[2] === "w" ? 7 : 1)), end: now };
+  const of = /^(?:(this|last)-(week|month|quarter|year)|(week|month|quarter|year)-to-date)$/.exec(name);
+  if (of) {
+    const unit = (of[2] ?? of[3]) as Unit;
+    const current = unitAround(now, unit);
+    if (of[3]) return { start: current.start, end: now };
+    return of[1] === "this" ? current : unitAround(addDays(current.start, -1), unit);
+  }
+  const calendar = /^(\d{4})(?:-(?:(0[1-9]|1[0-2])|Q([1-4])))?$/.exec(name);
+  if (!calendar || !isDay(`${calendar[1]}-01-01`)) return null;
+  const [, year, month, quarter] = calendar;
+  const first = month ?? (quarter ? String(Number(quarter) * 3 - 2).padStart(2, "0") : "01");
+  const range = unitAround(`${year}-${first}-01`, month ? "month" : quarter ? "quarter" : "year");
+  return isDay(range.end) ? range : null;
+}
+
+/** Returns what people call a range. */
+export function describeDays(days: Days): string {
+  if (!("name" in days)) return days.start === days.end ? days.start : `${days.start} to ${days.end}`;
+  return OFFERED_RANGES.find(([name]) => name === days.name)?.[1] ?? days.name;
+}
+
+/** Returns whether a sub-range at an edge of the range is only a part of its month or week. */
+export function isPartial({ start, end }: DayRange, interval: Interval): boolean {
+  if (interval !== "month" && interval !== "week") return false;
+  const whole = unitAround(start, interval);
+  return whole.start !== start || whole.end !== end;
+}
+
+function unitAround(day: string, unit: Unit): DayRange {
+  if (unit === "week") {
+    const start = addDays(day, -((new Date(toTime(day)).getUTCDay() + 6) % 7));
+    return { start, end: addDays(start, 6) };
+  }
+  const [year, month] = [Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1];
+  const months = { month: 1, quarter: 3, year: 12 }[unit];
+  const first = month - (month % months);
+  return { start: toText(Date.UTC(year, first, 1)), end: toText(Date.UTC(year, first + months, 0)) };
+}
+
+function toTime(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
+}
+
+function toText(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}

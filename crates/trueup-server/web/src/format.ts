@@ -1,0 +1,46 @@
+// How values are shown: by the format that the dictionary gives a field.
+
+const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
+const amount = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const percent = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const dayOfYear = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", timeZone: "UTC" });
+const share = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
+
+/** Returns a number as a table shows it. */
+export function formatNumber(value: number, format: string): string {
+  if (format === "percent") return percent.format(value);
+  return (format === "currency" || format === "decimal" ? amount : integer).format(value);
+}
+
+/** Returns a number of an axis, which has little room. */
+export function formatTick(value: number, format: string): string {
+  return (format === "percent" ? share : compact).format(value);
+}
+
+/** Returns a day of an axis, without its year. */
+export function formatDay(day: string): string {
+  return dayOfYear.format(Date.parse(`${day}T00:00:00Z`));
+}
+
+/** Returns a share of a whole, such as 12.5%. */
+export function formatShare(value: number): string {
+  return share.format(value);
+}
+
+/** Returns a text as a table shows it. The empty text is `(none)`, and a text `(none)` of the data has quotes. */
+export function formatText(value: string): string {
+  if (value === "") return "(none)";
+  return value === "(none)" ? '"(none)"' : value;
+}
+
+/** Returns a value of either kind. */
+export function formatValue(value: string | number | undefined, format: string): string {
+  if (value === undefined) return "";
+  return typeof value === "number" ? formatNumber(value, format) : formatText(value);
+}
+
+/** Returns a number of things, such as `1 row` and `1,200 rows`. */
+export function count(number: number, thing: string): string {
+  return `${integer.format(number)} ${thing}${number === 1 ? "" : "s"}`;
+}

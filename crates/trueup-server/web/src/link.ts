@@ -1,0 +1,132 @@
+// The link to a question: the part of the address after `#`, which browsers do not send to any server.
+
+import { INTERVALS, isDay, namedRange, type Days, type Interval } from "./days";
+import { OPERATORS, takesNone, takesSeveral, type Condition, type Operator } from "./condition";
+import type { Question, Sort } from "./question";
+
+/** What a link may contain at most. */
+const MAX_LINK = 16_384;
+const MAX_NAMES = 60;
+const MAX_TEXT = 1_000;
+const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "where", "sort", "chart"];
+
+/** A question that a link holds, or what is wrong with the link. */
+export type Linked = { question: Question } | { fault: string };
+
+class LinkFault extends Error {}
+
+/** Writes a question; the result begins with `#`. */
+export function writeLink(question: Question): string {
+  const { days } = question;
+  const parameters: [string, string][] = [["organization", question.organization]];
+  const add = (name: string, value: string | null) => value && parameters.push([name, value]);
+  add("accounts", question.accounts.join(","));
+  add("dimensions", question.dimensions.join(","));
+  add("metrics", question.metrics.join(","));
+  if ("name" in days) add("days", days.name);
+  else parameters.push(["start", days.start], ["end", days.end]);
+  add("interval", question.interval === "total" ? null : question.interval);
+  for (const { field, operator, values } of question.conditions) add("where", JSON.stringify([field, operator, ...values]));
+  add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
+  add("chart", question.charted);
+  return `#${new URLSearchParams(parameters)}`;
+}
+
+/** Reads a link; `null` if there is none. Every part of it is checked before anything is used. */
+export function readLink(hash: string): Linked | null {
+  const text = hash.replace(/^#/, "");
+  if (text === "") return null;
+  try {
+    return { question: parse(text) };
+  } catch (error) {
+    if (error instanceof LinkFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+function parse(text: string): Question {
+  if (text.length > MAX_LINK) throw new LinkFault(`the link has ${text.length} characters, but a link has at most ${MAX_LINK}`);
+  const parameters = new URLSearchParams(text);
+  for (const name of new Set(parameters.keys())) {
+    if (!PARAMETERS.includes(name)) throw new LinkFault(`the link has a part ${quote(name)}, which no question has`);
+    if (name !== "where" && parameters.getAll(name).length > 1) throw new LinkFault(`the link has ${quote(name)} more than once`);
+  }
+  const metrics = names(parameters, "metrics");
+  if (metrics.length === 0) throw new LinkFault("the link names no metric");
+  return {
+    organization: text1(parameters.get("organization") ?? "", "organization"),
+    accounts: names(parameters, "accounts"),
+    dimensions: names(parameters, "dimensions"),
+    metrics,
+    days: days(parameters),
+    interval: interval(parameters.get("interval") ?? "total"),
+    conditions: parameters.getAll("where").map(condition),
+    sort: sort(parameters.get("sort")),
+    charted: parameters.has("chart") ? text1(parameters.get("chart") ?? "", "chart") : null,
+  };
+}
+
+function names(parameters: URLSearchParams, name: string): string[] {
+  const listed = (parameters.get(name) ?? "").split(",").filter((part) => part !== "");
+  if (listed.length > MAX_NAMES) throw new LinkFault(`${quote(name)} has ${listed.length} names, but a link has at most ${MAX_NAMES}`);
+  return [...new Set(listed.map((part) => text1(part, name)))];
+}
+
+function days(parameters: URLSearchParams): Days {
+  const [name, start, end] = [parameters.get("days"), parameters.get("start"), parameters.get("end")];
+  if (name !== null) {
+    if (start !== null || end !== null) throw new LinkFault("the link has both named days and a start or an end");
+    if (!namedRange(name, "2026-01-01")) throw new LinkFault(`${quote(name)} is no name of days; one is "last-month"`);
+    return { name };
+  }
+  for (const [label, day] of [["start", start], ["end", end]] as const) {
+    if (day === null) throw new LinkFault(`the link has no ${label}`);
+    if (!isDay(day)) throw new LinkFault(`expected ${label} to be a day as YYYY-MM-DD, but found ${quote(day)}`);
+  }
+  if (start! > end!) throw new LinkFault(`the end ${end} is before the start ${start}`);
+  return { start: start!, end: end! };
+}
+
+function interval(text: string): Interval {
+  const found = INTERVALS.find((known) => known === text);
+  if (!found) throw new LinkFault(`${quote(text)} is no interval; intervals are ${INTERVALS.join(", ")}`);
+  return found;
+}
+
+function condition(text: string): Condition {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(text);
+  } catch {
+    throw new LinkFault(`the filter ${quote(text)} cannot be read`);
+  }
+  if (!Array.isArray(parts) || parts.length < 2 || parts.length > MAX_NAMES || !parts.every((part) => typeof part === "string")) {
+    throw new LinkFault(`the filter ${quote(text)} cannot be read`);
+  }
+  const [field, operator, ...values] = parts as [string, string, ...string[]];
+  if (!Object.hasOwn(OPERATORS, operator)) throw new LinkFault(`the filter ${quote(text)} has an operator that does not exist`);
+  const known = operator as Operator;
+  if (takesNone(known) ? values.length > 0 : values.length === 0 || (values.length > 1 && !takesSeveral(known))) {
+    throw new LinkFault(`the filter ${quote(text)} has a wrong number of values`);
+  }
+  if (values.some((value) => value.length > MAX_TEXT)) throw new LinkFault(`the filter on ${quote(field)} has a value that is too long`);
+  return { field: text1(field, "where"), operator: known, values };
+}
+
+function sort(text: string | null): Sort | null {
+  if (text === null) return null;
+  const parts = /^(.+):(asc|desc)$/s.exec(text);
+  if (!parts) throw new LinkFault(`expected to sort by a field and its direction, such as leads:desc, but found ${quote(text)}`);
+  return { field: text1(parts[1]!, "sort"), descending: parts[2] === "desc" };
+}
+
+/** Returns a text that is not empty, not too long, and one line. */
+function text1(text: string, part: string): string {
+  if (text === "") throw new LinkFault(`the link names no ${part}`);
+  if (text.length > MAX_TEXT || /\p{Cc}/u.test(text)) throw new LinkFault(`the link has an invalid ${part}`);
+  return text;
+}
+
+function quote(text: string): string {
+  return `“${text.length > 60 ? `${text.slice(0, 60)}…` : text}”`;
+}

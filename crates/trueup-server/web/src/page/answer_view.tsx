@@ -1,0 +1,169 @@
+// The answer: how it went, the chart, and the table.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { chartOf } from "../chart";
+import { toCsv } from "../csv";
+import { ATTRIBUTION_WINDOW, countDays, describeDays, resolveDays } from "../days";
+import type { Index } from "../dictionary";
+import { monthsWithData } from "../first_question";
+import { count } from "../format";
+import type { Question } from "../question";
+import { sortRows } from "../rows";
+import type { Service } from "../service";
+import { ChartView } from "./chart_view";
+import { CopyDialog } from "./copy_dialog";
+import { DataTable } from "./data_table";
+import { FaultNotice } from "./fault_notice";
+import { saveFile } from "./save_file";
+import type { Asked } from "./use_answer";
+
+interface Props {
+  asked: Asked;
+  question: Question;
+  update: (part: Partial<Question>) => void;
+  index: Index;
+  service: Service;
+  base: string;
+  today: string;
+  signOut: () => void;
+}
+
+export function AnswerView({ asked, question, update, index, service, base, today, signOut }: Props) {
+  const { state, answered } = asked;
+  const { dictionary } = index;
+  const [copying, setCopying] = useState(false);
+  const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
+  const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
+  const shown = answered?.question;
+  const chart = useMemo(
+    () => (shown ? chartOf(shown.dimensions, shown.metrics, question.charted, shown.interval, rows) : { kind: "none" as const }),
+    [shown, rows, question.charted],
+  );
+  const isStale = state.phase === "asking" && answered !== null;
+  const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.answer.rows, shown?.metrics ?? []);
+  const range = resolveDays(question.days, today);
+
+  return (
+    <>
+      <div class="toolbar">
+        <Progress asked={asked} />
+        <div class="buttons">
+          <button type="button" onClick={() => setCopying(true)} disabled={question.metrics.length === 0}>
+            Copy as…
+          </button>
+          <button
+            type="button"
+            disabled={!answered || isStale}
+            onClick={() => answered && saveFile(fileName(question, today), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
+          >
+            Export CSV
+          </button>
+        </div>
+      </div>
+      {copying && <CopyDialog question={question} index={index} base={base} today={today} close={() => setCopying(false)} />}
+      {state.phase === "fault" && <FaultNotice fault={state.fault} at={state.at} askAgain={asked.askAgain} signOut={signOut} update={update} />}
+      {state.phase === "incomplete" && (
+        <section class="notice">
+          <h2>Choose a metric</h2>
+          <p>A question needs at least one metric, such as Leads.</p>
+        </section>
+      )}
+      {state.phase === "canceled" && (
+        <section class="notice">
+          <h2>You stopped the question</h2>
+          <p>
+            <button type="button" onClick={asked.askAgain}>
+              Ask again
+            </button>
+          </p>
+        </section>
+      )}
+      {isEmpty && <NoData question={question} update={update} service={service} today={today} />}
+      {answered && answered.answer.unknownFields.length > 0 && (
+        <section class="notice" role="alert">
+          <h2>Unknown fields</h2>
+          <p>Neither the dictionary nor the data has {answered.answer.unknownFields.map((name) => `“${name}”`).join(", ")}: such a column is empty on every row. Check the spelling.</p>
+        </section>
+      )}
+      {answered && shown && rows.length > 0 && (
+        <div class={isStale ? "answer stale" : "answer"} aria-busy={isStale}>
+          <ChartView chart={chart} question={shown} charted={question.charted} update={update} dictionary={dictionary} />
+          <DataTable columns={answered.answer.columns} rows={rows} totals={answered.totals} dictionary={dictionary} sort={sort} onSort={(sorted) => update({ sort: sorted })} />
+          {range && shown.interval !== "total" && countDays(range) > ATTRIBUTION_WINDOW && (
+            <p class="hint">There is no total: the service computes one figure for at most {ATTRIBUTION_WINDOW} days, and figures of intervals do not add up.</p>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Says in one line what the service does or did, and lets the user stop it. */
+function Progress({ asked: { state, answered, cancel } }: { asked: Asked }) {
+  const [now, setNow] = useState(0);
+  const since = state.phase === "asking" ? state.since : null;
+  useEffect(() => {
+    if (since === null) return;
+    const timer = setInterval(() => setNow(Date.now()), 250);
+    return () => clearInterval(timer);
+  }, [since]);
+  const waited = since === null ? 0 : now - since;
+  let text = "";
+  if (since !== null && waited > 400) text = "Asking the service…";
+  if (state.phase === "answered" && answered) text = `${count(answered.answer.rows.length, "row")} in ${Math.round(answered.answer.milliseconds)} ms`;
+  return (
+    <div class="progress">
+      <p role="status">{text}</p>
+      {waited > 400 && (
+        <>
+          {waited > 1_500 && <span aria-hidden="true">{Math.floor(waited / 1_000)} s</span>}
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Says that there is nothing on these days, and where there is something. */
+function NoData({ question, update, service, today }: { question: Question; update: Props["update"]; service: Service; today: string }) {
+  const [months, setMonths] = useState<{ start: string; end: string }[] | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    monthsWithData(service, question.organization, question.accounts, today).then(
+      (found) => isCurrent && setMonths(found),
+      () => isCurrent && setMonths([]),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [service, question.organization, question.accounts, today]);
+  const newest = months?.at(-1);
+  return (
+    <section class="notice">
+      <h2>No data for this question</h2>
+      <p>
+        Nothing was found for {describeDays(question.days)}
+        {question.conditions.length > 0 && " with these filters"}.
+        {newest && months?.[0] && ` There are events from ${months[0].start.slice(0, 7)} to ${newest.end.slice(0, 7)}.`}
+      </p>
+      {newest && (
+        <p>
+          <button type="button" onClick={() => update({ days: newest })}>
+            Show {newest.start.slice(0, 7)}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function hasNoData(rows: Record<string, string | number>[], metrics: string[]): boolean {
+  return rows.every((row) => metrics.every((metric) => row[metric] === 0));
+}
+
+function fileName(question: Question, today: string): string {
+  const range = resolveDays(question.days, today);
+  return `${question.organization}-${range?.start}-${range?.end}.csv`.replace(/[^\w.-]+/g, "-");
+}

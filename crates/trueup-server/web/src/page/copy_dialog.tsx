@@ -1,0 +1,73 @@
+// The question as code and as a link.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { LANGUAGES, copyAs, type Language } from "../copies";
+import type { Index } from "../dictionary";
+import type { Question } from "../question";
+
+interface Props {
+  question: Question;
+  index: Index;
+  base: string;
+  today: string;
+  close: () => void;
+}
+
+const NOTES: Record<Language | "link", string> = {
+  link: "Whoever opens it needs a key of their own. It does not contain yours.",
+  trueup: "Put the path of the dataset in place of DATASET.",
+  curl: "The key is read from the variable TRUEUP_KEY.",
+  rust: "Put the path of the dataset in place of DATASET.",
+  python: "Put the path of the dataset in place of DATASET.",
+};
+
+export function CopyDialog({ question, index, base, today, close }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [kind, setKind] = useState<Language | "link">("link");
+  const [copied, setCopied] = useState("");
+  useEffect(() => dialog.current?.showModal(), []);
+
+  const text = kind === "link" ? location.href : (copyAs(kind, question, index, base, today) ?? "");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied("Copied");
+    } catch {
+      setCopied("The browser does not allow it: select the text and copy it");
+    }
+  };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="copy-title">
+      <h2 id="copy-title">Copy this question</h2>
+      <div class="segments" role="radiogroup" aria-label="Copy as">
+        {[["link", "Link"] as const, ...LANGUAGES].map(([value, label]) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name="copy"
+              checked={kind === value}
+              onChange={() => {
+                setKind(value);
+                setCopied("");
+              }}
+            />
+            <span>{label}</span>
+          </label>
+        ))}
+      </div>
+      <pre tabIndex={0} aria-label="The question">
+        {text}
+      </pre>
+      <p class="hint">{NOTES[kind]}</p>
+      <div class="buttons">
+        <button type="button" class="primary" onClick={copy}>
+          Copy
+        </button>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+        <p role="status">{copied}</p>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,14 @@
+// Fields as choices of a combobox.
+
+import type { Field } from "../dictionary";
+import type { Choice } from "./combobox";
+
+export function choiceOf(field: Field): Choice {
+  return { value: field.name, label: field.displayName, note: field.name, detail: field.definition };
+}
+
+/** Any column of the data is a dimension, whether or not the dictionary has it. */
+export function columnChoice(typed: string): Choice | null {
+  if (/[,\p{Cc}]/u.test(typed) || typed === "start" || typed === "end") return null;
+  return { value: typed, label: `Column “${typed}”`, detail: "A column of the data that the dictionary does not have." };
+}

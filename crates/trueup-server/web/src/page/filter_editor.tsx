@@ -1,0 +1,176 @@
+// The conditions of a question, and the form that adds one.
+
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { OPERATORS, describe, faultOf, filterParameters, operatorsOf, takesNone, takesSeveral, type Operator } from "../condition";
+import { ATTRIBUTION_WINDOW, addDays, countDays, resolveDays } from "../days";
+import { searchFields, type Dictionary } from "../dictionary";
+import { count, formatText } from "../format";
+import type { Question } from "../question";
+import type { Service } from "../service";
+import { Chips } from "./chips";
+import { Combobox, type Choice } from "./combobox";
+import { choiceOf, columnChoice } from "./field_choices";
+
+interface Props {
+  question: Question;
+  update: (part: Partial<Question>) => void;
+  dictionary: Dictionary;
+  service: Service;
+  today: string;
+}
+
+export function FilterEditor({ question, update, dictionary, service, today }: Props) {
+  const [field, setField] = useState<string | null>(null);
+  const { conditions } = question;
+  const search = useCallback((typed: string) => {
+    const fields = [...dictionary.all("dimension"), ...dictionary.all("metric")];
+    return searchFields(fields, typed).map(choiceOf);
+  }, [dictionary]);
+  const chips = conditions.map((condition, index) => ({
+    value: String(index),
+    label: `${dictionary.label(condition.field)} ${describe(condition)}`,
+  }));
+  return (
+    <fieldset>
+      <legend>Filters</legend>
+      <Chips label="Filters" chips={chips} onRemove={(removed) => update({ conditions: conditions.filter((_, index) => String(index) !== removed) })} />
+      {field === null ? (
+        <Combobox label="Add a filter on" placeholder="Add a filter on…" search={search} selected={[]} other={columnChoice} onToggle={setField} />
+      ) : (
+        <ConditionForm
+          key={field}
+          field={field}
+          question={question}
+          dictionary={dictionary}
+          service={service}
+          today={today}
+          cancel={() => setField(null)}
+          add={(operator, values) => {
+            update({ conditions: [...conditions, { field, operator, values }] });
+            setField(null);
+          }}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+interface FormProps {
+  field: string;
+  question: Question;
+  dictionary: Dictionary;
+  service: Service;
+  today: string;
+  add: (operator: Operator, values: string[]) => void;
+  cancel: () => void;
+}
+
+function ConditionForm({ field, question, dictionary, service, today, add, cancel }: FormProps) {
+  const isNumber = dictionary.isMetric(field);
+  const [operator, setOperator] = useState<Operator>(isNumber ? "atLeast" : "is");
+  const [values, setValues] = useState<string[]>([]);
+  const [fault, setFault] = useState("");
+  const { suggestions, fetchOnce, hint } = useSuggestions(field, question, dictionary, service, today);
+  const searchValues = useCallback(
+    (typed: string) => {
+      const wanted = typed.toLowerCase();
+      return suggestions.filter(({ label }) => label.toLowerCase().includes(wanted));
+    },
+    [suggestions],
+  );
+  const operators = useRef<HTMLSelectElement>(null);
+  useEffect(() => operators.current?.focus(), []);
+  const choose = (chosen: Operator) => {
+    setOperator(chosen);
+    setValues([]);
+    setFault("");
+  };
+  const isListed = !isNumber && takesSeveral(operator);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const sent = takesNone(operator) ? [] : values;
+    const found = faultOf({ field, operator, values: sent }, isNumber);
+    if (found) setFault(found);
+    else add(operator, sent);
+  };
+  const toggle = (value: string) => setValues(values.includes(value) ? values.filter((other) => other !== value) : [...values, value]);
+  return (
+    <form class="condition" onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && cancel()}>
+      <p class="field-name">{dictionary.label(field)}</p>
+      <select aria-label="Condition" value={operator} ref={operators} onChange={(event) => choose(event.currentTarget.value as Operator)}>
+        {operatorsOf(isNumber).map((each) => (
+          <option key={each} value={each}>
+            {OPERATORS[each]}
+          </option>
+        ))}
+      </select>
+      {isListed && (
+        <>
+          <Chips label="Values" chips={values.map((value) => ({ value, label: formatText(value) }))} onRemove={toggle} />
+          <Combobox
+            label="Values"
+            placeholder="Search values, or type one"
+            search={searchValues}
+            selected={values}
+            onToggle={toggle}
+            onOpen={fetchOnce}
+            other={(typed) => ({ value: typed, label: `“${typed}”`, note: "as typed" })}
+            empty={hint}
+          />
+        </>
+      )}
+      {!isListed && !takesNone(operator) && (
+        <input
+          type="text"
+          aria-label="Value"
+          inputMode={isNumber ? "decimal" : "text"}
+          value={values[0] ?? ""}
+          onInput={(event) => setValues(event.currentTarget.value === "" ? [] : [event.currentTarget.value])}
+        />
+      )}
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+      <div class="buttons">
+        <button type="submit" class="primary">
+          Add filter
+        </button>
+        <button type="button" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Suggests the values of a dimension: those of the dictionary, or those of the days of the question, which the service counts. */
+function useSuggestions(field: string, question: Question, dictionary: Dictionary, service: Service, today: string) {
+  const listed = useMemo((): Choice[] => (dictionary.get(field)?.values ?? []).map((value) => ({ value, label: value })), [field, dictionary]);
+  const [found, setFound] = useState<Choice[]>([]);
+  const [hint, setHint] = useState("Looking for values…");
+  const [asked, setAsked] = useState(false);
+  const range = resolveDays(question.days, today);
+  const fetchOnce = () => {
+    if (asked || listed.length > 0 || !range) return;
+    setAsked(true);
+    const start = countDays(range) > ATTRIBUTION_WINDOW ? addDays(range.end, 1 - ATTRIBUTION_WINDOW) : range.start;
+    const others = question.conditions.filter((condition) => !dictionary.isMetric(condition.field) && condition.field !== field);
+    const request = {
+      organization: question.organization,
+      accounts: question.accounts,
+      fields: [field, "eventCount"],
+      range: { start, end: range.end },
+      interval: "total" as const,
+      filters: filterParameters(others, () => false),
+    };
+    service.events(request).then(
+      ({ rows }) => {
+        const counted = rows.map((row) => ({ value: String(row[field] ?? ""), events: Number(row.eventCount) })).sort((a, b) => b.events - a.events);
+        setFound(counted.map(({ value, events }) => ({ value, label: formatText(value), note: count(events, "event") })));
+        setHint("No such value on these days: type it to use it");
+      },
+      () => setHint("The values could not be listed: type one"),
+    );
+  };
+  return { suggestions: listed.length > 0 ? listed : found, fetchOnce, hint };
+}

@@ -1,0 +1,151 @@
+// Lines over time, drawn as SVG. A pointer or the arrow keys move a mark that shows the values of one sub-range.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ticksOf, type ChartDay, type Line } from "../chart";
+import type { Interval } from "../days";
+import { formatDay, formatNumber, formatTick } from "../format";
+
+interface Props {
+  days: ChartDay[];
+  lines: Line[];
+  format: string;
+  label: string;
+  interval: Interval;
+}
+
+const HEIGHT = 260;
+const MARGIN = { top: 12, right: 12, bottom: 26, left: 52 };
+
+export function LineChart({ days, lines, format, label, interval }: Props) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(640);
+  const [marked, setMarked] = useState<number | null>(null);
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const measure = () => setWidth(Math.max(240, element.clientWidth));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const values = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  const ticks = ticksOf(Math.min(...values), Math.max(...values));
+  const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
+  const inner = { width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
+  const x = (index: number) => MARGIN.left + (days.length === 1 ? inner.width / 2 : (index / (days.length - 1)) * inner.width);
+  const y = (value: number) => MARGIN.top + (1 - (value - low) / (high - low)) * inner.height;
+
+  const move = (event: PointerEvent) => {
+    const left = (event.currentTarget as Element).getBoundingClientRect().left;
+    const place = (event.clientX - left - MARGIN.left) / inner.width;
+    setMarked(Math.max(0, Math.min(days.length - 1, Math.round(place * (days.length - 1)))));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    setMarked(Math.max(0, Math.min(days.length - 1, (marked ?? (step > 0 ? -1 : days.length)) + step)));
+  };
+  const markedDay = marked === null ? undefined : days[marked];
+  const partial = days.filter((day) => day.partial).map((day) => nameOf(day, interval));
+  const labelStep = Math.max(1, Math.ceil(days.length / Math.max(2, Math.floor(inner.width / 76))));
+
+  return (
+    <div class="lines" ref={frame}>
+      <svg
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={`${label}. The table has every value; the arrow keys go through them.`}
+        tabIndex={0}
+        onPointerMove={move}
+        onPointerLeave={() => setMarked(null)}
+        onKeyDown={onKeyDown}
+        onBlur={() => setMarked(null)}
+      >
+        {ticks.map((tick) => (
+          <g key={tick}>
+            <line class={tick === 0 ? "axis" : "grid"} x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} />
+            <text class="tick" x={MARGIN.left - 8} y={y(tick) + 4} text-anchor="end">
+              {formatTick(tick, format)}
+            </text>
+          </g>
+        ))}
+        {days.map(
+          (day, index) =>
+            index % labelStep === 0 && (
+              <text key={day.start} class="tick" x={x(index)} y={HEIGHT - 8} text-anchor={anchorOf(index, days.length)}>
+                {interval === "month" ? day.start.slice(0, 7) : formatDay(day.start)}
+              </text>
+            ),
+        )}
+        {markedDay && <line class="mark" x1={x(marked ?? 0)} x2={x(marked ?? 0)} y1={MARGIN.top} y2={HEIGHT - MARGIN.bottom} />}
+        {lines.map((line, index) => (
+          <g key={line.label} class={`series series-${index}`}>
+            <path d={pathOf(line, x, y)} />
+            {line.values.map(
+              (value, day) =>
+                value !== null && (isAlone(line, day) || days.length <= 40 || day === marked) && (
+                  <circle key={day} class={days[day]?.partial ? "part" : ""} cx={x(day)} cy={y(value)} r={day === marked ? 4 : 2.5} />
+                ),
+            )}
+          </g>
+        ))}
+      </svg>
+      <p class="marked" aria-live="polite">
+        {markedDay ? nameOf(markedDay, interval) : "\u00a0"}
+      </p>
+      <ul class="legend">
+        {lines.map((line, index) => {
+          const value = marked === null ? null : (line.values[marked] ?? null);
+          return (
+            <li key={line.label} class={`series-${index}`}>
+              <span class="swatch" aria-hidden="true" />
+              {line.label || "All"}
+              {value !== null && <strong>{formatNumber(value, format)}</strong>}
+            </li>
+          );
+        })}
+      </ul>
+      {partial.length > 0 && (
+        <p class="hint">
+          A hollow point is only a part of its {interval}: {partial.join(", and ")}.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Keeps the labels at both ends inside of the chart. */
+function anchorOf(index: number, length: number): "start" | "middle" | "end" {
+  if (length === 1) return "middle";
+  return index === 0 ? "start" : index === length - 1 ? "end" : "middle";
+}
+
+/** Returns the path of a line, with a gap where there is no value. */
+function pathOf({ values }: Line, x: (index: number) => number, y: (value: number) => number): string {
+  let isDrawing = false;
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        isDrawing = false;
+        return "";
+      }
+      const command = isDrawing ? "L" : "M";
+      isDrawing = true;
+      return `${command}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
+    })
+    .join("");
+}
+
+/** Returns whether a value has no neighbor, so that no line leads to it. */
+function isAlone({ values }: Line, index: number): boolean {
+  return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null;
+}
+
+function nameOf(day: ChartDay, interval: Interval): string {
+  if (interval === "day") return day.start;
+  return interval === "month" && !day.partial ? day.start.slice(0, 7) : `${day.start} to ${day.end}`;
+}

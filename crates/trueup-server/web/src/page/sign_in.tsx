@@ -1,0 +1,78 @@
+// The form that takes a key. The key leaves it only for the service.
+
+import { useRef, useState } from "preact/hooks";
+import { wordsOf } from "../fault_words";
+import { Fault, isSendable } from "../service";
+
+interface Props {
+  signIn: (key: string) => Promise<void>;
+  /** Whether a question waits for its answer. */
+  hasQuestion: boolean;
+}
+
+export function SignIn({ signIn, hasQuestion }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState("");
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const key = input.current?.value.trim() ?? "";
+    if (!isSendable(key)) {
+      setFault(key === "" ? "Paste your key first." : "This is no key: a key has letters, digits and signs, without blanks.");
+      input.current?.focus();
+      return;
+    }
+    setBusy(true);
+    setFault("");
+    try {
+      await signIn(key);
+    } catch (error) {
+      setFault(messageOf(error));
+      setBusy(false);
+      input.current?.focus();
+    }
+  };
+
+  return (
+    <main class="sign-in">
+      <form onSubmit={submit} autocomplete="off">
+        <h2>Sign in</h2>
+        <p>
+          {hasQuestion
+            ? "Somebody shared a question, or your key stopped working. Sign in with your key to see the answer."
+            : "Explore leads, bookings, revenue and spend of the accounts that your key reaches."}
+        </p>
+        <label for="key">Your key</label>
+        <input
+          ref={input}
+          id="key"
+          class="secret"
+          type="text"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          aria-describedby="key-hint key-fault"
+          aria-invalid={fault !== ""}
+          autofocus
+        />
+        <p id="key-hint" class="hint">
+          The key stays in the memory of this page until you close or reload it.
+        </p>
+        <p id="key-fault" class="fault" role="alert">
+          {fault}
+        </p>
+        <button type="submit" class="primary" disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Fault)) return "The page failed. Reload it and try again.";
+  if (error.kind === "key") return "The service does not know this key. Check that you copied all of it, and that it was not deleted or rotated.";
+  const { title, advice } = wordsOf(error);
+  return `${title}. ${advice}`;
+}

@@ -1,0 +1,83 @@
+// Asks the service whenever the question changes, and says how far that is.
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Dictionary } from "../dictionary";
+import { rowsRequest, totalsRequest, type Question } from "../question";
+import { Fault, type Answer, type Row, type Service } from "../service";
+
+/** Pause after a change before the service is asked, because more changes may follow. */
+const PAUSE = 120;
+
+/** An answer with the question that it belongs to. */
+export interface Answered {
+  question: Question;
+  answer: Answer;
+  totals: Row | null;
+}
+
+export type State =
+  | { phase: "incomplete" }
+  | { phase: "asking"; since: number }
+  | { phase: "answered" }
+  | { phase: "fault"; fault: Fault; at: number }
+  | { phase: "canceled" };
+
+export interface Asked {
+  state: State;
+  /** The last answer; while another is being asked for, it is that of an earlier question. `null` after a fault. */
+  answered: Answered | null;
+  cancel: () => void;
+  askAgain: () => void;
+}
+
+export function useAnswer(service: Service, question: Question, dictionary: Dictionary, today: string): Asked {
+  const [state, setState] = useState<State>({ phase: "asking", since: Date.now() });
+  const [answered, setAnswered] = useState<Answered | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const running = useRef<AbortController | null>(null);
+
+  const rows = rowsRequest(question, dictionary, today);
+  const totals = totalsRequest(question, dictionary, today);
+  // The order of the rows and the metric of the chart are not part of a request.
+  const requests = JSON.stringify([rows, totals]);
+
+  useEffect(() => {
+    if (!rows) {
+      setAnswered(null);
+      setState({ phase: "incomplete" });
+      return;
+    }
+    const controller = new AbortController();
+    running.current = controller;
+    setState({ phase: "asking", since: Date.now() });
+    const ask = async () => {
+      const totalsAnswer = totals && service.events(totals, controller.signal);
+      // A fault of the totals is reported when they are awaited, or is that of the rows.
+      totalsAnswer?.catch(() => undefined);
+      const answer = await service.events(rows, controller.signal);
+      const row = (await totalsAnswer)?.rows[0] ?? null;
+      if (controller.signal.aborted) return;
+      setAnswered({ question, answer, totals: row });
+      setState({ phase: "answered" });
+    };
+    const failed = (error: unknown) => {
+      if (controller.signal.aborted) return;
+      controller.abort();
+      setAnswered(null);
+      setState({ phase: "fault", fault: error instanceof Fault ? error : new Fault("unreadable", ""), at: Date.now() });
+    };
+    const timer = setTimeout(() => ask().catch(failed), answered ? PAUSE : 0);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [service, requests, attempt]);
+
+  const cancel = useCallback(() => {
+    running.current?.abort();
+    setAnswered(null);
+    setState({ phase: "canceled" });
+  }, []);
+  const askAgain = useCallback(() => setAttempt((number) => number + 1), []);
+  return { state, answered, cancel, askAgain };
+}

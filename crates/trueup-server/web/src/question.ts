@@ -1,0 +1,91 @@
+// A question: everything that the page asks the service, except for the key.
+
+import { countDays, ATTRIBUTION_WINDOW, resolveDays, type DayRange, type Days, type Interval } from "./days";
+import { filterParameters, type Condition } from "./condition";
+import type { Dictionary } from "./dictionary";
+
+/** A column to sort by. */
+export interface Sort {
+  field: string;
+  descending: boolean;
+}
+
+export interface Question {
+  organization: string;
+  /** Accounts to restrict the answer to; empty for all of the organization. */
+  accounts: string[];
+  dimensions: string[];
+  metrics: string[];
+  days: Days;
+  interval: Interval;
+  conditions: Condition[];
+  /** `null` for the order of the service: days, then dimensions. */
+  sort: Sort | null;
+  /** The metric that the chart shows; `null` for the first. */
+  charted: string | null;
+}
+
+/** What can be sent to the service. */
+export interface EventsRequest {
+  organization: string;
+  fields: string[];
+  range: DayRange;
+  interval: Interval;
+  accounts: string[];
+  filters: [string, string][];
+}
+
+/** Returns the request for the rows of an answer; `null` if the question has no metric or no days. */
+export function rowsRequest(question: Question, dictionary: Dictionary, today: string): EventsRequest | null {
+  const range = resolveDays(question.days, today);
+  if (!range || question.metrics.length === 0) return null;
+  return {
+    organization: question.organization,
+    fields: [...question.dimensions, ...question.metrics],
+    range,
+    interval: question.interval,
+    accounts: question.accounts,
+    filters: filterParameters(question.conditions, (field) => dictionary.isMetric(field)),
+  };
+}
+
+/**
+ * Returns the request for the totals of an answer: the same metrics over the whole range, as one group. Conditions on
+ * metrics choose rows and do not change totals, as with `trueup query --totals`. `null` if there are none: the answer
+ * has a single row, or the range is longer than the service computes as a whole.
+ */
+export function totalsRequest(question: Question, dictionary: Dictionary, today: string): EventsRequest | null {
+  const rows = rowsRequest(question, dictionary, today);
+  if (!rows || !hasTotals(question, rows.range)) return null;
+  const conditions = question.conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
+  return {
+    ...rows,
+    fields: question.metrics,
+    interval: "total",
+    filters: filterParameters(conditions, (field) => dictionary.isMetric(field)),
+  };
+}
+
+function hasTotals(question: Question, range: DayRange): boolean {
+  const isOneRow = question.dimensions.length === 0 && question.interval === "total";
+  return !isOneRow && countDays(range) <= ATTRIBUTION_WINDOW;
+}
+
+/** Returns path and query of a request, relative to the page. */
+export function pathOf(request: EventsRequest): string {
+  const parameters: [string, string][] = [
+    ["fields", request.fields.join(",")],
+    ["start", request.range.start],
+    ["end", request.range.end],
+  ];
+  if (request.interval !== "total") parameters.push(["interval", request.interval]);
+  if (request.accounts.length > 0) parameters.push(["accounts", request.accounts.join(",")]);
+  parameters.push(...request.filters);
+  const query = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+  return `api/${encodeURIComponent(request.organization)}/events?${query}`;
+}
+
+/** Encodes a part of a query; commas and colons stay readable. */
+export function encode(text: string): string {
+  return encodeURIComponent(text).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%20/g, "+");
+}

@@ -1,0 +1,44 @@
+// The rows of an answer in the order of the table, and the room that its columns need.
+
+import { formatValue } from "./format";
+import type { Dictionary } from "./dictionary";
+import type { Sort } from "./question";
+import type { Row } from "./service";
+
+/** Rows that are read to find out how wide a column of texts is. */
+const SAMPLED_ROWS = 2_000;
+const MAX_TEXT_WIDTH = 44;
+
+/** Sorts rows by one column; rows that are equal in it stay in their order, and rows without a value come last. */
+export function sortRows(rows: Row[], sort: Sort | null): Row[] {
+  if (!sort) return rows;
+  const { field, descending } = sort;
+  const sign = descending ? -1 : 1;
+  return [...rows].sort((one, other) => {
+    const [a, b] = [one[field], other[field]];
+    if (a === b || a === undefined || b === undefined) return 0;
+    if (a === "" || b === "") return a === "" ? 1 : -1;
+    return a < b ? -sign : sign;
+  });
+}
+
+/** Returns the width of each column in characters, wide enough for its values and for the longest word of its header. */
+export function columnWidths(columns: string[], rows: Row[], totals: Row | null, dictionary: Dictionary): number[] {
+  return columns.map((column) => {
+    const format = dictionary.get(column)?.format ?? "text";
+    const header = Math.max(...dictionary.label(column).split(" ").map((word) => word.length)) + 3;
+    const step = dictionary.isMetric(column) ? 1 : Math.max(1, Math.floor(rows.length / SAMPLED_ROWS));
+    let [width, longest] = [0, 0];
+    for (let index = 0; index < rows.length; index += step) {
+      const value = rows[index]?.[column];
+      // A number is only formatted if it may be wider than those before it.
+      if (typeof value === "number") {
+        if (Math.abs(value) <= longest && value >= 0) continue;
+        longest = Math.max(longest, Math.abs(value));
+      }
+      width = Math.max(width, formatValue(value, format).length);
+    }
+    if (totals && column in totals) width = Math.max(width, formatValue(totals[column], format).length);
+    return Math.min(Math.max(width + 2, header), MAX_TEXT_WIDTH);
+  });
+}

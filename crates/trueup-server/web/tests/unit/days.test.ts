@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addDays, countDays, isDay, isPartial, namedRange, today } from "../../src/days";
+
+test("a day is a calendar day that trueup knows", () => {
+  for (const day of ["1970-01-01", "2024-02-29", "2149-06-06"]) assert.ok(isDay(day), day);
+  for (const day of ["", "2026-02-29", "2026-6-1", "1969-12-31", "2149-06-07", "2026-13-01", "2026-06-01T00:00:00Z"]) assert.ok(!isDay(day), day);
+});
+
+test("named ranges have the days of the command line", () => {
+  // The examples of docs/command-line.md are counted from the same day.
+  const expected: Record<string, [string, string]> = {
+    today: ["2026-11-23", "2026-11-23"],
+    yesterday: ["2026-11-22", "2026-11-22"],
+    "90d": ["2026-08-26", "2026-11-23"],
+    "12w": ["2026-09-01", "2026-11-23"],
+    "this-week": ["2026-11-23", "2026-11-29"],
+    "last-week": ["2026-11-16", "2026-11-22"],
+    "last-month": ["2026-10-01", "2026-10-31"],
+    "month-to-date": ["2026-11-01", "2026-11-23"],
+    "last-quarter": ["2026-07-01", "2026-09-30"],
+    "quarter-to-date": ["2026-10-01", "2026-11-23"],
+    "last-year": ["2025-01-01", "2025-12-31"],
+    "2026-02": ["2026-02-01", "2026-02-28"],
+    "2026-Q2": ["2026-04-01", "2026-06-30"],
+    "2024": ["2024-01-01", "2024-12-31"],
+  };
+  for (const [name, [start, end]] of Object.entries(expected)) assert.deepEqual(namedRange(name, "2026-11-23"), { start, end }, name);
+  for (const name of ["", "0d", "last-decade", "2026-00", "2026-Q5", "0001", "toString"]) assert.equal(namedRange(name, "2026-11-23"), null, name);
+});
+
+test("the month before January is of the year before", () => {
+  assert.deepEqual(namedRange("last-month", "2026-01-31"), { start: "2025-12-01", end: "2025-12-31" });
+});
+
+test("days are counted with both ends", () => {
+  assert.equal(countDays({ start: "2026-03-01", end: "2026-03-31" }), 31);
+  assert.equal(addDays("2024-02-28", 2), "2024-03-01");
+});
+
+test("today is the day of the clock on the wall", () => {
+  assert.equal(today(new Date(2026, 0, 2, 23, 59)), "2026-01-02");
+});
+
+test("sub-ranges at the edges may be partial", () => {
+  assert.ok(!isPartial({ start: "2026-06-01", end: "2026-06-30" }, "month"));
+  assert.ok(isPartial({ start: "2026-06-02", end: "2026-06-30" }, "month"));
+  assert.ok(!isPartial({ start: "2026-06-01", end: "2026-06-07" }, "week"));
+  assert.ok(isPartial({ start: "2026-06-29", end: "2026-06-30" }, "week"));
+  assert.ok(!isPartial({ start: "2026-06-29", end: "2026-06-29" }, "day"));
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { misfitOf } from "../../src/first_question";
+import { readLink, writeLink } from "../../src/link";
+import type { Question } from "../../src/question";
+import { INDEX, QUESTION } from "./sample";
+
+const FULL: Question = {
+  organization: "group & co",
+  accounts: ["a", "b"],
+  dimensions: ["campaign", "own column"],
+  metrics: ["leads"],
+  days: { name: "last-month" },
+  interval: "week",
+  conditions: [
+    { field: "campaign", operator: "is", values: ["A, B", "#é[", ""] },
+    { field: "zip", operator: "empty", values: [] },
+  ],
+  sort: { field: "own:column", descending: true },
+  charted: "leads",
+};
+
+test("a link holds the whole question", () => {
+  for (const question of [QUESTION, FULL]) assert.deepEqual(readLink(writeLink(question)), { question });
+});
+
+test("without a link there is no question", () => {
+  assert.equal(readLink(""), null);
+  assert.equal(readLink("#"), null);
+});
+
+test("a link that was changed is refused with the place", () => {
+  const sound = writeLink(QUESTION);
+  const faulty: [string, RegExp][] = [
+    ["#x", /a part “x”/],
+    [`${sound}&key=tu_1`, /a part “key”/],
+    [`${sound}&__proto__=1`, /a part “__proto__”/],
+    [`${sound}&interval=year`, /“year” is no interval/],
+    [`${sound}&start=2026-06-02`, /“start” more than once/],
+    [sound.replace("2026-06-30", "2026-06-31"), /end to be a day as YYYY-MM-DD, but found “2026-06-31”/],
+    [sound.replace("2026-06-30", "2026-05-30"), /the end 2026-05-30 is before/],
+    [sound.replace("end=2026-06-30", ""), /a link has no end|the link has no end/],
+    [`${sound}&days=30d`, /both named days/],
+    [sound.replace("metrics=leads%2Cspend", ""), /no metric/],
+    [`${sound}&where=x`, /filter “x” cannot be read/],
+    [`${sound}&where=${encodeURIComponent('["campaign","toString","A"]')}`, /an operator that does not exist/],
+    [`${sound}&where=${encodeURIComponent('["campaign","is",{"a":1}]')}`, /cannot be read/],
+    [`${sound}&where=${encodeURIComponent('["campaign","matches","a","b"]')}`, /a wrong number of values/],
+    [`${sound}&sort=leads`, /leads:desc/],
+    [`${sound}&chart=%00`, /an invalid chart/],
+    [sound.replace("organization=group", "organization="), /names no organization/],
+    [`#${"x".repeat(20_000)}`, /20000 characters/],
+  ];
+  for (const [link, message] of faulty) {
+    const linked = readLink(link);
+    assert.ok(linked && "fault" in linked, link);
+    assert.match(linked.fault, message);
+  }
+});
+
+test("a link can ask only for fields that fit", () => {
+  assert.equal(misfitOf(FULL, INDEX.dictionary), null);
+  assert.match(misfitOf({ ...QUESTION, metrics: ["campaign"] }, INDEX.dictionary) ?? "", /“campaign” is no metric/);
+  assert.match(misfitOf({ ...QUESTION, dimensions: ["leads"] }, INDEX.dictionary) ?? "", /“leads” is no dimension/);
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Condition } from "../../src/condition";
+import { expressionOf, faultOf, filterParameters } from "../../src/condition";
+import { pathOf, rowsRequest, totalsRequest, type Question } from "../../src/question";
+import { INDEX, QUESTION, TODAY } from "./sample";
+
+const { dictionary } = INDEX;
+const path = (part: Partial<Question>) => pathOf(rowsRequest({ ...QUESTION, ...part }, dictionary, TODAY)!);
+const filters = (...conditions: Condition[]) => filterParameters(conditions, (field) => dictionary.isMetric(field));
+
+test("a question becomes the path of the service", () => {
+  assert.equal(path({}), "api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30");
+  assert.equal(
+    path({ organization: "a b/c", accounts: ["a", "b"], interval: "week", days: { name: "2026-02" } }),
+    "api/a%20b%2Fc/events?fields=campaign,leads,spend&start=2026-02-01&end=2026-02-28&interval=week&accounts=a,b",
+  );
+});
+
+test("nothing in a value ends its parameter", () => {
+  const conditions: Condition[] = [{ field: "campaign", operator: "is", values: ["a&b=c+d #é%"] }];
+  const query = new URL(path({ conditions }), "http://host/").searchParams;
+  assert.equal(query.get("campaign"), "a&b=c+d #é%");
+  assert.deepEqual([...query.keys()], ["fields", "start", "end", "campaign"]);
+});
+
+test("conditions become expressions of the filter language", () => {
+  const expression = (operator: Condition["operator"], ...values: string[]) => expressionOf({ field: "f", operator, values }, false);
+  assert.deepEqual(expression("is", "A"), ["eq", "A"]);
+  assert.deepEqual(expression("is", "A", "B"), ["or", "A", "B"]);
+  assert.deepEqual(expression("isNot", "A", "B"), ["not", ["or", "A", "B"]]);
+  assert.deepEqual(expression("contains", "a.b["), ["regex", "a\\.b\\[", "i"]);
+  assert.deepEqual(expression("contains", "a", "b"), ["or", ["regex", "a", "i"], ["regex", "b", "i"]]);
+  assert.deepEqual(expression("atLeast", "12"), ["gte", 12]);
+  assert.deepEqual(expression("below", "2026-01-01"), ["lt", "2026-01-01"]);
+  assert.deepEqual(expression("empty"), ["empty"]);
+  assert.deepEqual(expressionOf({ field: "leads", operator: "is", values: ["5", "6.5"] }, true), ["or", 5, 6.5]);
+});
+
+test("a value that the service would read as an expression is sent as one", () => {
+  assert.deepEqual(filters({ field: "campaign", operator: "is", values: ["[Va] Drain"] }), [["campaign", '["eq","[Va] Drain"]']]);
+  assert.deepEqual(filters({ field: "campaign", operator: "is", values: [""] }), [["campaign", '["eq",""]']]);
+  assert.deepEqual(filters({ field: "campaign", operator: "is", values: ["Drain"] }), [["campaign", "Drain"]]);
+});
+
+test("all conditions of a field must hold", () => {
+  const both = filters({ field: "leads", operator: "atLeast", values: ["5"] }, { field: "leads", operator: "below", values: ["9"] });
+  assert.deepEqual(both, [["leads", '["and",["gte",5],["lt",9]]']]);
+});
+
+test("a field whose name is a parameter travels in filter", () => {
+  const condition: Condition = { field: "account", operator: "isNot", values: ["a"] };
+  assert.deepEqual(filters(condition), [["filter", '{"account":["ne","a"]}']]);
+});
+
+test("a condition that cannot be sent says why", () => {
+  assert.equal(faultOf({ field: "leads", operator: "atLeast", values: ["5"] }, true), null);
+  assert.match(faultOf({ field: "leads", operator: "atLeast", values: ["five"] }, true) ?? "", /number such as 12.5, but found “five”/);
+  assert.match(faultOf({ field: "leads", operator: "matches", values: ["5"] }, true) ?? "", /does not apply/);
+  assert.match(faultOf({ field: "campaign", operator: "is", values: [] }, false) ?? "", /choose or type/);
+});
+
+test("totals are one group over the whole range, whatever metrics are conditions", () => {
+  const conditions: Condition[] = [
+    { field: "leads", operator: "atLeast", values: ["5"] },
+    { field: "total", operator: "above", values: ["100"] },
+    { field: "campaign", operator: "is", values: ["A"] },
+  ];
+  const totals = totalsRequest({ ...QUESTION, interval: "week", conditions }, dictionary, TODAY);
+  assert.deepEqual(totals?.fields, ["leads", "spend"]);
+  assert.equal(totals?.interval, "total");
+  assert.deepEqual(totals?.filters, [["total", '["gt",100]'], ["campaign", "A"]]);
+});
+
+test("there are no totals of one row, nor of more days than the service computes as a whole", () => {
+  assert.equal(totalsRequest({ ...QUESTION, dimensions: [] }, dictionary, TODAY), null);
+  assert.equal(totalsRequest({ ...QUESTION, interval: "month", days: { name: "2025" } }, dictionary, TODAY), null);
+  assert.notEqual(totalsRequest({ ...QUESTION, dimensions: [], interval: "day" }, dictionary, TODAY), null);
+});
+
+test("a question without a metric is not asked", () => {
+  assert.equal(rowsRequest({ ...QUESTION, metrics: [] }, dictionary, TODAY), null);
+});
