@@ -17,7 +17,7 @@ mod unseen_values;
 pub use event_reader::EventReader;
 pub use explain::{ExplainedDimension, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
-pub use unseen_values::UnseenValue;
+pub use unseen_values::{UnseenValue, ValueSearch};
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, ReadAhead, ReadingAhead};

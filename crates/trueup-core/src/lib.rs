@@ -40,6 +40,7 @@ pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
     EventReader, Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
+    ValueSearch,
 };
 pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};

@@ -104,13 +104,14 @@ impl Dataset {
     /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
     /// allow_unknown: take a field that is unknown as empty on every row.
     /// strict: refuse a value in a condition that no event and no spend has, in place of a warning.
+    /// max_rows: the most rows that the answer may have before `limit`; TooManyRowsError if there are more.
     /// threads: by default one per core. timeout: in seconds. interrupt: a `trueup.Interrupt`.
     #[pyo3(
         signature = (fields, **options),
         text_signature = "($self, fields, *, start=None, end=None, month=None, quarter=None, year=None, last=None, \
                           range=None, today=None, interval='total', accounts=None, where=None, filter=None, sort=None, \
                           limit=None, totals=False, allow_long_total=False, allow_unknown=False, strict=False, \
-                          threads=None, timeout=None, interrupt=None)"
+                          max_rows=None, threads=None, timeout=None, interrupt=None)"
     )]
     fn query(
         &self,
@@ -121,24 +122,23 @@ impl Dataset {
         let keywords = Keywords::new("query", options)?;
         let query = query::prepare(py, &self.dataset, fields, &keywords)?;
         let strict = keywords.flag("strict")?;
-        let (call, execution) = execution(&keywords)?;
+        let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let answered = run(py, &call, || {
-            let unseen = self.dataset.unseen_values(&query, &execution)?;
+            let unseen = messages(&self.dataset.unseen_values(&query, &execution)?);
             if strict && !unseen.is_empty() {
-                let message = unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ");
-                return Err(Failure::Query(message));
+                return Err(Failure::Query(unseen.join("; ")));
             }
             Ok((self.dataset.run(&query, execution)?, unseen))
         })?;
         let (table, unseen) = answered.unless_signaled()??;
-        unseen.iter().try_for_each(|value| warn(py, &value.to_string()))?;
-        self.warn_about_range(py, &query)?;
+        unseen.iter().try_for_each(|message| warn(py, message))?;
+        self.range_warning(&query).map_or(Ok(()), |message| warn(py, &message))?;
         Ok(Table::new(table))
     }
 
-    /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`, `threads`,
-    /// `timeout` and `interrupt`.
+    /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,
+    /// `max_rows`, `threads`, `timeout` and `interrupt`.
     #[pyo3(signature = (fields, **options))]
     fn prepare(
         &self,
@@ -153,8 +153,8 @@ impl Dataset {
     }
 
     /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
-    /// takes, except `strict`; with `analyze=True` it also runs the query, and adds times and counts. Without it,
-    /// `threads`, `timeout` and `interrupt` have no effect.
+    /// takes, except `strict` and `max_rows`; with `analyze=True` it also runs the query, and adds times and counts.
+    /// Without it, `threads`, `timeout` and `interrupt` have no effect.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,
@@ -174,6 +174,46 @@ impl Dataset {
         Ok(explained.unless_signaled()??.to_string())
     }
 
+    /// Returns what `query` warns about and `strict` refuses: a sentence for each value in a condition that no event
+    /// and no spend has.
+    ///
+    /// With `answer`, nothing is read here but one row group, in which most values are found. For the other values,
+    /// `answer` is called with a `Query` and the most rows that its answer may have. It returns a `Table`, for example
+    /// from a cluster, or None if there are more rows.
+    #[pyo3(
+        signature = (query, *, answer = None, **options),
+        text_signature = "($self, query, *, answer=None, threads=None, timeout=None, interrupt=None)"
+    )]
+    fn unseen_values(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, Query>,
+        answer: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Vec<String>, Failure> {
+        let keywords = Keywords::new("unseen_values", options)?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let query = &query.get().0;
+        let Some(answer) = answer else {
+            let unseen = run(py, &call, || self.dataset.unseen_values(query, &execution))?;
+            return Ok(messages(&unseen.unless_signaled()??));
+        };
+        let search = run(py, &call, || self.dataset.search_values(query, &execution))?;
+        let unseen = search.unless_signaled()??.finish(|query, max_rows| {
+            let answered = answer.call1((Query(query.clone()), max_rows))?;
+            let table: Option<Bound<'_, Table>> = answered.extract()?;
+            Ok::<_, PyErr>(table.map(|table| table.get().result().clone()))
+        })?;
+        Ok(messages(&unseen))
+    }
+
+    /// Returns the warning of `query` about days on which the dataset has nothing; None if it has something.
+    #[pyo3(name = "_range_warning")]
+    fn range_warning_of(&self, query: &Bound<'_, Query>) -> Option<String> {
+        self.range_warning(&query.get().0)
+    }
+
     /// Divides a query into at most `splits` parts of about equal numbers of rows; there is at least one. Each can be
     /// run in another process.
     fn plan_splits(
@@ -188,9 +228,10 @@ impl Dataset {
     }
 
     /// Runs a part of a query. `Partial.merge_all` joins what all parts give, and `Partial.finish` makes the answer.
+    /// TooManyRowsError if the part alone has more than `max_rows` rows.
     #[pyo3(
         signature = (query, split, **options),
-        text_signature = "($self, query, split, *, threads=None, timeout=None, interrupt=None)"
+        text_signature = "($self, query, split, *, max_rows=None, threads=None, timeout=None, interrupt=None)"
     )]
     fn run_split(
         &self,
@@ -200,7 +241,7 @@ impl Dataset {
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Partial, Failure> {
         let keywords = Keywords::new("run_split", options)?;
-        let (call, execution) = execution(&keywords)?;
+        let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let (query, split) = (&query.get().0, &split.get().0);
         let partial = run(py, &call, || Partial::new(&self.dataset.run_split(query, split, &execution)?))?;
@@ -259,17 +300,21 @@ impl Dataset {
 }
 
 impl Dataset {
-    /// Warns if the range of a query is outside of the data, and says which days there are.
-    fn warn_about_range(&self, py: Python<'_>, query: &EventsQuery) -> PyResult<()> {
+    /// Returns a warning if the range of a query is outside of the data, which says what days there are.
+    fn range_warning(&self, query: &EventsQuery) -> Option<String> {
         let range = query.range();
         match self.dataset.date_range() {
-            None => warn(py, "the dataset has neither events nor spend"),
+            None => Some("the dataset has neither events nor spend".to_owned()),
             Some(data) if range.end < data.start || data.end < range.start => {
-                warn(py, &format!("the dataset has neither events nor spend in the range {range}; its days are {data}"))
+                Some(format!("the dataset has neither events nor spend in the range {range}; its days are {data}"))
             }
-            Some(_) => Ok(()),
+            Some(_) => None,
         }
     }
+}
+
+fn messages(unseen: &[UnseenValue]) -> Vec<String> {
+    unseen.iter().map(UnseenValue::to_string).collect()
 }
 
 /// Returns what ends a call early.
@@ -283,6 +328,12 @@ pub(crate) fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execu
     let call = call_interrupt(keywords)?;
     let execution = Execution { threads: keywords.threads()?, interrupt: call.interrupt(), ..Execution::default() };
     Ok((call, execution))
+}
+
+/// As `execution`, with a limit of rows.
+pub(crate) fn limited_execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
+    let (call, execution) = execution(keywords)?;
+    Ok((call, Execution { max_rows: keywords.value("max_rows", "a number of rows")?, ..execution }))
 }
 
 /// Issues a `TrueupWarning`, which Python attributes to the line that called trueup.

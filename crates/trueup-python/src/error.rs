@@ -127,6 +127,7 @@ fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
         Query(QueryError::SpanTooLong { .. } | QueryError::TotalsTooLong { .. }) => {
             exception(py, "QueryError", &format!("{message}, or lift the limit with `allow_long_total=True`"), None)
         }
+        Query(QueryError::TooManyRows { .. }) => exception(py, "TooManyRowsError", &message, None),
         Query(_) => exception(py, "QueryError", &message, None),
         Dataset(_) => exception(py, "DatasetError", &message, None),
         Partial(_) => exception(py, "PartialError", &message, None),

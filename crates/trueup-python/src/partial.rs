@@ -1,7 +1,7 @@
 //! `Split` and `Partial`: parts of a query, which run in any process, and what they give.
 
 use crate::arguments::Keywords;
-use crate::dataset::{Dataset, execution};
+use crate::dataset::{Dataset, limited_execution};
 use crate::error::Failure;
 use crate::query::Query;
 use crate::run::{CallInterrupt, run};
@@ -109,9 +109,11 @@ impl Partial {
     }
 
     /// Turns the merged partial results of all splits of a query into its answer, which is that of `Dataset.query`.
+    /// TooManyRowsError if it has more than `max_rows` rows.
     #[pyo3(
         signature = (dataset, query, **options),
-        text_signature = "($self, dataset, query, *, threads=None, timeout=None, interrupt=None)"
+        text_signature = "($self, dataset, query, *, max_rows=None, threads=None, timeout=None, \
+                          interrupt=None)"
     )]
     fn finish(
         &self,
@@ -121,7 +123,7 @@ impl Partial {
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Table, Failure> {
         let keywords = Keywords::new("finish", options)?;
-        let (call, execution) = execution(&keywords)?;
+        let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let (dataset, query) = (&dataset.get().dataset, &query.get().0);
         let finished = run(py, &call, || trueup::Partial::from_bytes(&self.bytes)?.finish(dataset, query, &execution))?;

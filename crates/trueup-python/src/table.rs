@@ -30,6 +30,10 @@ impl Table {
         Self { table, batch: OnceLock::new() }
     }
 
+    pub(crate) const fn result(&self) -> &ResultTable {
+        &self.table
+    }
+
     fn batch(&self, py: Python<'_>) -> Result<&RecordBatch, Failure> {
         if self.batch.get().is_none() {
             let batch = py.detach(|| self.table.record_batch());

@@ -12,7 +12,7 @@ import pytest
 from conftest import WORKED_EXAMPLE
 
 import trueup
-from trueup import Dataset, Partial, Query, Split, col
+from trueup import Dataset, Partial, Query, Split, Table, col
 
 OPTIONS: dict[str, Any] = {"year": 2025, "interval": "month", "totals": True, "allow_long_total": True, "where": col("total") != 500}
 
@@ -101,3 +101,35 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
         partial.finish(second, query)
     with pytest.raises(trueup.PartialError, match="version"):
         second.run_split(query, first.plan_splits(query, 1)[0])
+
+
+def test_somebody_else_can_answer_what_the_search_for_unseen_values_asks(demo: Dataset) -> None:
+    asked: list[Query] = []
+
+    def answer(query: Query, max_rows: int) -> Table | None:
+        asked.append(query)
+        partials = [demo.run_split(query, split, max_rows=max_rows) for split in demo.plan_splits(query, 3)]
+        return Partial.merge_all(partials).finish(demo, query, max_rows=max_rows)
+
+    for where in ["campaign = Drian", "week = 2031-01-06", ["technician = Bob", "attributionChannel = direct"]]:
+        query = demo.prepare("leads", month="2025-01", where=where)
+        found = demo.unseen_values(query, answer=answer)
+        assert found and found == demo.unseen_values(query)
+    assert len(asked) == 4 * 3
+    assert demo.unseen_values(demo.prepare("leads", month="2025-01", where="attributionChannel = Direct"), answer=answer) == []
+    assert len(asked) == 4 * 3
+    # Without an answer, because it would be too long, nothing is said about a value.
+    assert demo.unseen_values(query, answer=lambda query, max_rows: None) == []
+
+
+def test_an_answer_that_is_too_long_is_refused(demo: Dataset) -> None:
+    query = demo.prepare("zip,leads", month="2025-01")
+    rows = len(demo.query(query, max_rows=1_000_000))
+    assert len(demo.query(query, max_rows=rows)) == rows
+    for run in [
+        lambda: demo.query(query, max_rows=rows - 1),
+        lambda: demo.run_split(query, demo.plan_splits(query, 1)[0], max_rows=rows - 1),
+        lambda: demo.run_split(query, demo.plan_splits(query, 1)[0]).finish(demo, query, max_rows=rows - 1),
+    ]:
+        with pytest.raises(trueup.TooManyRowsError, match=f"more than {rows - 1} rows"):
+            run()

@@ -65,8 +65,8 @@ pub use trueup_core::dataset::{Insight, is_url};
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
     ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, Partial, PartialError, QueryError, Ratios, Reservation,
-    ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, Values, day,
-    dictionary, message_with_causes, money, query,
+    ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, ValueSearch,
+    Values, day, dictionary, message_with_causes, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -60,6 +60,36 @@ impl fmt::Display for UnseenValue {
     }
 }
 
+/// A search for the values in a query's filters that no event or spend has, which leaves it to the caller to answer its
+/// queries, for example on a cluster. [`Dataset::search_values`] begins it.
+#[derive(Debug)]
+pub struct ValueSearch {
+    /// All days of the dataset.
+    days: DateRange,
+    /// The days and accounts of the query.
+    range: DateRange,
+    accounts: AccountFilter,
+    sought: Vec<SoughtValues>,
+}
+
+/// Values of a field that were not found yet.
+#[derive(Debug)]
+struct SoughtValues {
+    field: String,
+    operands: Vec<Operand>,
+    /// Whether no row has them, because all were searched.
+    is_unseen: bool,
+}
+
+/// The row groups in which the texts of a field are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The first row group of events that the query reads: most values are in it.
+    FirstRowGroup,
+    /// All row groups, first the row groups that the query reads.
+    Dataset,
+}
+
 impl Dataset {
     /// Returns the values that a query's filters test a dimension for, with `=` or `!=`, but that no event or spend of
     /// the dataset has, on any day and in any account; none if the dataset has no rows.
@@ -72,50 +102,58 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn unseen_values(&self, query: &EventsQuery, execution: &Execution) -> Result<Vec<UnseenValue>, Error> {
-        let Some(days) = self.date_range() else { return Ok(Vec::new()) };
+        self.begin_search(query, Reach::Dataset, execution)?.finish(|query, max_rows| {
+            match self.run(query, Execution { max_rows: Some(max_rows), ..execution.clone() }) {
+                Err(Error::Query(QueryError::TooManyRows { .. })) => Ok(None),
+                other => other.map(Some),
+            }
+        })
+    }
+
+    /// Begins the search of [`unseen_values`](Self::unseen_values), with a look into one row group of events, which has
+    /// most values. [`ValueSearch::finish`] looks for the others with queries that the caller answers.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn search_values(&self, query: &EventsQuery, execution: &Execution) -> Result<ValueSearch, Error> {
+        self.begin_search(query, Reach::FirstRowGroup, execution)
+    }
+
+    fn begin_search(&self, query: &EventsQuery, reach: Reach, execution: &Execution) -> Result<ValueSearch, Error> {
+        let days = self.date_range();
+        let (range, accounts) = (query.range, query.accounts.clone());
+        let mut search = ValueSearch { days: days.unwrap_or(range), range, accounts, sought: Vec::new() };
+        if days.is_none() {
+            return Ok(search);
+        }
         query.check()?;
-        let mut unseen = Vec::new();
         for Tested { field, mut operands } in tested_values(query) {
             if dictionary::field(field).is_none() && !self.columns().contains(field) {
                 continue;
             }
             let dimension = DimensionRef::new(field, self.columns());
-            if let Some(texts) = DimensionTexts::of(&dimension) {
-                operands = in_pool(execution, || self.missing_texts(query, texts, operands, &execution.interrupt))?;
-            } else {
-                for (range, accounts) in [(query.range, &query.accounts), (days, &AccountFilter::All)] {
-                    if !operands.is_empty() {
-                        let table = self.run(&values_query(field, range, accounts, &operands), execution.clone())?;
-                        operands.retain(|operand| !has_value(&table, field, operand));
-                    }
-                }
+            let texts = DimensionTexts::of(&dimension);
+            if let Some(texts) = texts {
+                let look = || self.missing_texts(query, texts, operands, reach, &execution.interrupt);
+                operands = in_pool(execution, look)?;
             }
-            if operands.is_empty() {
-                continue;
+            if !operands.is_empty() {
+                let is_unseen = texts.is_some() && reach == Reach::Dataset;
+                let operands = operands.into_iter().cloned().collect();
+                search.sought.push(SoughtValues { field: field.to_owned(), operands, is_unseen });
             }
-            let known = self.known_values(field, days, execution)?;
-            unseen.extend(operands.into_iter().map(|operand| {
-                let value = match operand {
-                    Operand::Text(text) => text.clone(),
-                    Operand::Number(number) => number.to_string(),
-                };
-                let texts = known.iter().map(String::as_str);
-                let similar: Vec<String> = most_similar(&value, texts).into_iter().map(str::to_owned).collect();
-                let is_shown = similar.is_empty() && known.len() <= MAX_VALUES_WITH_FREQUENT;
-                let frequent = known.iter().take(if is_shown { MAX_FREQUENT } else { 0 }).cloned().collect();
-                UnseenValue { field: field.to_owned(), value, similar, frequent }
-            }));
         }
-        Ok(unseen)
+        Ok(search)
     }
 
-    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups until every
-    /// operand is found, first of the row groups that the query reads.
+    /// Returns the operands that equal no text of a dimension within reach. Looks into the dictionaries of row groups
+    /// until every operand is found, first of the row groups that the query reads.
     fn missing_texts<'q>(
         &self,
         query: &EventsQuery,
         texts: DimensionTexts<'_>,
         operands: Vec<&'q Operand>,
+        reach: Reach,
         interrupt: &Interrupt,
     ) -> Result<Vec<&'q Operand>, Error> {
         let searched = |operand: &&'q Operand| (TextPredicate::Equals((*operand).clone()), AtomicBool::new(false));
@@ -132,7 +170,12 @@ impl Dataset {
         for is_read in [true, false] {
             let is_next =
                 |bounds: &RowGroupBounds| (bounds.prune(query.range, &query.accounts) == Pruning::Keep) == is_read;
-            let events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+            let mut events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+            if reach == Reach::FirstRowGroup {
+                events.truncate(1);
+                texts.search_events(&events, &search)?;
+                break;
+            }
             texts.search_events(&events, &search)?;
             let spend: Vec<_> = self.spend().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
             texts.search_spend(&spend, &search)?;
@@ -140,26 +183,46 @@ impl Dataset {
         let missing = operands.into_iter().zip(&searched).filter(|(_, (_, found))| !found.load(Ordering::Relaxed));
         Ok(missing.map(|(operand, _)| operand).collect())
     }
+}
 
-    /// Returns the values of a field that are not empty, the most frequent first; none if there are more than
-    /// [`MAX_CANDIDATES`].
-    fn known_values(&self, field: &str, days: DateRange, execution: &Execution) -> Result<Vec<String>, Error> {
-        let query = values_query(field, days, &AccountFilter::All, &[]);
-        let table = match self.run(&query, Execution { max_rows: Some(MAX_CANDIDATES), ..execution.clone() }) {
-            Err(Error::Query(QueryError::TooManyRows { .. })) => return Ok(Vec::new()),
-            other => other?,
-        };
-        let mut counted: Vec<(u64, &str)> = Vec::new();
-        for row in table.rows() {
-            if let (Some(Value::Text(text)), Some(Value::Count(count))) = (row.get(field), row.get("eventCount"))
-                && !text.is_empty()
-            {
-                counted.push((count, text));
+impl ValueSearch {
+    /// Returns the values that no event or spend has, as [`Dataset::unseen_values`] does. `run` answers a query, or
+    /// returns `None` if the answer has more rows than the number that it gets; it is not called if all values are
+    /// found.
+    ///
+    /// # Errors
+    /// The first error of `run`.
+    pub fn finish<E>(
+        self,
+        mut run: impl FnMut(&EventsQuery, usize) -> Result<Option<ResultTable>, E>,
+    ) -> Result<Vec<UnseenValue>, E> {
+        let mut unseen = Vec::new();
+        for SoughtValues { field, mut operands, is_unseen } in self.sought {
+            for (range, accounts) in [(self.range, &self.accounts), (self.days, &AccountFilter::All)] {
+                if !is_unseen && !operands.is_empty() {
+                    let table = run(&values_query(&field, range, accounts, &operands), MAX_CANDIDATES)?;
+                    // An answer that is too long has rows for the operands.
+                    operands.retain(|operand| table.as_ref().is_some_and(|table| !has_value(table, &field, operand)));
+                }
             }
+            if operands.is_empty() {
+                continue;
+            }
+            let table = run(&values_query(&field, self.days, &AccountFilter::All, &[]), MAX_CANDIDATES)?;
+            let known = table.map_or_else(Vec::new, |table| known_values(&table, &field));
+            unseen.extend(operands.into_iter().map(|operand| {
+                let value = match operand {
+                    Operand::Text(text) => text,
+                    Operand::Number(number) => number.to_string(),
+                };
+                let texts = known.iter().map(String::as_str);
+                let similar: Vec<String> = most_similar(&value, texts).into_iter().map(str::to_owned).collect();
+                let is_shown = similar.is_empty() && known.len() <= MAX_VALUES_WITH_FREQUENT;
+                let frequent = known.iter().take(if is_shown { MAX_FREQUENT } else { 0 }).cloned().collect();
+                UnseenValue { field: field.clone(), value, similar, frequent }
+            }));
         }
-        // Rows are in the order of the values, which a stable sort keeps for values of equal frequency.
-        counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        Ok(counted.into_iter().map(|(_, text)| text.to_owned()).collect())
+        Ok(unseen)
     }
 }
 
@@ -288,7 +351,7 @@ fn is_listed(field: &str, operand: &Operand) -> bool {
 }
 
 /// Returns a query for the values of a field that equal one of `operands`, or for all if there are none.
-fn values_query(field: &str, range: DateRange, accounts: &AccountFilter, operands: &[&Operand]) -> EventsQuery {
+fn values_query(field: &str, range: DateRange, accounts: &AccountFilter, operands: &[Operand]) -> EventsQuery {
     let is_in_spend = match dictionary::field(field).map(|field| &field.kind) {
         Some(FieldKind::Dimension(dimension)) => dimension.spend.is_some(),
         _ => false,
@@ -302,7 +365,7 @@ fn values_query(field: &str, range: DateRange, accounts: &AccountFilter, operand
     if operands.is_empty() {
         return query;
     }
-    let equals = |operand: &&Operand| Filter::field(field, Predicate::Equals((*operand).clone()));
+    let equals = |operand: &Operand| Filter::field(field, Predicate::Equals(operand.clone()));
     query.filter(Filter::Any(operands.iter().map(equals).collect()))
 }
 
@@ -310,4 +373,19 @@ fn values_query(field: &str, range: DateRange, accounts: &AccountFilter, operand
 fn has_value(table: &ResultTable, field: &str, operand: &Operand) -> bool {
     let equals = TextPredicate::Equals(operand.clone());
     table.rows().any(|row| matches!(row.get(field), Some(Value::Text(text)) if equals.holds(text)))
+}
+
+/// Returns the values of a field that are not empty, the most frequent first, from a table of all values.
+fn known_values(table: &ResultTable, field: &str) -> Vec<String> {
+    let mut counted: Vec<(u64, &str)> = Vec::new();
+    for row in table.rows() {
+        if let (Some(Value::Text(text)), Some(Value::Count(count))) = (row.get(field), row.get("eventCount"))
+            && !text.is_empty()
+        {
+            counted.push((count, text));
+        }
+    }
+    // Rows are in the order of the values, which a stable sort keeps for values of equal frequency.
+    counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    counted.into_iter().map(|(_, text)| text.to_owned()).collect()
 }

@@ -20,6 +20,7 @@ from ._errors import (
     PartialError,
     QueryError,
     Timeout,
+    TooManyRowsError,
     TrueupWarning,
     UnknownFieldError,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Split",
     "Table",
     "Timeout",
+    "TooManyRowsError",
     "TrueupWarning",
     "UnknownFieldError",
     "__version__",

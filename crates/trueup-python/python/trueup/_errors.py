@@ -43,6 +43,10 @@ class FilterError(QueryError):
         super().__init__(message, at=at, column=column)
 
 
+class TooManyRowsError(QueryError):
+    """The answer has more rows than `max_rows`."""
+
+
 class PartialError(Error):
     """A split or a partial result is of another query or version, or altered, or results do not cover a query exactly once."""
 

@@ -1,6 +1,6 @@
 import datetime
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, final, overload
 
 import pandas
@@ -115,6 +115,7 @@ class Partial:
         dataset: Dataset,
         query: Query,
         *,
+        max_rows: int | None = None,
         threads: int | None = None,
         timeout: float | None = None,
         interrupt: Interrupt | None = None,
@@ -201,6 +202,7 @@ class Dataset:
         allow_long_total: bool = False,
         allow_unknown: bool = False,
         strict: bool = False,
+        max_rows: int | None = None,
         threads: int | None = None,
         timeout: float | None = None,
         interrupt: Interrupt | None = None,
@@ -209,12 +211,23 @@ class Dataset:
     def explain(
         self, fields: str | Iterable[str] | Query, *, analyze: bool = False, **options: Unpack[RunOptions]
     ) -> str: ...
+    def unseen_values(
+        self,
+        query: Query,
+        *,
+        answer: Callable[[Query, int], Table | None] | None = None,
+        threads: int | None = None,
+        timeout: float | None = None,
+        interrupt: Interrupt | None = None,
+    ) -> list[str]: ...
+    def _range_warning(self, query: Query) -> str | None: ...
     def plan_splits(self, query: Query, splits: int) -> list[Split]: ...
     def run_split(
         self,
         query: Query,
         split: Split,
         *,
+        max_rows: int | None = None,
         threads: int | None = None,
         timeout: float | None = None,
         interrupt: Interrupt | None = None,

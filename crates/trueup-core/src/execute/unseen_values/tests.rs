@@ -33,7 +33,15 @@ fn unseen(filter: Filter) -> Vec<UnseenValue> {
     let day: Day = "2025-01-01".parse().unwrap();
     // A query of one day and one account; values of other days and accounts count, too.
     let query = EventsQuery::new(["leads"], day, day).accounts(["a"]).filter(filter).allow_unknown(true);
-    dataset().unseen_values(&query, &Execution::default()).unwrap()
+    let (dataset, execution) = (dataset(), Execution::default());
+    let unseen = dataset.unseen_values(&query, &execution).unwrap();
+    // The same with queries that somebody else answers.
+    let search = dataset.search_values(&query, &execution).unwrap();
+    let answered = search.finish(|query, max_rows| {
+        dataset.run(query, Execution { max_rows: Some(max_rows), ..Execution::default() }).map(Some)
+    });
+    assert_eq!(answered.unwrap(), unseen);
+    unseen
 }
 
 fn messages(filter: Filter) -> Vec<String> {
@@ -88,6 +96,28 @@ fn values_that_need_not_occur_are_not_reported() {
     }
     // A value that the dictionary does not list is reported.
     assert_eq!(messages(Filter::equals("type", "cancelled")).len(), 1);
+}
+
+#[test]
+fn a_search_asks_only_for_what_the_first_row_group_does_not_have() {
+    let (dataset, day) = (dataset(), "2025-01-01".parse().unwrap());
+    let asked = |value: &str, known: bool| {
+        let query = EventsQuery::new(["leads"], day, day).filter(Filter::equals("attributionChannel", value));
+        let search = dataset.search_values(&query, &Execution::default()).unwrap();
+        let mut asked = 0;
+        let found = search.finish(|query, _| {
+            asked += 1;
+            // All values are too many for an answer.
+            let is_search = asked < 3;
+            if is_search || known { dataset.query(query).map(Some) } else { Ok(None) }
+        });
+        (asked, found.unwrap().pop())
+    };
+    assert_eq!(asked("Paid Search", true), (0, None));
+    let (queries, found) = asked("Billboard", true);
+    assert_eq!((queries, found.map(|value| value.frequent.len())), (3, Some(3)));
+    let (queries, found) = asked("Billboard", false);
+    assert_eq!((queries, found.map(|value| value.frequent.len())), (3, Some(0)));
 }
 
 #[test]
