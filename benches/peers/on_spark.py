@@ -3,7 +3,7 @@
 
 The cluster is a master and two workers on this machine, each worker with one executor of one core. Every answer is compared with
 that of trueup in one process: byte for byte that of `trueup.spark`, and each metric of Spark SQL. Times are in seconds, the size of
-partial results in bytes.
+partial results in bytes. Before the questions, the first jobs of the session are timed: two whose tasks do nothing, and two of trueup.
 
 Needs a Python with `trueup`, built in the release profile, and crates/trueup-python/tests/spark/requirements.txt; Java 17.
 """
@@ -45,6 +45,7 @@ def arguments():
     parser.add_argument("--program", required=True, help="the program trueup, which describes the questions")
     parser.add_argument("--query", action="append", help="ask only this question; repeat the option for several")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--first", choices=["spark", "trueup"], default="spark", help="whose job is the first of the session")
     parser.add_argument("--no-sql", action="store_true", help="leave out Spark SQL")
     return parser.parse_args()
 
@@ -67,6 +68,26 @@ def times(run, rounds):
     answer, first = timed(run)
     again = [timed(run)[1] for _ in range(rounds)]
     return answer, first, statistics.median(again)
+
+
+def first_jobs(spark, options):
+    """Prints how long the first jobs of a session take: jobs of Spark whose tasks do nothing, and a small question."""
+    dataset = trueup.open(options.dataset)
+    last = dataset.date_range[1]
+
+    def ask():
+        trueup.spark.query(spark, options.dataset, "leads", start=last, end=last)
+
+    def nothing():
+        spark.sparkContext.parallelize(range(2), 2).mapPartitions(list).collect()
+
+    def nothing_of_sql():
+        spark.range(0, 2, 1, 2).mapInArrow(lambda batches: batches, "id long").collect()
+
+    jobs = [("an empty job of RDDs", nothing), ("a question", ask), ("an empty job of mapInArrow", nothing_of_sql)]
+    for name, job in jobs if options.first == "spark" else [jobs[1], jobs[0], jobs[2]]:
+        _, first, again = times(job, options.rounds)
+        print(f"{name}: first {first:.2f} s, again {again:.2f} s", flush=True)
 
 
 def views(spark, dataset):
@@ -107,6 +128,8 @@ def main():
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("OFF")
         wait_until(lambda: len(cluster.executors()) == 2, "two executors")
+        print(f"{os.cpu_count()} cores, load averages {os.getloadavg()}")
+        first_jobs(spark, options)
         views(spark, options.dataset)
         dialect = SparkDialect(unit=1, regex=lambda field, pattern: f"{field} RLIKE {literal('(?i)' + pattern)}")
         print("| question | rows | one process, first | again | cluster, first | again | Spark SQL, first | again | tasks | partial results |")
@@ -132,6 +155,7 @@ def main():
                 figures += sql
             shown = " | ".join(f"{seconds:.3f}" for seconds in figures)
             print(f"| {question.name} | {len(expected)} | {shown} | {len(planned)} | {size} |", flush=True)
+        print(f"load averages {os.getloadavg()}")
         spark.stop()
     finally:
         cluster.stop()
