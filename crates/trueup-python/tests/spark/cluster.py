@@ -55,6 +55,11 @@ CONFIGURATION = {
 }
 
 
+def executor_environment(variables: dict[str, str]) -> dict[str, str]:
+    """The settings with which executors get variables."""
+    return {f"spark.executorEnv.{name}": value for name, value in variables.items()}
+
+
 def free_port() -> int:
     with socket.socket() as bound:
         bound.bind((HOST, 0))
@@ -118,10 +123,15 @@ class Cluster:
             for number in range(2)
         ]
 
-    def java(self, name: str, main: str, *arguments: str, options: list[str] | None = None) -> subprocess.Popen[bytes]:
+    def java(
+        self, name: str, main: str, *arguments: str, options: list[str] | None = None, variables: dict[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in OPENS]
+        # Executors get the credentials of a store from their application, and not from the machines that they run on.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment = {
-            **os.environ,
+            **inherited,
+            **(variables or {}),
             "SPARK_HOME": str(self.home),
             "SPARK_SCALA_VERSION": "2.13",
             "SPARK_LOCAL_IP": HOST,
@@ -134,13 +144,14 @@ class Cluster:
         self.started.append(process)
         return process
 
-    def connect_server(self) -> str:
-        """Starts a server of Spark Connect, and returns its URL."""
+    def connect_server(self, variables: dict[str, str]) -> str:
+        """Starts a server of Spark Connect that has environment variables, as its executors have. Returns its URL."""
         port = free_port()
-        settings = {**CONFIGURATION, "spark.connect.grpc.binding.port": str(port), "spark.pyspark.python": sys.executable}
+        settings = {**CONFIGURATION, **executor_environment(variables), "spark.connect.grpc.binding.port": str(port), "spark.pyspark.python": sys.executable}
         flags = [argument for name, value in settings.items() for argument in ("--conf", f"{name}={value}")]
         main = "org.apache.spark.sql.connect.service.SparkConnectServer"
-        self.java("connect", "org.apache.spark.deploy.SparkSubmit", "--master", self.url, *flags, "--class", main, "spark-internal")
+        arguments = ["--master", self.url, *flags, "--class", main, "spark-internal"]
+        self.java("connect", "org.apache.spark.deploy.SparkSubmit", *arguments, variables=variables)
         wait_until(lambda: answers(port), "the server of Spark Connect", 90)
         return f"sc://{HOST}:{port}"
 

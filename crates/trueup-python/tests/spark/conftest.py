@@ -1,4 +1,5 @@
-"""The cluster, the session and the dataset of the tests with Spark. Without PySpark or Java they are skipped."""
+"""The cluster, the session, and the dataset in a store of S3, of the tests with Spark. Without PySpark, Java or the server of the
+store they are skipped."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ import pytest
 
 import trueup
 
-from .cluster import CONFIGURATION, Cluster, wait_until
+from .cluster import CONFIGURATION, Cluster, executor_environment, wait_until
+from .store import PROGRAM, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +29,8 @@ def missing() -> str | None:
         return "PySpark is not installed: pip install -r tests/spark/requirements.txt"
     if shutil.which("java") is None:
         return "Java is not installed: Spark needs Java 17 or later"
+    if PROGRAM not in os.environ:
+        return f"{PROGRAM} does not name a server of S3; `.ci/run` installs s3s-fs"
     return None
 
 
@@ -42,16 +46,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of many row groups."""
-    folder = tmp_path_factory.mktemp("spark") / "dataset"
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The store, which this process finds in its environment."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    os.environ |= store.environment
+    try:
+        yield store
+    finally:
+        store.kill()
+
+
+@pytest.fixture(scope="session")
+def folder(program: str, store: Store) -> Path:
+    """The folder in which the store keeps a dataset of many row groups."""
+    folder = store.folder("dataset")
     subprocess.run([program, "demo", str(folder), "--events", "120000"], check=True, capture_output=True)
     return folder
 
 
 @pytest.fixture(scope="session")
-def dataset(folder: Path) -> trueup.Dataset:
-    return trueup.open(folder)
+def dataset(folder: Path, store: Store) -> trueup.Dataset:
+    """The dataset, opened in the store."""
+    return trueup.open(store.url(folder.name))
 
 
 @pytest.fixture(scope="session")
@@ -64,13 +80,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def spark(cluster: Cluster) -> Iterator[SparkSession]:
+def spark(cluster: Cluster, store: Store) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(cluster.url).appName("trueup")
-    for name, value in CONFIGURATION.items():
+    for name, value in {**CONFIGURATION, **executor_environment(store.environment)}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def read(spark: SparkSession, folder: Path) -> Any:
+def read(spark: SparkSession, dataset: trueup.Dataset) -> Any:
     trueup.spark.register(spark)
 
     def read(**options: Any) -> DataFrame:
-        return spark.read.format("trueup").options(**options).load(str(folder))
+        return spark.read.format("trueup").options(**options).load(str(dataset.path))
 
     return read
 
@@ -74,7 +74,7 @@ def test_states_are_those_of_the_range_and_not_of_the_filter(spark: SparkSession
 def test_a_schema_picks_columns(spark: SparkSession, folder: Path, dataset: trueup.Dataset) -> None:
     trueup.spark.register(spark)
     schema = "total decimal(19,6), type string, start date"
-    events = spark.read.format("trueup").schema(schema).options(month="2025-05", interval="week").load(str(folder))
+    events = spark.read.format("trueup").schema(schema).options(month="2025-05", interval="week").load(str(dataset.path))
     row = events.selectExpr("count(*)", "sum(total)", "count(distinct start)").first()
     expected = dataset.query("eventCount,total", month="2025-05").to_dicts()[0]
     assert row is not None and tuple(row) == (expected["eventCount"], expected["total"].quantize(Decimal("1e-6")), 5)

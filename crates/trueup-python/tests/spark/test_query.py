@@ -1,5 +1,5 @@
-"""Queries on a cluster have the answers of one process, byte for byte, whatever fails; or they end with an error that says
-what is missing, and by their deadline."""
+"""Queries on a cluster, of a dataset in a store of S3, have the answers of one process, byte for byte, whatever fails; or they
+end with an error that says what is missing, and by their deadline."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import functools
 import http.server
 import random
 import re
-import shutil
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,11 @@ import pytest
 
 import trueup
 import trueup.spark
-from trueup.spark import _query
+from trueup.spark import _query, _tasks
 
 from .cluster import HOST, Cluster, wait_until
 from .questions import question
+from .store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,10 +64,13 @@ def wide(dataset: trueup.Dataset) -> trueup.Table:
 def test_random_questions_have_the_answers_of_one_process(
     spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Through RDDs, and through data frames as in Spark Connect."""
     chance = random.Random(18)
     rows = 0
     for number in range(60):
         monkeypatch.setattr(_query, "_FAN_IN", chance.choice([3, 16]))
+        if number == 40:
+            monkeypatch.setattr(_tasks, "context_of", lambda spark: None)
         asked = question(chance, dataset)
         expected = dataset.query(dataset.prepare(**asked))
         found = trueup.spark.query(spark, dataset.path, **asked, splits=chance.choice([1, 3, 8, 20]))
@@ -78,11 +82,30 @@ def test_random_questions_have_the_answers_of_one_process(
 def test_the_number_of_tasks_follows_the_rows(spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     run = _query._run
-    monkeypatch.setattr(_query, "_run", lambda spark, work: asked.append(len(work.splits)) or run(spark, work))
+    monkeypatch.setattr(_query, "_run", lambda spark, work, planned: asked.append(len(planned)) or run(spark, work, planned))
     trueup.spark.query(spark, dataset, **WIDE)
     monkeypatch.setattr(_query, "_ROWS_PER_TASK", 10_000)
     trueup.spark.query(spark, dataset, **WIDE)
     assert asked[0] == 1 and 4 <= asked[1] <= 8, asked
+
+
+def test_values_that_no_event_has_cause_the_warnings_of_one_process(spark: SparkSession, dataset: trueup.Dataset) -> None:
+    for where in ["campaign = Drian", ["customerStatus = unmatched", "zip = 00000"]]:
+        asked: dict[str, Any] = {"fields": "campaign,leads", "month": "2025-05", "where": where}
+        with pytest.warns(trueup.TrueupWarning) as expected:
+            answer = dataset.query(**asked)
+        with pytest.warns(trueup.TrueupWarning) as found:
+            assert same(trueup.spark.query(spark, dataset, **asked), answer)
+        assert [str(warning.message) for warning in found] == [str(warning.message) for warning in expected]
+        assert all(warning.filename == __file__ for warning in found)
+        with pytest.raises(trueup.QueryError, match="no event of the dataset has the value `(Drian|unmatched)`"):
+            trueup.spark.query(spark, dataset, **asked, strict=True)
+    known = {"fields": "leads", "month": "2025-05", "where": "attributionChannel = Direct"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trueup.spark.query(spark, dataset, **known, strict=True)
+    with pytest.warns(trueup.TrueupWarning, match="neither events nor spend in the range 2031-01-01 to 2031-01-31"):
+        trueup.spark.frame(spark, dataset, "leads", month="2031-01")
 
 
 def test_an_answer_as_a_data_frame(spark: SparkSession, dataset: trueup.Dataset) -> None:
@@ -100,8 +123,8 @@ def test_an_answer_as_a_data_frame(spark: SparkSession, dataset: trueup.Dataset)
     assert [row.asDict() for row in frame.collect()] == dataset.query(**asked).with_totals_row().to_dicts()
 
 
-def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "dataset")
+def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSession, folder: Path, store: Store) -> None:
+    _, copy = store.copy(folder)
     first = trueup.open(copy)
     expected = first.query(**WIDE)
     event = {"account": first.accounts[0], "opportunityId": "new", "type": "lead-originated", "date": "2025-03-01"}
@@ -110,36 +133,27 @@ def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSessi
     assert not same(trueup.spark.query(spark, copy, **WIDE, splits=4), expected)
 
 
-Partials = Iterator[pyarrow.RecordBatch]
+def lost(partials: Iterator[bytes]) -> Iterator[bytes]:
+    return (partial for partial in partials if not partial)
 
 
-def lost(batches: Partials) -> Partials:
-    yield from (batch.slice(0, 0) for batch in batches)
+def repeated(partials: Iterator[bytes]) -> Iterator[bytes]:
+    for partial in partials:
+        yield from (partial, partial)
 
 
-def repeated(batches: Partials) -> Partials:
-    for batch in batches:
-        yield from (batch, batch)
-
-
-def altered(batches: Partials) -> Partials:
-    for batch in batches:
-        partial = bytearray(batch.column(0)[0].as_py())
+def altered(partials: Iterator[bytes]) -> Iterator[bytes]:
+    for partial in map(bytearray, partials):
         partial[len(partial) // 2] ^= 1
-        yield pyarrow.record_batch({"partial": [bytes(partial)]})
+        yield bytes(partial)
 
 
-def given(partial: bytes) -> Callable[[Partials], Partials]:
+def given(other: bytes) -> _tasks.Function:
     """Returns a fault that puts another partial result in the place of one."""
-
-    def foreign(batches: Partials) -> Partials:
-        for _ in batches:
-            yield pyarrow.record_batch({"partial": [partial]})
-
-    return foreign
+    return lambda partials: (other for _ in partials)
 
 
-def inject(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Partials], Partials]) -> None:
+def inject(monkeypatch: pytest.MonkeyPatch, fault: _tasks.Function) -> None:
     """Lets a fault change the partial result of the second task."""
     from pyspark.cloudpickle import register_pickle_by_value
 
@@ -147,14 +161,14 @@ def inject(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Partials], Partials
     register_pickle_by_value(sys.modules[__name__])
     run = _query._run
 
-    def faulty(batches: Partials) -> Partials:
+    def faulty(partials: Iterator[bytes]) -> Iterator[bytes]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        return fault(batches) if context.partitionId() == 1 else batches
+        return fault(partials) if context.partitionId() == 1 else partials
 
-    monkeypatch.setattr(_query, "_run", lambda spark, work: run(spark, work).mapInArrow(faulty, "partial binary"))
+    monkeypatch.setattr(_query, "_run", lambda *given: run(*given).map(faulty))
 
 
 @pytest.fixture(params=["on the driver", "on executors"])
@@ -177,7 +191,7 @@ def test_a_faulty_partial_result_is_an_error(
     spark: SparkSession,
     dataset: trueup.Dataset,
     monkeypatch: pytest.MonkeyPatch,
-    fault: Callable[[Partials], Partials],
+    fault: _tasks.Function,
     message: str,
 ) -> None:
     inject(monkeypatch, fault)
@@ -187,13 +201,13 @@ def test_a_faulty_partial_result_is_an_error(
 
 @pytest.mark.usefixtures("merged")
 def test_a_foreign_partial_result_is_an_error(
-    spark: SparkSession, folder: Path, dataset: trueup.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, folder: Path, dataset: trueup.Dataset, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def partial(of: trueup.Dataset, asked: dict[str, Any]) -> bytes:
         query = of.prepare(**asked)
         return of.run_split(query, of.plan_splits(query, 8)[1]).to_bytes()
 
-    copy = shutil.copytree(folder, tmp_path / "dataset")
+    _, copy = store.copy(folder)
     trueup.ingest(copy, pyarrow.Table.from_pylist([{"account": "a", "opportunityId": "1", "type": "booked", "date": "2025-03-01"}]))
     other_version = partial(trueup.open(copy), WIDE)
     other_query = partial(dataset, {**WIDE, "where": "total > 1"})
@@ -206,19 +220,28 @@ def test_a_foreign_partial_result_is_an_error(
 
 def test_no_partial_result_is_an_error(spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     run = _query._run
-    monkeypatch.setattr(_query, "_run", lambda spark, work: run(spark, work).where("partial is null"))
+    monkeypatch.setattr(_query, "_run", lambda *given: run(*given).map(lambda partials: (one for one in partials if not one)))
     with pytest.raises(trueup.PartialError, match="none of the 4 splits of the query gave a partial result"):
         trueup.spark.query(spark, dataset, **WIDE, splits=4)
 
 
-def test_a_damaged_file_is_an_error_of_the_dataset(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "dataset")
-    opened = trueup.open(copy)
+def test_a_damaged_file_is_an_error_of_the_dataset(spark: SparkSession, folder: Path, store: Store) -> None:
+    copy, url = store.copy(folder)
+    opened = trueup.open(url)
     for path in (copy / "events").iterdir():
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
     with pytest.raises(trueup.DatasetError, match="a task failed: .*the bytes from .* on differ from what was written"):
+        trueup.spark.query(spark, opened, **WIDE, splits=2)
+
+
+def test_a_file_that_vanished_is_named(spark: SparkSession, folder: Path, store: Store) -> None:
+    copy, url = store.copy(folder)
+    opened = trueup.open(url)
+    file = next((copy / "events").iterdir())
+    file.unlink()
+    with pytest.raises(trueup.DatasetError, match=f"a task failed: .*{url}/events/{file.name}"):
         trueup.spark.query(spark, opened, **WIDE, splits=2)
 
 
@@ -292,6 +315,55 @@ def test_a_deadline_ends_a_query_on_a_cluster_that_stands_still(
     assert same(trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=60), wide)
 
 
+def test_the_store_is_killed_and_started_again_at_random_moments(
+    spark: SparkSession, folder: Path, store: Store, wide: trueup.Table
+) -> None:
+    """Requests are repeated until the store answers again. The answer is right, or there is an error."""
+    chance = random.Random(5)
+
+    def ask(url: str) -> trueup.Table:
+        return trueup.spark.query(spark, url, **WIDE, splits=6, timeout=60)
+
+    # The same dataset at other URLs, of which no executor has anything in memory.
+    first, *others = [store.copy(folder)[1] for _ in range(11)]
+    begun = time.monotonic()
+    assert same(ask(first), wide)
+    usual = time.monotonic() - begun
+    answered = 0
+    for url in others:
+
+        def restart(after: float, pause: float) -> None:
+            time.sleep(after)
+            store.kill()
+            time.sleep(pause)
+            store.start()
+
+        killer = threading.Thread(target=restart, args=(chance.uniform(0, usual), chance.uniform(0, 1)))
+        killer.start()
+        try:
+            assert same(ask(url), wide)
+            answered += 1
+        except trueup.Error as error:
+            assert url in str(error)
+        killer.join()
+    assert answered >= 7, answered
+
+
+def test_a_deadline_ends_a_query_whose_store_is_lost(spark: SparkSession, dataset: trueup.Dataset, store: Store) -> None:
+    """Before tasks run, and while they run. Afterwards the same question has an answer."""
+    for number, asked in enumerate([store.url("dataset"), dataset]):
+        question = {**WIDE, "fields": [("zip", "week")[number], "leads"]}
+        store.kill()
+        begun = time.monotonic()
+        try:
+            with pytest.raises(trueup.Timeout):
+                trueup.spark.query(spark, asked, **question, splits=6, timeout=1.5)
+            assert time.monotonic() - begun < 6
+        finally:
+            store.start()
+        assert same(trueup.spark.query(spark, asked, **question, splits=6, timeout=60), dataset.query(**question))
+
+
 class RangeHandler(http.server.SimpleHTTPRequestHandler):
     """A web server that answers range requests."""
 
@@ -353,9 +425,9 @@ print("equal")
 """
 
 
-def test_a_session_of_spark_connect(cluster: Cluster, folder: Path) -> None:
+def test_a_session_of_spark_connect(cluster: Cluster, store: Store, dataset: trueup.Dataset) -> None:
     """In a process of its own, because a process has sessions of one kind."""
     tests = str(Path(__file__).parents[1])
-    command = [sys.executable, "-c", CONNECT, cluster.connect_server(), str(folder), tests]
+    command = [sys.executable, "-c", CONNECT, cluster.connect_server(store.environment), str(dataset.path), tests]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stdout) == (0, "equal\n"), ran.stderr[-4_000:]

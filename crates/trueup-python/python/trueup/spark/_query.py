@@ -10,15 +10,19 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
-
-import pyarrow
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trueup
 
+from ._tasks import Tasks, context_of, start
+
 if TYPE_CHECKING:
+    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 # The number of partial results that one task, or the driver, merges.
 _FAN_IN = 16
@@ -39,15 +43,13 @@ _CANCEL_SECONDS = 2.0
 _OPENED: dict[tuple[str, int], trueup.Dataset] = {}
 _MOST_OPENED = 4
 
-# The columns of the data frames that carry partial results.
-_PARTIALS = "partial binary"
-
 
 def query(
     spark: SparkSession,
     dataset: str | os.PathLike[str] | trueup.Dataset,
     fields: str | Iterable[str],
     *,
+    strict: bool = False,
     splits: int | None = None,
     timeout: float | None = None,
     **options: Any,
@@ -61,27 +63,21 @@ def query(
     spark: a session, classic or of Spark Connect.
     dataset: the path or URL of a dataset, the same on every executor; or an open one, whose version is then read.
     fields, options: those of `trueup.Dataset.prepare`.
+    strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     splits: the most tasks that read; by default four per core, and fewer for few rows.
     timeout: in seconds. After them the tasks are cancelled and `trueup.Timeout` is raised, whatever the cluster does.
     """
-    deadline = _Deadline(timeout)
-    opened = open_dataset(dataset)
-    prepared = opened.prepare(fields, **options)
-    planned = _plan(spark, opened, prepared, splits)
-    work = _Work(location(opened), opened.version, pickle.dumps(prepared), [pickle.dumps(split) for split in planned])
-    partials = _run(spark, work)
-    for tasks in _levels(len(planned)):
-        partials = partials.repartition(tasks).mapInArrow(_merge, _PARTIALS)
-    received = [trueup.Partial.from_bytes(bytes(row[0])) for row in _collect(spark, partials, deadline)]
-    if not received:
-        raise trueup.PartialError(f"none of the {len(planned)} splits of the query gave a partial result; run the query again")
-    return trueup.Partial.merge_all(received).finish(opened, prepared, timeout=deadline.left())
+    return _query(spark, dataset, fields, strict, splits, timeout, options)
 
 
 def frame(
     spark: SparkSession,
     dataset: str | os.PathLike[str] | trueup.Dataset,
     fields: str | Iterable[str],
+    *,
+    strict: bool = False,
+    splits: int | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> DataFrame:
     """Answers a query as `query` does, as a data frame of Spark.
@@ -89,13 +85,77 @@ def frame(
     Dimensions are strings, counts `bigint`, money `decimal(38, 6)`, and ratios `double`. With `totals=True` the totals are
     the last row, and a first column `rowType` marks them.
     """
-    table = query(spark, dataset, fields, **options)
+    import pyarrow
+
+    table = _query(spark, dataset, fields, strict, splits, timeout, options)
     answer = (table if table.totals is None else table.with_totals_row()).to_pyarrow()
     return spark.createDataFrame(answer.cast(pyarrow.schema([_known_to_spark(field) for field in answer.schema])))
 
 
+def _query(
+    spark: SparkSession,
+    dataset: str | os.PathLike[str] | trueup.Dataset,
+    fields: str | Iterable[str],
+    strict: bool,
+    splits: int | None,
+    timeout: float | None,
+    options: dict[str, Any],
+) -> trueup.Table:
+    deadline = _Deadline(timeout)
+
+    def prepare() -> tuple[_Cluster, trueup.Query]:
+        opened = open_dataset(dataset)
+        return _Cluster(spark, opened, splits, deadline), opened.prepare(fields, **options)
+
+    # An object store may be slow, or not answer.
+    cluster, prepared = deadline.wait(spark, prepare)
+    messages = cluster.unseen_values(prepared)
+    if strict and messages:
+        raise trueup.QueryError("; ".join(messages))
+    table = cluster.answer(prepared)
+    if about_range := cluster.dataset._range_warning(prepared):
+        messages.append(about_range)
+    for message in messages:
+        # At the line that has called `query` or `frame`.
+        warnings.warn(message, trueup.TrueupWarning, stacklevel=3)
+    return table
+
+
+class _Cluster:
+    """Answers queries of one version of a dataset on a cluster."""
+
+    def __init__(self, spark: SparkSession, dataset: trueup.Dataset, splits: int | None, deadline: _Deadline) -> None:
+        self.spark, self.dataset, self.splits, self.deadline = spark, dataset, splits, deadline
+
+    def answer(self, prepared: trueup.Query, max_rows: int | None = None) -> trueup.Table:
+        # Reads the footers of files, perhaps from an object store.
+        planned = self.deadline.wait(self.spark, lambda: _plan(self.spark, self.dataset, prepared, self.splits))
+        work = _Work(location(self.dataset), self.dataset.version, pickle.dumps(prepared), max_rows)
+        partials = _run(self.spark, work, planned)
+        for tasks in _levels(len(planned)):
+            partials = partials.move(tasks).map(_merge)
+        received = [trueup.Partial.from_bytes(partial) for partial in self.deadline.collect(self.spark, partials)]
+        if not received:
+            raise trueup.PartialError(f"none of the {len(planned)} splits of the query gave a partial result; run the query again")
+        merged = trueup.Partial.merge_all(received)
+        return merged.finish(self.dataset, prepared, max_rows=max_rows, timeout=self.deadline.left())
+
+    def unseen_values(self, prepared: trueup.Query) -> list[str]:
+        """Returns a sentence for each value in a condition that nothing has. Runs tasks only for values that are not in the
+        first row group, which the driver reads."""
+        return self.dataset.unseen_values(prepared, answer=self._answer_within, timeout=self.deadline.left())
+
+    def _answer_within(self, prepared: trueup.Query, max_rows: int) -> trueup.Table | None:
+        try:
+            return self.answer(prepared, max_rows)
+        except trueup.TooManyRowsError:
+            return None
+
+
 def _known_to_spark(field: pyarrow.Field[Any]) -> pyarrow.Field[Any]:
     """Spark has neither dictionaries nor integers without a sign."""
+    import pyarrow
+
     if pyarrow.types.is_dictionary(field.type):
         return field.with_type(pyarrow.string())
     return field.with_type(pyarrow.int64()) if pyarrow.types.is_uint64(field.type) else field
@@ -111,21 +171,57 @@ class _Deadline:
         """Returns the seconds that are left, which are more than 0; None without a deadline."""
         return None if self._end is None else max(self._end - time.monotonic(), 1e-3)
 
+    def wait(self, spark: SparkSession, run: Callable[[], T], cancel: Callable[[], object] = lambda: None) -> T:
+        """Runs a function in another thread, because a cluster or a store may never answer. At the deadline, or if Ctrl-C
+        comes first, calls `cancel`, and leaves the thread behind."""
+        from pyspark.util import InheritableThread
+
+        outcome = queue.SimpleQueue[tuple[Any, BaseException | None]]()
+
+        def work() -> None:
+            try:
+                outcome.put((run(), None))
+            except BaseException as error:
+                outcome.put((None, error))
+
+        InheritableThread(work, session=spark, daemon=True).start()
+        try:
+            result, error = outcome.get(timeout=self.left())
+        except BaseException as ended:
+            # A cluster that no longer answers does not answer this either.
+            canceling = threading.Thread(target=cancel, daemon=True)
+            canceling.start()
+            canceling.join(_CANCEL_SECONDS)
+            if not isinstance(ended, queue.Empty):
+                raise
+            raise trueup.Timeout(f"the query took longer than {self.timeout} s on the cluster, and its tasks are cancelled") from None
+        if error is not None:
+            raise error
+        value: T = result
+        return value
+
+    def collect(self, spark: SparkSession, tasks: Tasks) -> list[bytes]:
+        """Runs tasks, and returns what they give."""
+        tag = f"trueup-{uuid.uuid4()}"
+        try:
+            return self.wait(spark, lambda: tasks.collect(tag), lambda: tasks.cancel(tag))
+        except trueup.Error:
+            raise
+        except Exception as error:
+            raise _cause(error) from error
+
 
 class _Work:
-    """What a task needs to run a split, whose number is the id of a row."""
+    """What a task needs to run splits of a query."""
 
-    def __init__(self, path: str, version: int, prepared: bytes, splits: list[bytes]) -> None:
-        self.path, self.version, self.prepared, self.splits = path, version, prepared, splits
+    def __init__(self, path: str, version: int, prepared: bytes, max_rows: int | None) -> None:
+        self.path, self.version, self.prepared, self.max_rows = path, version, prepared, max_rows
 
-    def run(self, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def run(self, splits: Iterator[bytes]) -> Iterator[bytes]:
         dataset, prepared = _opened_version(self.path, self.version), pickle.loads(self.prepared)
-        for batch in batches:
-            numbers: list[Any] = batch.column(0).to_pylist()
-            for number in numbers:
-                split = pickle.loads(self.splits[number])
-                # Other tasks run on the other cores.
-                yield _batch(dataset.run_split(prepared, split, threads=1))
+        for split in splits:
+            # Other tasks run on the other cores.
+            yield dataset.run_split(prepared, pickle.loads(split), max_rows=self.max_rows, threads=1).to_bytes()
 
 
 def _opened_version(path: str, version: int) -> trueup.Dataset:
@@ -156,16 +252,13 @@ def _plan(spark: SparkSession, dataset: trueup.Dataset, prepared: trueup.Query, 
 
 
 def _cores(spark: SparkSession) -> int:
-    try:
-        return int(spark.sparkContext.defaultParallelism)
-    except Exception:  # A session of Spark Connect does not know the cluster.
-        return _UNKNOWN_CORES
+    context = context_of(spark)
+    return _UNKNOWN_CORES if context is None else int(context.defaultParallelism)
 
 
-def _run(spark: SparkSession, work: _Work) -> DataFrame:
-    """Returns the partial results of all splits: one task for each."""
-    splits = len(work.splits)
-    return spark.range(0, splits, 1, splits).mapInArrow(work.run, _PARTIALS)
+def _run(spark: SparkSession, work: _Work, planned: list[trueup.Split]) -> Tasks:
+    """Runs all splits, each in a task of its own."""
+    return start(spark, [pickle.dumps(split) for split in planned], work.run)
 
 
 def _levels(partials: int) -> Iterator[int]:
@@ -175,49 +268,11 @@ def _levels(partials: int) -> Iterator[int]:
         yield partials
 
 
-def _merge(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def _merge(partials: Iterator[bytes]) -> Iterator[bytes]:
     """Merges all partial results of a task; a task may have none."""
-    received: list[Any] = [partial for batch in batches for partial in batch.column(0).to_pylist()]
+    received = [trueup.Partial.from_bytes(partial) for partial in partials]
     if received:
-        yield _batch(trueup.Partial.merge_all(map(trueup.Partial.from_bytes, received)))
-
-
-def _batch(partial: trueup.Partial) -> pyarrow.RecordBatch:
-    return pyarrow.record_batch({"partial": pyarrow.array([partial.to_bytes()], pyarrow.binary())})
-
-
-def _collect(spark: SparkSession, partials: DataFrame, deadline: _Deadline) -> list[Any]:
-    """Returns the rows of a data frame, which another thread waits for: a cluster may never answer."""
-    from pyspark.util import InheritableThread
-
-    tag, outcome = f"trueup-{uuid.uuid4()}", queue.SimpleQueue[tuple[list[Any], Exception | None]]()
-
-    def collect() -> None:
-        try:
-            spark.addTag(tag)
-            outcome.put((partials.collect(), None))
-        except Exception as error:
-            outcome.put(([], error))
-
-    InheritableThread(collect, session=spark, daemon=True).start()
-    try:
-        rows, error = outcome.get(timeout=deadline.left())
-    except queue.Empty:
-        _cancel(spark, tag)
-        raise trueup.Timeout(f"the query took longer than {deadline.timeout} s on the cluster, and its tasks are cancelled") from None
-    except BaseException:  # Ctrl-C.
-        _cancel(spark, tag)
-        raise
-    if error is not None:
-        raise _cause(error) from error
-    return rows
-
-
-def _cancel(spark: SparkSession, tag: str) -> None:
-    """Cancels the tasks with a tag. Does not wait for a cluster that no longer answers."""
-    thread = threading.Thread(target=spark.interruptTag, args=(tag,), daemon=True)
-    thread.start()
-    thread.join(_CANCEL_SECONDS)
+        yield trueup.Partial.merge_all(received).to_bytes()
 
 
 def _cause(error: Exception) -> Exception:
