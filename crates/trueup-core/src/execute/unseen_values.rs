@@ -60,8 +60,8 @@ impl fmt::Display for UnseenValue {
     }
 }
 
-/// A search for the values in a query's filters that no event or spend has, which leaves it to the caller to answer its
-/// queries, for example on a cluster. [`Dataset::search_values`] begins it.
+/// A search for the values in a query's filters that no event or spend has. The caller answers the queries of the
+/// search, for example on a cluster. [`Dataset::search_values`] begins it.
 #[derive(Debug)]
 pub struct ValueSearch {
     /// All days of the dataset.
@@ -77,7 +77,7 @@ pub struct ValueSearch {
 struct SoughtValues {
     field: String,
     operands: Vec<Operand>,
-    /// Whether no row has them, because all were searched.
+    /// Whether all row groups were searched, so that no row has the values.
     is_unseen: bool,
 }
 
@@ -201,7 +201,7 @@ impl ValueSearch {
             for (range, accounts) in [(self.range, &self.accounts), (self.days, &AccountFilter::All)] {
                 if !is_unseen && !operands.is_empty() {
                     let table = run(&values_query(&field, range, accounts, &operands), MAX_CANDIDATES)?;
-                    // An answer that is too long has rows for the operands.
+                    // If the answer is too long, all operands count as found.
                     operands.retain(|operand| table.as_ref().is_some_and(|table| !has_value(table, &field, operand)));
                 }
             }
