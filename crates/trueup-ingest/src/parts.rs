@@ -1,12 +1,12 @@
-//! The parts of a distributed ingest: which accounts a part has, the plan that every part follows, and what a part hands
-//! back.
+//! The parts of a distributed ingest: which accounts a part has, the plan that every part follows, and what a part
+//! hands back.
 //!
 //! ```text
-//! one process          Ingest::begin_staged   StagedIngest: the lock, accounts, spend and insights     ingest/staged_ingest
-//!                        StagePlan              as text to every process
-//! each part            Ingest::stage          reads, checks, sorts and writes, as any ingest of events     ingest/stage
-//!                        Staged                 as bytes back to the first process
-//! the first process    StagedIngest::commit   checks that the parts fit together, and publishes once
+//! one process     Ingest::begin_staged   takes the lock; writes accounts, spend, insights   ingest/staged_ingest
+//!   │ StagePlan, as text
+//! every part      Ingest::stage          reads, checks, sorts and writes events             ingest/stage
+//!   │ Staged, as bytes
+//! that process    StagedIngest::commit   checks that the parts are whole, publishes once    ingest/staged_ingest
 //! ```
 
 mod fault;
@@ -55,14 +55,13 @@ impl PartOfAccounts<'_> {
 
     /// Checks that the part may have new rows of an account.
     pub(crate) fn check(&self, account: &str) -> Result<(), IngestError> {
-        let account = || account.to_owned();
-        let belongs = part_of(&account(), self.parts);
+        let belongs = part_of(account, self.parts);
         if belongs != self.part {
-            return Err(StageFault::OtherPart { account: account(), part: self.part, belongs }.into());
+            return Err(StageFault::OtherPart { account: account.to_owned(), part: self.part, belongs }.into());
         }
-        match self.planned {
-            Some(planned) if !planned.contains(&account()) => Err(StageFault::Unplanned { account: account() }.into()),
-            _ => Ok(()),
+        if self.planned.is_some_and(|planned| !planned.contains(account)) {
+            return Err(StageFault::Unplanned { account: account.to_owned() }.into());
         }
+        Ok(())
     }
 }

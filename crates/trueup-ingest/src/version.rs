@@ -33,6 +33,9 @@ const RECORD_PREFIX: &str = ".trueup-pending-";
 /// names.
 const ID_DIGITS: usize = 32;
 
+/// The most attempts to remove a record that other processes write into.
+const REMOVALS: usize = 8;
+
 /// The next version of a dataset. Unless it is published, dropping it removes every file and folder that it made.
 pub(crate) struct VersionBuilder {
     files: Files,
@@ -48,6 +51,8 @@ pub(crate) struct VersionBuilder {
     /// Folders and data files, in the order in which the ingest made them.
     made: Vec<Made>,
     has_record: bool,
+    /// Whether other processes write parts of the version.
+    has_parts: bool,
     /// The number of scratch folders so far.
     scratches: usize,
     /// What became of the files in the folder. Those of a version in a store are only uploaded from there.
@@ -124,6 +129,7 @@ impl VersionBuilder {
             _lock: lock,
             made,
             has_record: false,
+            has_parts: false,
             scratches: 0,
             outcome: Outcome::Unpublished,
             store: None,
@@ -303,7 +309,10 @@ impl Drop for VersionBuilder {
             Outcome::Published => true,
             Outcome::Uncertain => false,
         };
-        let is_clean = is_clean && (!self.has_record || self.files.remove_folder_and_contents(&self.record()).is_ok());
+        // Parts that still run may write into the record while it is removed.
+        let attempts = if self.has_parts { REMOVALS } else { 1 };
+        let remove_record = || self.files.remove_folder_and_contents(&self.record()).is_ok();
+        let is_clean = is_clean && (!self.has_record || (0..attempts).any(|_| remove_record()));
         if is_clean && self.outcome == Outcome::Unpublished {
             remove_folders(&self.files, &self.made);
         }

@@ -13,7 +13,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup::query::EventsQuery;
 use trueup::{Execution, UnseenValue, is_url};
@@ -41,16 +41,21 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<
     Ok(Dataset { dataset: Arc::new(dataset), path, version })
 }
 
+/// Returns the path of a dataset; the text of its URL, if it has one.
+pub(crate) fn location<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    // A path of Python would make one slash of the two in a URL.
+    match path.to_str().filter(|_| is_url(path)) {
+        Some(url) => Ok(url.into_pyobject(py)?.into_any()),
+        None => path.into_bound_py_any(py),
+    }
+}
+
 #[pymethods]
 impl Dataset {
     /// The folder of the dataset; the text of its URL, if it has one.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // A path of Python would make one slash of the two in a URL.
-        match self.path.to_str().filter(|_| is_url(&self.path)) {
-            Some(url) => Ok(url.into_pyobject(py)?.into_any()),
-            None => self.path.as_path().into_bound_py_any(py),
-        }
+        location(py, &self.path)
     }
 
     /// The number of the version that is open.

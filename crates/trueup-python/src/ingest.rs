@@ -97,7 +97,6 @@ pub(crate) fn ingest(
     if let Some(value) = events {
         ingest = sources("events", value)?.into_iter().fold(ingest, Ingest::events);
     }
-    type Add = fn(Ingest, Source) -> Ingest;
     let others: [(&str, Add); 3] =
         [("spend", Ingest::spend), ("accounts", Ingest::accounts), ("insights", Ingest::insights)];
     for (table, add) in others {
@@ -120,8 +119,11 @@ pub(crate) fn ingest(
     Ok(IngestReport::new(summary))
 }
 
+/// Adds an input of a table to an ingest.
+pub(crate) type Add = fn(Ingest, Source) -> Ingest;
+
 /// Sets how inputs are read, and what limits the ingest.
-fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
+pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
     if let Some(path) = keywords.value::<PathBuf>("mapping", "the path of a mapping file")? {
         ingest = ingest.mapping(path);
     }
@@ -170,7 +172,11 @@ fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, F
 }
 
 /// Adds to the exception of a signal that the ingest was published all the same, if it was.
-fn note_publication(py: Python<'_>, signal: &PyErr, result: &Result<IngestSummary, IngestError>) -> PyResult<()> {
+pub(crate) fn note_publication(
+    py: Python<'_>,
+    signal: &PyErr,
+    result: &Result<IngestSummary, IngestError>,
+) -> PyResult<()> {
     let note = match result {
         Ok(summary) => format!("the ingest was published before it could be canceled, as version {}", summary.version),
         Err(error) if error.may_be_published() => format!("the ingest may be published: {error}"),
@@ -184,7 +190,7 @@ fn note_publication(py: Python<'_>, signal: &PyErr, result: &Result<IngestSummar
 }
 
 impl IngestReport {
-    fn new(summary: IngestSummary) -> Self {
+    pub(crate) fn new(summary: IngestSummary) -> Self {
         let counts = |counts: trueup::ingest::RowCounts| RowCounts {
             taken: counts.taken,
             replaced: counts.replaced,

@@ -13,6 +13,7 @@
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
+//! | `staged` | `begin_ingest`, `stage` and `StagedIngest`: an ingest that several processes run |
 //! | `run` | runs work without the GIL until Python has a signal: `Interrupt` |
 //! | `error` | the exceptions of `python/trueup/_errors.py`, from the errors of trueup |
 //!
@@ -31,6 +32,7 @@ mod partial;
 mod query;
 mod run;
 mod source;
+mod staged;
 mod table;
 
 /// The extension module.
@@ -54,6 +56,8 @@ mod _trueup {
     use super::query::Query;
     #[pymodule_export]
     use super::run::Interrupt;
+    #[pymodule_export]
+    use super::staged::{StagePlan, Staged, StagedIngest, begin_ingest, part_of, stage};
     #[pymodule_export]
     use super::table::Table;
 

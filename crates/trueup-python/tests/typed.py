@@ -63,6 +63,14 @@ def ingests(arrow: pyarrow.Table, reader: pyarrow.RecordBatchReader, frame: pola
     trueup.ingest("dataset", 5)  # type: ignore[arg-type]
 
 
+def parts(arrow: pyarrow.Table) -> None:
+    with trueup.begin_ingest("dataset", 4, spend="spend.csv", event_accounts=["acme"], timeout=5) as ingest:
+        staged = [trueup.stage(ingest.plan, part, arrow, threads=1) for part in range(ingest.plan.parts)]
+        assert_type(staged, list[trueup.Staged])
+        assert_type(ingest.commit(staged), trueup.IngestReport)
+    trueup.begin_ingest("dataset", "4")  # type: ignore[arg-type]
+
+
 def errors() -> str:
     try:
         trueup.open("dataset")

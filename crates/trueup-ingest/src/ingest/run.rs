@@ -29,7 +29,7 @@ impl Ingest {
         let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
-        let (given, _received) = receive(given, &mut version, monitor)?;
+        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
         let threads = self.threads;
         on_threads(threads, move || self.run_here(&given, rejects, version, latest, monitor))
     }
@@ -226,12 +226,19 @@ pub(super) struct AccountsWritten {
     pub(super) manifest: Manifest,
 }
 
-/// Receives the inputs that are no files. Returns all inputs, and what holds the received files.
+/// The inputs of an ingest, all of which are files now.
+pub(super) struct ReceivedInputs {
+    pub(super) inputs: Vec<(Table, Input)>,
+    /// Holds what was received.
+    pub(super) received: Vec<Scratch>,
+}
+
+/// Receives the inputs that are no files.
 pub(super) fn receive(
     mut given: Vec<GivenInput>,
     version: &mut VersionBuilder,
     monitor: &Monitor,
-) -> Result<(Vec<(Table, Input)>, Vec<Scratch>), IngestError> {
+) -> Result<ReceivedInputs, IngestError> {
     let mut received = Vec::new();
     for GivenInput { input, producer, .. } in &mut given {
         // On the caller's thread, because a stream may depend on it.
@@ -241,7 +248,8 @@ pub(super) fn receive(
             received.push(scratch);
         }
     }
-    Ok((given.into_iter().map(|given| (given.table, given.input)).collect(), received))
+    let inputs = given.into_iter().map(|given| (given.table, given.input)).collect();
+    Ok(ReceivedInputs { inputs, received })
 }
 
 /// Runs `run` on a number of threads; without one, on the current thread pool.

@@ -1,7 +1,7 @@
 //! A part of a distributed ingest: the events of its accounts become files, which nobody sees yet.
 
 use super::Ingest;
-use super::run::{on_threads, receive};
+use super::run::{ReceivedInputs, on_threads, receive};
 use crate::error::ErrorKind;
 use crate::events::{self, StoredEvents};
 use crate::monitor::Monitor;
@@ -66,7 +66,7 @@ impl Ingest {
         if base_of(base.as_ref()) != plan.base {
             return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
         }
-        let (given, _received) = receive(given, &mut version, monitor)?;
+        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
         let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
         on_threads(self.threads, move || {
             let staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
@@ -130,7 +130,7 @@ fn of_part(error: IngestError, plan: &StagePlan, part: u32) -> IngestError {
     ErrorKind::Part { part, parts: plan.parts(), error, row }.into()
 }
 
-/// Returns the cells of the first row at fault, except for those that are null.
+/// Returns the cells of the first row at fault that are not null.
 fn cells_of_first_row(error: &IngestError) -> Option<String> {
     let fault = match error.kind() {
         ErrorKind::Row { fault, .. } => fault,

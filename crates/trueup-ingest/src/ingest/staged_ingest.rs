@@ -2,7 +2,7 @@
 //! publishes the version.
 
 use super::Ingest;
-use super::run::{AccountsWritten, on_threads, receive};
+use super::run::{AccountsWritten, ReceivedInputs, on_threads, receive};
 use crate::batch::{BatchPlan, combine};
 use crate::error::ErrorKind;
 use crate::events::{ZoneChanges, files_with, repeated_warning};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 use trueup_core::dataset::manifest::{BatchTable, DataFile, Manifest};
 use trueup_core::model::ClockZone;
 
-/// A distributed ingest that has begun: its accounts, spend and insights are written, and its events are staged by other
-/// processes. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
+/// A distributed ingest that has begun: its accounts, spend and insights are written, and other processes stage its
+/// events. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
 ///
 /// As long as it lives, no other ingest can write to the dataset in the folder. In an object store, another ingest can;
 /// of the two, one publishes, and the other fails.
@@ -101,7 +101,7 @@ impl Ingest {
         monitor.check()?;
         let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, &monitor)?;
-        let (given, _received) = receive(given, &mut version, &monitor)?;
+        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, &monitor)?;
         on_threads(self.threads, move || {
             let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor);
             begun.map_err(|error| monitor.explain(error))

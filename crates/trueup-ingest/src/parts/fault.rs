@@ -33,7 +33,7 @@ pub enum StageFault {
     #[error("the text is not the plan of a distributed ingest: {0}")]
     NotPlan(String),
     /// Bytes are not what a part has handed back.
-    #[error("the bytes are not those that a part of a distributed ingest has handed back; stage the part again")]
+    #[error("the bytes are not what a part of a distributed ingest has handed back; stage the part again")]
     Altered,
     /// The ingest has been committed or given up.
     #[error("the ingest {ingest} has ended, so that nothing can be staged for it any more")]
@@ -91,7 +91,7 @@ pub enum StageFault {
         /// The number of parts.
         parts: u32,
     },
-    /// The rows that a part has written are not those that it has read.
+    /// A part has written more or fewer rows than it has read and not replaced.
     #[error("part {part} has written {found} rows instead of {expected}")]
     Rows {
         /// The part.

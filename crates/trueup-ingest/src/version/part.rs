@@ -1,10 +1,10 @@
-//! The files of a distributed ingest: each attempt at a part writes its own, and the process that commits takes over the
-//! files of one attempt of each part.
+//! The files of a distributed ingest: each attempt at a part writes its own, and the process that commits takes over
+//! the files of one attempt of each part.
 //!
 //! In a folder, an attempt writes below a folder of its own in the record of the ingest, and the commit renames the
-//! files. Whatever else attempts have written goes with the record. In a store, an attempt uploads its files under names
-//! that say part and attempt. Because an attempt may still be running when the ingest ends, the record stays, and a
-//! later ingest removes the files of that id that no version names.
+//! files. Whatever else attempts have written goes with the record. In a store, an attempt uploads its files under
+//! names that say part and attempt. Because an attempt may still be running when the ingest ends, the record stays, and
+//! a later ingest removes the files of that id that no version names.
 
 use super::{
     DatasetLock, Made, Outcome, RECORD_PREFIX, StoreVersion, VersionBuilder, is_id, local_folder, random_id, shown,
@@ -29,6 +29,7 @@ impl VersionBuilder {
 
     /// Lets other processes write files for this version.
     pub(crate) fn admit_parts(&mut self) -> Result<(), IngestError> {
+        self.has_parts = true;
         match &mut self.store {
             Some(store) => store.admit_parts(),
             None => drop(self.make_record()?),

@@ -18,7 +18,7 @@ fn begun() -> (Case, PathBuf, Vec<Row>) {
 fn fault(error: &IngestError) -> &StageFault {
     match error.kind() {
         ErrorKind::Stage(fault) => fault,
-        other => panic!("{other}"),
+        other => unreachable!("{other}"),
     }
 }
 

@@ -40,12 +40,18 @@ from ._trueup import (
     RefusedRows,
     RowCounts,
     Split,
+    Staged,
+    StagedIngest,
+    StagePlan,
     Table,
+    begin_ingest,
     col,
     fields,
     ingest,
     open,
+    part_of,
     set_block_cache,
+    stage,
 )
 
 __all__ = [
@@ -68,17 +74,23 @@ __all__ = [
     "RefusedRows",
     "RowCounts",
     "Split",
+    "StagePlan",
+    "Staged",
+    "StagedIngest",
     "Table",
     "Timeout",
     "TooManyRowsError",
     "TrueupWarning",
     "UnknownFieldError",
     "__version__",
+    "begin_ingest",
     "col",
     "fields",
     "ingest",
     "open",
+    "part_of",
     "set_block_cache",
+    "stage",
 ]
 
 

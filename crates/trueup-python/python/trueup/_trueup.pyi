@@ -23,13 +23,19 @@ __all__ = [
     "RefusedRows",
     "RowCounts",
     "Split",
+    "StagePlan",
+    "Staged",
+    "StagedIngest",
     "Table",
     "VERSION",
+    "begin_ingest",
     "col",
     "fields",
     "ingest",
     "open",
+    "part_of",
     "set_block_cache",
+    "stage",
 ]
 
 VERSION: str
@@ -289,6 +295,46 @@ class IngestReport:
     @property
     def warnings(self) -> list[str]: ...
 
+@final
+class StagePlan:
+    @classmethod
+    def from_json(cls, into: StrPath, text: str) -> StagePlan: ...
+    def to_json(self) -> str: ...
+    @property
+    def into(self) -> os.PathLike[str] | str: ...
+    @property
+    def parts(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    def part_of(self, account: str) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Staged:
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Staged: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def part(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def file_bytes(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class StagedIngest:
+    @property
+    def plan(self) -> StagePlan: ...
+    def commit(self, staged: Iterable[Staged]) -> IngestReport: ...
+    def abort(self) -> None: ...
+    def __enter__(self) -> StagedIngest: ...
+    def __exit__(self, *error: object) -> None: ...
+
 def col(name: str) -> Col: ...
 def open(path: StrPath, *, as_of: int | None = None) -> Dataset: ...
 def set_block_cache(folder: StrPath | None, *, size: int | None = None) -> None: ...
@@ -321,3 +367,40 @@ def ingest(
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> IngestReport: ...
+def begin_ingest(
+    into: StrPath,
+    parts: int,
+    *,
+    event_accounts: str | Iterable[str] | None = None,
+    spend: Inputs | None = None,
+    accounts: Inputs | None = None,
+    insights: Inputs | None = None,
+    time_zone: str | None = None,
+    ignore: str | Iterable[str] | None = None,
+    format: Literal["csv", "ndjson", "parquet", "xlsx"] | None = None,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: int | None = None,
+    max_columns: int | None = None,
+    max_text_bytes: int | None = None,
+    max_customer_events: int | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> StagedIngest: ...
+def part_of(account: str, parts: int) -> int: ...
+def stage(
+    plan: StagePlan,
+    part: int,
+    events: Inputs,
+    *,
+    format: Literal["csv", "ndjson", "parquet", "xlsx"] | None = None,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> Staged: ...

@@ -110,6 +110,7 @@ class Cluster:
 
         self.folder, self.home = folder, Path(pyspark.__file__).parent
         self.started: list[subprocess.Popen[bytes]] = []
+        self.connect_url: str | None = None
         port = free_port()
         self.url = f"spark://{HOST}:{port}"
         # An executor that is killed again and again is started again and again.
@@ -145,7 +146,10 @@ class Cluster:
         return process
 
     def connect_server(self, variables: dict[str, str]) -> str:
-        """Starts a server of Spark Connect that has environment variables, as its executors have. Returns its URL."""
+        """Starts a server of Spark Connect that has environment variables, as its executors have, unless one runs already.
+        Returns its URL."""
+        if self.connect_url is not None:
+            return self.connect_url
         port = free_port()
         settings = {**CONFIGURATION, **executor_environment(variables), "spark.connect.grpc.binding.port": str(port), "spark.pyspark.python": sys.executable}
         flags = [argument for name, value in settings.items() for argument in ("--conf", f"{name}={value}")]
@@ -153,7 +157,8 @@ class Cluster:
         arguments = ["--master", self.url, *flags, "--class", main, "spark-internal"]
         self.java("connect", "org.apache.spark.deploy.SparkSubmit", *arguments, variables=variables)
         wait_until(lambda: answers(port), "the server of Spark Connect", 90)
-        return f"sc://{HOST}:{port}"
+        self.connect_url = f"sc://{HOST}:{port}"
+        return self.connect_url
 
     def executors(self) -> list[int]:
         """The processes of the executors that run now."""

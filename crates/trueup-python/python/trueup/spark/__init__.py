@@ -8,7 +8,9 @@
     trueup.spark.register(spark)
     events = spark.read.format("trueup").load("s3://lake/acme")
 
-`query` and `frame` run a query on the executors. `register` adds the data source `trueup`, whose rows are events with
+    trueup.spark.ingest(spark.table("funnel.events"), into="s3://lake/acme", spend=spark.table("ads.spend"))
+
+`query` and `frame` run a query on the executors. `ingest` has them write events. `register` adds the data source `trueup`, whose rows are events with
 their computed fields. Every executor needs this package, and reads the dataset at the same path as the driver.
 docs/cluster.md is the page to follow.
 """
@@ -17,12 +19,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._ingest import ingest
 from ._query import frame, query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["frame", "query", "register"]
+__all__ = ["frame", "ingest", "query", "register"]
 
 
 def register(spark: SparkSession) -> None:
