@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-UYJJMSD7.css", include_bytes!("main-UYJJMSD7.css")),
-    ("main-O7I6G345.js", include_bytes!("main-O7I6G345.js")),
+    ("main-DEM47V4H.css", include_bytes!("main-DEM47V4H.css")),
+    ("main-VLZPW6AS.js", include_bytes!("main-VLZPW6AS.js")),
 ]

@@ -1,6 +1,6 @@
 // Which chart fits an answer, and what it shows.
 
-import { isPartial, type Interval } from "./days";
+import { isPartial, subRanges, type DayRange, type Interval } from "./days";
 import { formatText } from "./format";
 import type { Row } from "./service";
 
@@ -26,9 +26,8 @@ export interface Bar {
   value: number;
 }
 
-export interface ChartDay {
-  start: string;
-  end: string;
+export interface ChartDay extends DayRange {
+  /** Whether it is only a part of its month or week. */
   partial: boolean;
 }
 
@@ -36,6 +35,13 @@ export interface Line {
   label: string;
   /** One value per sub-range; `null` where the group has no row. */
   values: (number | null)[];
+}
+
+/** What a chart depends on, besides the rows. */
+interface Charted {
+  dimensions: string[];
+  metrics: string[];
+  interval: Interval;
 }
 
 /** Metrics that count parts of what the first one counts, so that each has a share of it. */
@@ -46,11 +52,11 @@ const FUNNELS: readonly (readonly string[])[] = [
 ];
 
 /** Returns the chart of an answer. `rows` are in the order of the table, which is the order of the bars. */
-export function chartOf(dimensions: string[], metrics: string[], charted: string | null, interval: Interval, rows: Row[]): Chart {
+export function chartOf({ dimensions, metrics, interval }: Charted, range: DayRange, charted: string | null, rows: Row[]): Chart {
   const metric = charted !== null && metrics.includes(charted) ? charted : metrics[0];
   const [first] = rows;
   if (metric === undefined || first === undefined) return { kind: "none" };
-  if (interval !== "total") return linesOf(dimensions, metric, interval, rows);
+  if (interval !== "total") return linesOf(dimensions, metric, subRanges(range, interval), interval, rows);
   if (dimensions.length === 0) return { kind: "figures", metrics, row: first, stages: stagesOf(metrics, first) };
   const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: numberOf(row, metric) }));
   return { kind: "bars", metric, bars, groups: rows.length };
@@ -68,13 +74,10 @@ function stagesOf(metrics: string[], row: Row): Stage[] {
   });
 }
 
-/** Draws the groups with the highest values, because a sorted table may have all sub-ranges of one group first. */
-function linesOf(dimensions: string[], metric: string, interval: Interval, rows: Row[]): Chart {
-  const days = new Map<string, ChartDay>();
+/** Draws the groups with the highest values. A sub-range without any row is drawn too, as a gap. */
+function linesOf(dimensions: string[], metric: string, ranges: DayRange[], interval: Interval, rows: Row[]): Chart {
   const groups = new Map<string, { label: string; highest: number; byStart: Map<string, number> }>();
   for (const row of rows) {
-    const [start, end] = [String(row.start), String(row.end)];
-    if (!days.has(start)) days.set(start, { start, end, partial: isPartial({ start, end }, interval) });
     const key = JSON.stringify(dimensions.map((name) => row[name]));
     let group = groups.get(key);
     if (!group) {
@@ -82,13 +85,13 @@ function linesOf(dimensions: string[], metric: string, interval: Interval, rows:
       groups.set(key, group);
     }
     const value = numberOf(row, metric);
-    group.byStart.set(start, value);
+    group.byStart.set(String(row.start), value);
     group.highest = Math.max(group.highest, value);
   }
-  const inOrder = [...days.values()].sort((a, b) => (a.start < b.start ? -1 : 1));
   const drawn = [...groups.values()].sort((a, b) => b.highest - a.highest).slice(0, MAX_LINES);
-  const lines = drawn.map(({ label, byStart }) => ({ label, values: inOrder.map(({ start }) => byStart.get(start) ?? null) }));
-  return { kind: "lines", metric, days: inOrder, lines, groups: groups.size };
+  const lines = drawn.map(({ label, byStart }) => ({ label, values: ranges.map(({ start }) => byStart.get(start) ?? null) }));
+  const days = ranges.map((range) => ({ ...range, partial: isPartial(range, interval) }));
+  return { kind: "lines", metric, days, lines, groups: groups.size };
 }
 
 /** Returns round numbers from at most the lowest to at least the highest value, and 0. */

@@ -86,6 +86,18 @@ export function describeDays(days: Days): string {
   return OFFERED_RANGES.find(([name]) => name === days.name)?.[1] ?? days.name;
 }
 
+/** Returns the sub-ranges of a range, clipped to it. */
+export function subRanges({ start, end }: DayRange, interval: Interval): DayRange[] {
+  if (interval === "total") return [{ start, end }];
+  const ranges: DayRange[] = [];
+  for (let first = start; first <= end; ) {
+    const last = interval === "day" ? first : unitAround(first, interval).end;
+    ranges.push({ start: first, end: last < end ? last : end });
+    first = addDays(last, 1);
+  }
+  return ranges;
+}
+
 /** Returns whether a sub-range at an edge of the range is only a part of its month or week. */
 export function isPartial({ start, end }: DayRange, interval: Interval): boolean {
   if (interval !== "month" && interval !== "week") return false;

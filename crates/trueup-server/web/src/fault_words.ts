@@ -22,7 +22,7 @@ export function wordsOf(fault: Fault): FaultWords {
       return words("Your key does not reach this organization or account", "Choose an organization and accounts from the lists.");
     case "refused":
       return isTooLong(fault)
-        ? words("These days need an interval", "A figure for more than 90 days at once does not exist. Split the days, or choose fewer.", "interval")
+        ? words("These days need an interval", "The service computes one figure for at most 90 days. Divide the days into intervals, or choose fewer days.", "interval")
         : words("The service refused the question", "Change the question as the message says.");
     case "limit":
       return words("You have used up the requests of this hour", `Ask again in ${duration(fault.retryAfter ?? 3_600)}.`, null, true);

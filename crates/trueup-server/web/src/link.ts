@@ -2,7 +2,7 @@
 
 import { INTERVALS, isDay, namedRange, type Days, type Interval } from "./days";
 import { OPERATORS, takesNone, takesSeveral, type Condition, type Operator } from "./condition";
-import type { Question, Sort } from "./question";
+import { encode, type Question, type Sort } from "./question";
 
 /** What a link may contain at most. */
 const MAX_LINK = 16_384;
@@ -29,7 +29,7 @@ export function writeLink(question: Question): string {
   for (const { field, operator, values } of question.conditions) add("where", JSON.stringify([field, operator, ...values]));
   add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
   add("chart", question.charted);
-  return `#${new URLSearchParams(parameters)}`;
+  return `#${parameters.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
 }
 
 /** Reads a link; `null` if there is none. Every part of it is checked before anything is used. */

@@ -14,12 +14,16 @@ export function sortRows(rows: Row[], sort: Sort | null): Row[] {
   if (!sort) return rows;
   const { field, descending } = sort;
   const sign = descending ? -1 : 1;
-  return [...rows].sort((one, other) => {
-    const [a, b] = [one[field], other[field]];
-    if (a === b || a === undefined || b === undefined) return 0;
+  const values = rows.map((row) => row[field] ?? "");
+  const order = values.map((_, index) => index);
+  order.sort((one, other) => {
+    const a = values[one]!;
+    const b = values[other]!;
+    if (a === b) return 0;
     if (a === "" || b === "") return a === "" ? 1 : -1;
     return a < b ? -sign : sign;
   });
+  return order.map((index) => rows[index]!);
 }
 
 /** Returns the width of each column in characters, wide enough for its values and for the longest word of its header. */

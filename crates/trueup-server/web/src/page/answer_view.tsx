@@ -8,7 +8,7 @@ import type { Index } from "../dictionary";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
 import type { Question } from "../question";
-import { sortRows } from "../rows";
+import { columnWidths, sortRows } from "../rows";
 import type { Service } from "../service";
 import { ChartView } from "./chart_view";
 import { CopyDialog } from "./copy_dialog";
@@ -35,13 +35,18 @@ export function AnswerView({ asked, question, update, index, service, base, toda
   const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
   const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
   const shown = answered?.question;
+  // Bars are in the order of the table; lines have an order of their own.
+  const chartRows = shown?.interval === "total" ? rows : answered?.answer.rows;
   const chart = useMemo(
-    () => (shown ? chartOf(shown.dimensions, shown.metrics, question.charted, shown.interval, rows) : { kind: "none" as const }),
-    [shown, rows, question.charted],
+    () => (answered && chartRows ? chartOf(answered.question, answered.range, question.charted, chartRows) : { kind: "none" as const }),
+    [answered, chartRows, question.charted],
+  );
+  const widths = useMemo(
+    () => (answered ? columnWidths(answered.answer.columns, answered.answer.rows, answered.totals, dictionary) : []),
+    [answered, dictionary],
   );
   const isStale = state.phase === "asking" && answered !== null;
   const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.answer.rows, shown?.metrics ?? []);
-  const range = resolveDays(question.days, today);
 
   return (
     <>
@@ -88,8 +93,16 @@ export function AnswerView({ asked, question, update, index, service, base, toda
       {answered && shown && rows.length > 0 && (
         <div class={isStale ? "answer stale" : "answer"} aria-busy={isStale}>
           <ChartView chart={chart} question={shown} charted={question.charted} update={update} dictionary={dictionary} />
-          <DataTable columns={answered.answer.columns} rows={rows} totals={answered.totals} dictionary={dictionary} sort={sort} onSort={(sorted) => update({ sort: sorted })} />
-          {range && shown.interval !== "total" && countDays(range) > ATTRIBUTION_WINDOW && (
+          <DataTable
+            columns={answered.answer.columns}
+            widths={widths}
+            rows={rows}
+            totals={answered.totals}
+            dictionary={dictionary}
+            sort={sort}
+            onSort={(sorted) => update({ sort: sorted })}
+          />
+          {shown.interval !== "total" && countDays(answered.range) > ATTRIBUTION_WINDOW && (
             <p class="hint">There is no total: the service computes one figure for at most {ATTRIBUTION_WINDOW} days, and figures of intervals do not add up.</p>
           )}
         </div>

@@ -24,11 +24,13 @@ interface Props {
   onOpen?: () => void;
   /** Shown in place of an empty list. */
   empty?: string;
+  /** Whether a choice closes the list, because a button follows. */
+  closes?: boolean;
 }
 
 const SHOWN = 60;
 
-export function Combobox({ label, placeholder, search, selected, onToggle, other, onOpen, empty = "Nothing fits" }: Props) {
+export function Combobox({ label, placeholder, search, selected, onToggle, other, onOpen, empty = "Nothing fits", closes = false }: Props) {
   const id = useId();
   const [typed, setTyped] = useState("");
   const [open, setOpen] = useState(false);
@@ -45,6 +47,11 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
     list.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest" });
   }, [current, open]);
 
+  // At the end of the panel, the list would open out of view.
+  useEffect(() => {
+    if (open) list.current?.scrollIntoView({ block: "nearest" });
+  }, [open]);
+
   const show = () => {
     if (open) return;
     setOpen(true);
@@ -55,6 +62,7 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
     if (!choice) return;
     onToggle(choice.value);
     setTyped("");
+    if (closes) setOpen(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + 8, PageUp: current - 8 };
@@ -111,7 +119,7 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(choice)}
           >
-            <span class="label">{choice.label}</span>
+            <span class="label">{choice.label}</span>{" "}
             {choice.note && <span class="note">{choice.note}</span>}
             {choice.detail && <span class="detail">{choice.detail}</span>}
           </li>

@@ -1,10 +1,9 @@
 // The table of an answer. Only the rows in view are in the document, so that any number of rows scrolls.
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Dictionary } from "../dictionary";
 import { count, formatValue } from "../format";
 import type { Sort } from "../question";
-import { columnWidths } from "../rows";
 import type { Row } from "../service";
 
 /** Height of a row in CSS pixels, as in the style sheet. */
@@ -18,6 +17,9 @@ const MAX_ROWS = 500_000;
 
 interface Props {
   columns: string[];
+  /** The width of each column in characters. */
+  widths: number[];
+  /** In the order of the table. */
   rows: Row[];
   totals: Row | null;
   dictionary: Dictionary;
@@ -25,12 +27,11 @@ interface Props {
   onSort: (sort: Sort) => void;
 }
 
-export function DataTable({ columns, rows, totals, dictionary, sort, onSort }: Props) {
+export function DataTable({ columns, widths, rows, totals, dictionary, sort, onSort }: Props) {
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [inView, setInView] = useState(30);
   const shown = Math.min(rows.length, MAX_ROWS);
-  const widths = useMemo(() => columnWidths(columns, rows, totals, dictionary), [columns, rows, totals, dictionary]);
   const formats = columns.map((column) => dictionary.get(column)?.format ?? "text");
 
   useLayoutEffect(() => {
@@ -47,6 +48,8 @@ export function DataTable({ columns, rows, totals, dictionary, sort, onSort }: P
 
   const begin = Math.max(0, Math.min(first, shown - inView) - MARGIN_ROWS);
   const end = Math.min(shown, first + inView + MARGIN_ROWS);
+  // A row that comes into view takes the element of one that leaves it, because making elements takes longest.
+  const elements = inView + 2 * MARGIN_ROWS;
   const onScroll = () => setFirst(Math.floor((region.current?.scrollTop ?? 0) / ROW_HEIGHT));
   const sortBy = (field: string) => {
     const descending = sort?.field === field ? !sort.descending : dictionary.isMetric(field);
@@ -100,7 +103,7 @@ export function DataTable({ columns, rows, totals, dictionary, sort, onSort }: P
           <tbody>
             {begin > 0 && <Space rows={begin} columns={columns.length} />}
             {rows.slice(begin, end).map((row, index) => (
-              <tr key={begin + index} aria-rowindex={begin + index + 2}>
+              <tr key={(begin + index) % elements} aria-rowindex={begin + index + 2}>
                 {cells(row)}
               </tr>
             ))}

@@ -27,7 +27,7 @@ export function FaultNotice({ fault, at, askAgain, signOut, update }: Props) {
   return (
     <section class="notice bad" role="alert">
       <h2>{title}</h2>
-      {fault.message && <p class="said">{fault.message}</p>}
+      {fault.message && fault.kind !== "key" && <p class="said">{fault.message}</p>}
       <p>{advice}</p>
       <p class="buttons">
         {offer === "interval" &&

@@ -116,6 +116,7 @@ function ConditionForm({ field, question, dictionary, service, today, add, cance
             onOpen={fetchOnce}
             other={(typed) => ({ value: typed, label: `“${typed}”`, note: "as typed" })}
             empty={hint}
+            closes
           />
         </>
       )}

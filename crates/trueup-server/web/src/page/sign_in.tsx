@@ -1,6 +1,6 @@
 // The form that takes a key. The key leaves it only for the service.
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { wordsOf } from "../fault_words";
 import { Fault, isSendable } from "../service";
 
@@ -14,6 +14,8 @@ export function SignIn({ signIn, hasQuestion }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState("");
+
+  useEffect(() => input.current?.focus(), []);
 
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -40,7 +42,7 @@ export function SignIn({ signIn, hasQuestion }: Props) {
         <h2>Sign in</h2>
         <p>
           {hasQuestion
-            ? "Somebody shared a question, or your key stopped working. Sign in with your key to see the answer."
+            ? "Sign in with your key to see the answer to this question."
             : "Explore leads, bookings, revenue and spend of the accounts that your key reaches."}
         </p>
         <label for="key">Your key</label>
@@ -54,7 +56,6 @@ export function SignIn({ signIn, hasQuestion }: Props) {
           spellcheck={false}
           aria-describedby="key-hint key-fault"
           aria-invalid={fault !== ""}
-          autofocus
         />
         <p id="key-hint" class="hint">
           The key stays in the memory of this page until you close or reload it.

@@ -1,6 +1,7 @@
 // Asks the service whenever the question changes, and says how far that is.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
 import { rowsRequest, totalsRequest, type Question } from "../question";
 import { Fault, type Answer, type Row, type Service } from "../service";
@@ -11,6 +12,7 @@ const PAUSE = 120;
 /** An answer with the question that it belongs to. */
 export interface Answered {
   question: Question;
+  range: DayRange;
   answer: Answer;
   totals: Row | null;
 }
@@ -57,7 +59,7 @@ export function useAnswer(service: Service, question: Question, dictionary: Dict
       const answer = await service.events(rows, controller.signal);
       const row = (await totalsAnswer)?.rows[0] ?? null;
       if (controller.signal.aborted) return;
-      setAnswered({ question, answer, totals: row });
+      setAnswered({ question, range: rows.range, answer, totals: row });
       setState({ phase: "answered" });
     };
     const failed = (error: unknown) => {

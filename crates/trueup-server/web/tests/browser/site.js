@@ -1,7 +1,8 @@
 // What the tests in a browser run against: the program, serving a demo, and Chromium.
 
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,42 +11,93 @@ import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 
 const run = promisify(execFile);
+const target = new URL("../../../../../target/", import.meta.url);
 
-/** The program to test, and the browser to test it in. */
-const PROGRAM = process.env.TRUEUP_PROGRAM ?? fileURLToPath(new URL("../../../../../target/debug/trueup", import.meta.url));
+/** The program to test, the browser to test it in, and the folder for screenshots. */
+const PROGRAM = process.env.TRUEUP_PROGRAM ?? fileURLToPath(new URL("debug/trueup", target));
 const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const SCREENSHOTS = process.env.TRUEUP_SCREENSHOTS ?? fileURLToPath(new URL("explorer-screenshots/", target));
 
-/** Where screenshots go. */
-export const SCREENSHOTS = process.env.TRUEUP_SCREENSHOTS ?? fileURLToPath(new URL("../../../../../target/explorer-screenshots", import.meta.url));
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Makes a demo, serves it, and starts a browser. */
 export async function openSite() {
   const folder = await mkdtemp(join(tmpdir(), "trueup-explorer-"));
   const dataset = join(folder, "demo");
-  const trueup = async (...args) => (await run(PROGRAM, args, { maxBuffer: 1 << 26 })).stdout.trim();
+  const trueup = async (...args) => (await run(PROGRAM, args, { maxBuffer: 1 << 28 })).stdout;
   await trueup("demo", dataset);
-  const createKey = () => trueup("keys", "create", dataset, "demo@example.com");
-  const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
+  await mkdir(SCREENSHOTS, { recursive: true });
+  const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
   const origin = await announced(server);
   const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  const close = async () => {
-    await browser.close();
-    server.kill("SIGTERM");
-    await rm(folder, { recursive: true });
+  return {
+    origin,
+    dataset,
+    program: PROGRAM,
+    trueup,
+    browser,
+    createKey: async () => (await trueup("keys", "create", dataset, "demo@example.com")).trim(),
+    close: async () => {
+      await browser.close();
+      server.kill("SIGTERM");
+      await new Promise((resolve) => server.once("exit", resolve));
+      await rm(folder, { recursive: true });
+    },
   };
-  return { origin, dataset, trueup, createKey, browser, close };
+}
+
+/** Opens the page in a browser without history. `watch.faults` collects what must not happen on any page. */
+export async function openPage(site, { hash = "", ...options } = {}) {
+  const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== site.origin && protocol !== "data:" && protocol !== "blob:") faults.push(`request to ${request.url()}`);
+  });
+  await page.exposeFunction("reportViolation", (violation) => faults.push(`content security policy: ${violation}`));
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (event) => globalThis.reportViolation(`${event.violatedDirective} ${event.blockedURI}`));
+  });
+  await page.goto(`${site.origin}/explore${hash}`);
+  return { page, context, faults };
+}
+
+export async function signIn(page, key) {
+  await page.getByLabel("Your key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Waits until the answer to the question in the address is there, and returns its first line. */
+export async function answered(page) {
+  const status = page.locator(".progress [role=status]");
+  await status.filter({ hasText: /row/ }).waitFor();
+  await page.locator(".stale").waitFor({ state: "detached" });
+  return status.textContent();
+}
+
+export function screenshot(page, name) {
+  return page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+}
+
+/** Returns what axe reports about the page, except for what is minor. */
+export async function accessibilityFaults(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations
+    .filter(({ impact }) => impact !== "minor")
+    .map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.target.join(" ")).slice(0, 3).join(", ")})`);
 }
 
 /** Returns the address that the server prints once it listens. */
 function announced(server) {
   return new Promise((resolve, reject) => {
-    const read = (stream) =>
-      createInterface({ input: stream }).on("line", (line) => {
-        const address = /http:\/\/[\w.:[\]]+/.exec(line);
-        if (address) resolve(address[0]);
-      });
-    read(server.stdout);
-    read(server.stderr);
-    server.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    createInterface({ input: server.stderr }).on("line", (line) => {
+      const address = /http:\/\/[\w.:[\]]+/.exec(line);
+      if (address) resolve(address[0].replace(/;$/, ""));
+    });
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
   });
 }

@@ -8,6 +8,8 @@ import { columnWidths, sortRows } from "../../src/rows";
 import { Fault } from "../../src/service";
 import { INDEX } from "./sample";
 
+const JUNE = { start: "2026-06-01", end: "2026-06-30" };
+
 const ROWS = [
   { campaign: "B", leads: 3, spend: 1234.5 },
   { campaign: "", leads: 12, spend: 0 },
@@ -46,18 +48,18 @@ test("a column is as wide as its widest value", () => {
 
 test("one row is figures, and a funnel where its metrics are stages", () => {
   const row = { leads: 200, soldLeads: 50, spend: 7 };
-  const chart = chartOf([], ["spend", "soldLeads", "leads"], null, "total", [row]);
+  const chart = chartOf({ dimensions: [], metrics: ["spend", "soldLeads", "leads"], interval: "total" }, JUNE, null, [row]);
   assert.ok(chart.kind === "figures");
   assert.deepEqual(chart.stages, [
     { metric: "leads", value: 200, share: 1 },
     { metric: "soldLeads", value: 50, share: 0.25 },
   ]);
-  const other = chartOf([], ["soldLeads", "spend"], null, "total", [row]);
+  const other = chartOf({ dimensions: [], metrics: ["soldLeads", "spend"], interval: "total" }, JUNE, null, [row]);
   assert.ok(other.kind === "figures" && other.stages.length === 0);
 });
 
 test("bars are in the order of the table", () => {
-  const chart = chartOf(["campaign"], ["leads", "spend"], "spend", "total", ROWS);
+  const chart = chartOf({ dimensions: ["campaign"], metrics: ["leads", "spend"], interval: "total" }, JUNE, "spend", ROWS);
   assert.ok(chart.kind === "bars");
   assert.deepEqual(chart.bars, [
     { label: "B", value: 1234.5 },
@@ -72,13 +74,13 @@ test("lines have a gap where a group has no row, whatever the order of the table
     { start: "2026-06-01", end: "2026-06-30", campaign: "A", leads: 5 },
     { start: "2026-07-01", end: "2026-07-15", campaign: "B", leads: 9 },
   ];
-  const chart = chartOf(["campaign"], ["leads"], null, "month", rows);
+  const chart = chartOf({ dimensions: ["campaign"], metrics: ["leads"], interval: "month" }, { start: "2026-05-02", end: "2026-07-15" }, null, rows);
   assert.ok(chart.kind === "lines");
   assert.deepEqual(chart.lines, [
-    { label: "B", values: [null, 9] },
-    { label: "A", values: [5, 4] },
+    { label: "B", values: [null, null, 9] },
+    { label: "A", values: [null, 5, 4] },
   ]);
-  assert.deepEqual(chart.days.map(({ partial }) => partial), [false, true]);
+  assert.deepEqual(chart.days.map(({ partial }) => partial), [true, false, true]);
 });
 
 test("an axis has round numbers from end to end", () => {

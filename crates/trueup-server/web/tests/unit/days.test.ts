@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addDays, countDays, isDay, isPartial, namedRange, today } from "../../src/days";
+import { addDays, countDays, isDay, isPartial, namedRange, subRanges, today } from "../../src/days";
 
 test("a day is a calendar day that trueup knows", () => {
   for (const day of ["1970-01-01", "2024-02-29", "2149-06-06"]) assert.ok(isDay(day), day);
@@ -48,4 +48,16 @@ test("sub-ranges at the edges may be partial", () => {
   assert.ok(!isPartial({ start: "2026-06-01", end: "2026-06-07" }, "week"));
   assert.ok(isPartial({ start: "2026-06-29", end: "2026-06-30" }, "week"));
   assert.ok(!isPartial({ start: "2026-06-29", end: "2026-06-29" }, "day"));
+});
+
+test("sub-ranges cover the range and are clipped to it", () => {
+  const range = { start: "2026-06-10", end: "2026-07-01" };
+  const starts = (interval: "month" | "week" | "day" | "total") => subRanges(range, interval).map(({ start }) => start);
+  assert.deepEqual(subRanges(range, "month"), [
+    { start: "2026-06-10", end: "2026-06-30" },
+    { start: "2026-07-01", end: "2026-07-01" },
+  ]);
+  assert.deepEqual(starts("week"), ["2026-06-10", "2026-06-15", "2026-06-22", "2026-06-29"]);
+  assert.equal(starts("day").length, 22);
+  assert.deepEqual(subRanges(range, "total"), [range]);
 });

@@ -41,7 +41,7 @@ test("a link that was changed is refused with the place", () => {
     [sound.replace("2026-06-30", "2026-05-30"), /the end 2026-05-30 is before/],
     [sound.replace("end=2026-06-30", ""), /a link has no end|the link has no end/],
     [`${sound}&days=30d`, /both named days/],
-    [sound.replace("metrics=leads%2Cspend", ""), /no metric/],
+    [sound.replace("metrics=leads,spend", ""), /no metric/],
     [`${sound}&where=x`, /filter “x” cannot be read/],
     [`${sound}&where=${encodeURIComponent('["campaign","toString","A"]')}`, /an operator that does not exist/],
     [`${sound}&where=${encodeURIComponent('["campaign","is",{"a":1}]')}`, /cannot be read/],
