@@ -10,6 +10,7 @@ Needs a Python with `trueup`, built in the release profile, and crates/trueup-py
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -44,7 +45,7 @@ def arguments():
     parser.add_argument("dataset")
     parser.add_argument("--program", required=True, help="the program trueup, which describes the questions")
     parser.add_argument("--query", action="append", help="ask only this question; repeat the option for several")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="how often a question is repeated; Spark SQL half as often")
     parser.add_argument("--first", choices=["spark", "trueup"], default="spark", help="whose job is the first of the session")
     parser.add_argument("--no-sql", action="store_true", help="leave out Spark SQL")
     return parser.parse_args()
@@ -64,10 +65,10 @@ def timed(run):
 
 
 def times(run, rounds):
-    """Returns the answer, the seconds of the first run, and the median of those of the next runs."""
+    """Returns the answer, the seconds of the first run, and the median of those of the next runs, if there are any."""
     answer, first = timed(run)
     again = [timed(run)[1] for _ in range(rounds)]
-    return answer, first, statistics.median(again)
+    return answer, first, statistics.median(again) if again else math.nan
 
 
 def first_jobs(spark, options):
@@ -149,7 +150,7 @@ def main():
             figures = [*local, *clustered]
             if not options.no_sql:
                 text = Statement(question, dialect, "semi").text()
-                found, *sql = times(lambda: spark.sql(text).toArrow(), max(options.rounds // 2, 1))
+                found, *sql = times(lambda: spark.sql(text).toArrow(), options.rounds // 2)
                 wrong = differences(question, json.loads(expected.to_json()), list(rows(found, question)))
                 assert not wrong, (question.name, wrong[:3])
                 figures += sql
