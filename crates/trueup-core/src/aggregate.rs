@@ -37,11 +37,11 @@
 //! |---|---|
 //! | `types`, `facts`, `context` | what all steps share: slots and counters, what a row counts for, the query |
 //! | `event_aggregator` | leads each batch of a row group through the steps |
-//! | `segment` with `splitter`, `outcome`, `segment_cache` | step 1 |
+//! | `segment` with `lead_histories`, `splitter`, `outcome`, `segment_cache` | step 1 |
 //! | `key_encoder` | encodes the values of a dimension, for filters and for groups |
 //! | `filter` | step 2 |
 //! | `group` with `local_group_cache`, `interner`, `group_table` | step 3 |
-//! | `count` with `histogram`, `text_counts`, `money`, `agents`, `group_state` | step 4 |
+//! | `count` with `histogram`, `text_counts`, `open_leads`, `money`, `agents`, `group_state` | step 4 |
 //! | `spend` | the same for the spend table, in one file |
 //! | `partial_result` with `shape` | collects and merges |
 //! | `group_columns` | turns a partial result into Arrow columns, and back |

@@ -169,6 +169,12 @@ impl Dataset {
         Some(DateRange { start: day(days.0)?, end: day(days.1)? })
     }
 
+    /// Returns a day that no event is after, by the statistics of the row groups.
+    pub(crate) fn last_event_bound(&self) -> Day {
+        let lasts = self.events.iter().map(|row_group| row_group.bounds.last_day());
+        lasts.max().unwrap_or(Day::MIN)
+    }
+
     /// Sets the most bytes of decoded columns that are held for later queries, 1 GiB by default. The columns that have
     /// not been read for the longest time are dropped first; 0 holds none. A dataset in memory ignores the budget.
     ///

@@ -30,12 +30,22 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Field>> =
-    LazyLock::new(|| fields().map(|field| (field.name, field)).collect());
+    LazyLock::new(|| fields().chain(cohort_fields()).map(|field| (field.name, field)).collect());
 
-/// Returns all fields: the metrics, then the dimensions, each in the order in which lists of fields show them. Fields
-/// of one [group](FieldGroup) are not always next to each other.
+/// Returns the fields that every query may have: the metrics, then the dimensions, each in the order in which lists of
+/// fields show them. Fields of one [group](FieldGroup) are not always next to each other.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     metrics::TABLES.iter().chain(&dimensions::TABLES).copied().flatten()
+}
+
+/// Returns the metrics that only [cohorts](crate::query::EventsQuery::cohort) have.
+pub fn cohort_fields() -> impl Iterator<Item = &'static Field> {
+    metrics::COHORT.iter()
+}
+
+/// Returns the metric with exactly the name `name`, if only cohorts have it.
+pub(crate) fn cohort_metric(name: &str) -> Option<&'static Field> {
+    cohort_fields().find(|field| field.name == name)
 }
 
 /// Returns the field with exactly the name `name`; `None` if the dictionary does not have it.

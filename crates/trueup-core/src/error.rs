@@ -98,6 +98,14 @@ pub enum QueryError {
         /// `start` or `end`.
         name: String,
     },
+    /// A field or a condition is on a metric that only cohorts have.
+    #[error(
+        "only a cohort has `{name}`, which counts leads whose window is not over; ask for a cohort, or leave it out"
+    )]
+    NotACohort {
+        /// The name of the metric.
+        name: &'static str,
+    },
     /// The range ends before it starts.
     #[error("the range ends on {end}, before it starts on {start}")]
     ReversedRange {

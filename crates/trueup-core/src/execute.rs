@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
+//! | `last_event` | finds the last day of the events, which decides whether the windows of a cohort are over |
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `explain` | describes a plan and what its execution took |
 //! | `unseen_values` | finds the values in filters that no event has |
 
 mod event_reader;
 mod explain;
+mod last_event;
 mod partial;
 mod row_groups;
 mod unseen_values;
@@ -21,12 +23,14 @@ pub use unseen_values::{UnseenValue, ValueSearch};
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, ReadAhead, ReadingAhead};
+use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::finish::{self, ResultTable, TableMemory};
 use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
-use crate::{Interrupt, Reservation};
+use crate::{Day, Interrupt, Reservation};
+use last_event::last_event_day;
 use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
 use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
@@ -69,6 +73,12 @@ impl Default for Execution {
 }
 
 impl Dataset {
+    /// Resolves a query.
+    pub(crate) fn plan(&self, query: &EventsQuery) -> Result<Plan, QueryError> {
+        let last_day = query.cohort.map_or(Day::MAX, |_| self.last_event_bound());
+        Plan::new(query, self.columns(), last_day)
+    }
+
     /// Answers a query.
     ///
     /// # Errors
@@ -93,7 +103,7 @@ impl Dataset {
     /// The query has a fault, a file cannot be read, threads cannot be started, or a limit or the interrupt of
     /// `execution` ends the query.
     pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
-        execute(self, &Plan::new(query, self.columns())?, &execution).map(|(table, _)| table)
+        execute(self, &self.plan(query)?, &execution).map(|(table, _)| table)
     }
 
     /// Checks a query: everything that can be wrong with it before the first row is read.
@@ -113,7 +123,7 @@ impl Dataset {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self, query: &EventsQuery) -> Result<(), QueryError> {
-        Plan::new(query, self.columns()).map(drop)
+        self.plan(query).map(drop)
     }
 
     /// Explains the plan of a query, without executing it.
@@ -121,7 +131,7 @@ impl Dataset {
     /// # Errors
     /// The query has a fault.
     pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
-        let plan = Plan::new(query, self.columns())?;
+        let plan = self.plan(query)?;
         Ok(Explanation::new(&plan, query, self, true))
     }
 
@@ -130,7 +140,7 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
-        let plan = Plan::new(query, self.columns())?;
+        let plan = self.plan(query)?;
         let (_, statistics) = execute(self, &plan, &execution)?;
         Ok(Explanation::new(&plan, query, self, execution.pruning).with_statistics(statistics))
     }
@@ -208,7 +218,12 @@ fn aggregate_in_pool(
     row_groups: &SelectedRowGroups<'_>,
     execution: &Execution,
 ) -> Result<WorkerResult, Error> {
-    let context = QueryContext::new(plan, dataset.accounts());
+    let mut context = QueryContext::new(plan, dataset.accounts());
+    if plan.layout.has(Measure::OpenLeads)
+        && let Some(day) = last_event_day(dataset, &plan.accounts, &execution.interrupt)?
+    {
+        context = context.with_last_event(day);
+    }
     let next = AtomicUsize::new(0);
     let is_remote = row_groups.get(0).is_some_and(|(_, row_group)| row_group.is_remote());
     let ahead = ReadAhead::new(is_remote, |at| row_groups.get(at).map(|(_, row_group)| row_group.read_ahead(plan)));
@@ -249,6 +264,9 @@ fn aggregate(
             AnyRowGroup::Events(row_group) => {
                 share.set(|| aggregator.bytes_while_growing())?;
                 let columns = row_group.read_until(&plan.projection, ahead.take(at), &execution.interrupt)?;
+                if plan.cohort.is_some() {
+                    row_group.check_last_day(&columns)?;
+                }
                 aggregator.add(&columns, &execution.interrupt)?;
                 check_rows(&aggregator.partial, execution)?;
             }

@@ -25,9 +25,10 @@ pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
 pub(crate) use measure_layout::MeasureLayout;
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN, text_column};
 
+use crate::Day;
 use crate::dictionary::{self, Computed, Field, Formula, Measure};
 use crate::error::QueryError;
-use crate::query::{AccountFilter, DateRange, EventsQuery, Interval, SortKey};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Interval, SortKey, Within};
 use crate::scan::{EventProjection, SpendProjection};
 use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
@@ -44,6 +45,9 @@ pub(crate) struct Plan {
     pub(crate) sub_ranges: Vec<DateRange>,
     pub(crate) interval: Interval,
     pub(crate) accounts: AccountFilter,
+    /// The window of a cohort: sub-ranges select leads by their first event, and the window limits their histories.
+    /// `None` if the query is not one of a cohort.
+    pub(crate) cohort: Option<Within>,
     /// The columns of the result table, in order.
     pub(crate) output: Vec<Output>,
     /// The columns to sort the answer by, the first of which decides first.
@@ -71,7 +75,7 @@ pub(crate) struct Plan {
     pub(crate) projection: EventProjection,
     /// The spend columns to read. They are read only if the query [needs](Self::needs_spend) spend.
     pub(crate) spend_projection: SpendProjection,
-    /// The sub-range, date, week and month of each day of the range.
+    /// The sub-range of each day of the range; the date, week and month of each day of an event that may count.
     pub(crate) days: DayTables,
     /// Names that neither the dictionary nor the dataset knows.
     pub(crate) unknown_fields: Vec<String>,
@@ -107,35 +111,43 @@ pub(crate) enum SortSource {
 }
 
 impl Plan {
-    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
+    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones, and of which none
+    /// is after `last_day`.
     ///
     /// # Errors
     /// Returns the first fault in this order, on which clients rely: fields, range, columns to sort by, unknown names,
-    /// filter, span.
-    pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
+    /// filter, a condition on a metric of cohorts alone, span.
+    pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>, last_day: Day) -> Result<Self, QueryError> {
         query.check()?;
         query.check_names(columns)?;
-        let plan = Self::resolve(query, columns, true)?;
+        let plan = Self::resolve(query, columns, last_day, true)?;
         check_span(query)?;
-        let totals = query.totals.then(|| Self::of_totals(query, columns)).transpose()?.map(Box::new);
+        let totals = query.totals.then(|| Self::of_totals(query, columns, last_day)).transpose()?.map(Box::new);
         Ok(Self { totals, ..plan })
     }
 
     /// Returns the plan of the totals of `query`: its metrics over the whole range, as one sub-range and one group.
     /// Conditions on metrics decide on rows, and not on the totals.
-    fn of_totals(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
+    fn of_totals(query: &EventsQuery, columns: &BTreeSet<String>, last_day: Day) -> Result<Self, QueryError> {
         let fields = query.fields.iter().filter(|name| dictionary::metric(name).is_some()).cloned().collect();
         let (interval, sort, limit) = (Interval::Total, Vec::new(), None);
-        Self::resolve(&EventsQuery { fields, interval, sort, limit, ..query.clone() }, columns, false)
+        let query = EventsQuery { fields, interval, sort, limit, ..query.clone() };
+        Self::resolve(&query, columns, last_day, false)
     }
 
     /// Resolves a query without its totals. `keeps_having` says whether conditions on metrics apply.
-    fn resolve(query: &EventsQuery, columns: &BTreeSet<String>, keeps_having: bool) -> Result<Self, QueryError> {
+    fn resolve(
+        query: &EventsQuery,
+        columns: &BTreeSet<String>,
+        last_day: Day,
+        keeps_having: bool,
+    ) -> Result<Self, QueryError> {
         let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
         let (event_filter, having) = match &query.filter {
             Some(filter) => filter::split(filter, query.patterns.clone(), columns)?,
             None => (None, None),
         };
+        query.check_cohort(query.conditions().into_iter().map(|(name, _)| name))?;
         let having = having.filter(|_| keeps_having);
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
@@ -148,15 +160,17 @@ impl Plan {
             matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
         };
         let sub_ranges = query.range.sub_ranges(query.interval);
+        let last = query.cohort.map_or(query.range.end, |within| within.last_day(query.range.end).min(last_day));
         Ok(Self {
             range: query.range,
             interval: query.interval,
             accounts: query.accounts.clone(),
+            cohort: query.cohort,
             needs_states: layout.needs_states() || read_dimensions.clone().any(is_of_state),
             layout,
             projection: event_projection(&dimensions, &measures, tests(), columns),
             spend_projection: spend_projection(&spend, dimensions.iter().chain(&blank), tested()),
-            days: DayTables::new(query.range, &sub_ranges, read_dimensions),
+            days: DayTables::new(query.range, last, &sub_ranges, read_dimensions),
             unknown_fields: unknown_fields(blank.iter().chain(tested())),
             event_filter: event_filter.as_ref().map(FieldPredicate::group),
             sub_ranges,
@@ -184,11 +198,12 @@ fn unknown_fields<'a>(dimensions: impl Iterator<Item = &'a DimensionRef>) -> Vec
     unknown.map(|dimension| dimension.name.clone()).collect()
 }
 
-/// Checks the attribution window. Months, weeks and days are never longer, but the totals cover the whole range.
+/// Checks the attribution window, which a cohort replaces by its own. Months, weeks and days are never longer, but the
+/// totals cover the whole range.
 fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     let (days, limit) = (query.range.days(), ATTRIBUTION_WINDOW_DAYS);
     match query.interval {
-        _ if days <= limit || query.long_total => Ok(()),
+        _ if days <= limit || query.long_total || query.cohort.is_some() => Ok(()),
         Interval::Total => Err(QueryError::SpanTooLong { days, limit }),
         _ if query.totals => Err(QueryError::TotalsTooLong { days, limit }),
         _ => Ok(()),

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
+//! | `cohort` | [`Within`], how much of the history of a lead a cohort counts |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
 //! | `named_range` | [`NamedRange`], such as `last-month`, and what [today](current_day) is |
 //! | `sort` | [`SortKey`], a column to sort the answer by |
@@ -10,6 +11,7 @@
 //! | `predicate` | compiled predicates, and [`CompiledPatterns`], the regular expressions of a request |
 //! | `limits` | [`FilterLimits`], the limits on the size of a request's filters |
 
+mod cohort;
 mod events;
 mod filter;
 mod interval;
@@ -20,6 +22,7 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
+pub use cohort::{NotAWindow, Within};
 pub use events::{AccountFilter, EventsQuery};
 pub use filter::{Comparison, Filter, FilterFault, Operand, Predicate};
 pub use interval::{DateRange, Interval, UnknownInterval};

@@ -29,7 +29,9 @@ pub(crate) use column_chunk::ColumnChunk;
 pub(crate) use customers::{CustomerBlock, CustomerIndex, MAX_BLOCK_EVENTS};
 pub(crate) use encoding::{delta_count, delta_decode, take_counted};
 pub(crate) use event_columns::{EventColumns, customer_numbers};
-pub(crate) use history::{EventFlags, FlagsSlice, PackedFlags, PatternId, StageHistories, StagePattern, stage};
+pub(crate) use history::{
+    EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
+};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

@@ -2,10 +2,11 @@
 
 use super::facts::{IncrementTable, StateFacts, facts_of_state, row_facts};
 use super::shape::ResultShape;
-use crate::TextList;
 use crate::model::Accounts;
 use crate::plan::Plan;
+use crate::query::Within;
 use crate::scan::{CustomerBlock, EventColumns, EventFlags, TextDictionary};
+use crate::{Day, TextList};
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -18,6 +19,8 @@ pub(crate) struct QueryContext<'a> {
     pub(super) row_increments: IncrementTable,
     /// What a state row adds to the counters in addition, by its facts; without what depends on its status.
     pub(super) state_increments: IncrementTable,
+    /// The last day whose leads have a window that is over; negative if there is none.
+    pub(super) last_closed_day: i64,
 }
 
 impl<'a> QueryContext<'a> {
@@ -31,7 +34,17 @@ impl<'a> QueryContext<'a> {
                 (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits))),
             ),
             state_increments: IncrementTable::from_facts(&plan.layout, (0..=StateFacts::MAX).map(facts_of_state)),
+            last_closed_day: -1,
         }
+    }
+
+    /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a
+    /// lead is over if it ends on that day or before.
+    pub(crate) fn with_last_event(mut self, day: Day) -> Self {
+        if let Some(Within::Days(days)) = self.plan.cohort {
+            self.last_closed_day = i64::from(day.number()) - i64::from(days);
+        }
+        self
     }
 
     /// Returns for each account of a row group whether the query selects it.

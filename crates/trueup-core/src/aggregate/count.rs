@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `histogram` | fast path: counts per dense key of the row group, and adds to groups at its end |
 //! | `text_counts` | counts conversions by grade, customers by status |
+//! | `open_leads` | counts the leads of a cohort whose window is not over |
 //! | `money` | sums totals and revenues |
 //! | `agents` | collects distinct agents |
 //! | `group_state` | holds the counters and sums of each group |
@@ -12,6 +13,7 @@ mod agents;
 mod group_state;
 mod histogram;
 mod money;
+mod open_leads;
 mod text_counts;
 
 pub(crate) use group_state::GroupState;
@@ -28,6 +30,7 @@ use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption};
 use agents::AgentColumn;
 use money::AmountColumn;
+use open_leads::OpenLeads;
 use std::ops::Range;
 use text_counts::{GradeColumn, StatusColumn};
 
@@ -49,6 +52,7 @@ pub(crate) struct Counting<'a> {
     are_rows_filtered: bool,
     grades: Option<GradeColumn<'a>>,
     statuses: Option<StatusColumn<'a>>,
+    open_leads: Option<OpenLeads<'a>>,
     agents: Option<AgentColumn<'a>>,
     amounts: Option<AmountColumn<'a>>,
     /// The slot of each unit.
@@ -97,6 +101,7 @@ impl<'a> Counting<'a> {
             are_rows_filtered,
             grades: GradeColumn::bind(context, columns),
             statuses: StatusColumn::bind(context, columns),
+            open_leads: OpenLeads::bind(context, columns),
             agents: AgentColumn::bind(context, columns),
             amounts: AmountColumn::bind(context, columns),
             slots: Vec::new(),
@@ -147,6 +152,9 @@ impl<'a> Counting<'a> {
     /// Adds segments. All rows of a segment are in one group.
     fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
         count_segments(batch, cache, &self.slots, state);
+        if let Some(open_leads) = &self.open_leads {
+            open_leads.count(&batch.segments.events, &self.slots, state);
+        }
         let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
         if self.grades.is_none() && totals.is_none() {
             return;
@@ -175,6 +183,9 @@ impl<'a> Counting<'a> {
         state.count(&context.row_increments, slots.iter().copied().zip(kinds));
         if let Some(grades) = &mut self.grades {
             grades.count_rows(batch, slots, state);
+        }
+        if let Some(open_leads) = &self.open_leads {
+            open_leads.count(&batch.rows.events, slots, state);
         }
         if let Some(amounts) = &self.amounts {
             amounts.add_totals_of_rows(batch, slots, state);

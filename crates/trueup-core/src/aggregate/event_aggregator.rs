@@ -5,7 +5,7 @@ use super::count::{Counting, Histogram, LastSegments};
 use super::filter::EventFilter;
 use super::group::Grouping;
 use super::partial_result::PartialResult;
-use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
+use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentSplitter};
 use super::types::Granularity;
 use crate::scan::{EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
@@ -85,6 +85,9 @@ impl<'a> EventAggregator<'a> {
         if customers == 0 {
             return Ok(());
         }
+        let leads = LeadHistories::select(plan, columns, blocks.clone());
+        let leads = leads.as_ref();
+        let columns = leads.map_or(columns, LeadHistories::columns);
         let mut query = BoundQuery::new(self.context, columns, customers);
         let dense_key_bits = query.grouping.dense_key_bits();
         let passing = query.filter.passing_customers(blocks.clone(), &self.cache);
@@ -97,7 +100,7 @@ impl<'a> EventAggregator<'a> {
         for block in blocks {
             ahead.by_ref().take(1).for_each(|block| prefetch.fetch(&block.customers));
             let segments = &mut self.batch.segments;
-            let whole_patterns = self.splitter.split(columns, block, &plan.days, passing.as_deref(), segments);
+            let whole_patterns = self.splitter.split(columns, leads, block, &plan.days, passing.as_deref(), segments);
             self.cache.classify(columns, segments, whole_patterns);
             if segments.len() >= BATCH_SEGMENTS {
                 interrupt.check()?;

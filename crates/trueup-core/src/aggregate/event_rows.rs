@@ -3,7 +3,7 @@
 use super::context::QueryContext;
 use super::filter::EventFilter;
 use super::key_encoder::KeyEncoder;
-use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
+use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentSplitter};
 use super::types::Granularity;
 use crate::dictionary::Computed;
 use crate::plan::{DimensionRef, Origin};
@@ -45,20 +45,24 @@ impl EventRows {
         interrupt: &Interrupt,
     ) -> Result<Self, Interruption> {
         let mut rows = Self::default();
+        let selected = context.selected(columns.customers.account_keys());
+        let blocks = context.blocks(columns, &selected);
+        let leads = LeadHistories::select(context.plan, columns, blocks.clone());
+        let leads = leads.as_ref();
+        let columns = leads.map_or(columns, LeadHistories::columns);
         let mut filter = EventFilter::bind(context, columns);
         let is_encoded = |dimension: &&DimensionRef| dimension.origin != Origin::Computed(Computed::DateTime);
         let bind = |dimension| KeyEncoder::bind(context, columns, dimension);
         let dimensions = context.plan.dimensions.iter();
         let mut encoders: Vec<_> = dimensions.map(|dimension| Some(dimension).filter(is_encoded).map(bind)).collect();
         rows.dimensions.resize_with(encoders.len(), EncodedDimension::default);
-        let selected = context.selected(columns.customers.account_keys());
-        let blocks = context.blocks(columns, &selected);
         let mut cache = SegmentCache::new(context);
         cache.begin_row_group(Granularity::Row);
         let passing = filter.passing_customers(blocks.clone(), &cache);
         let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
         for block in blocks {
-            let patterns = splitter.split(columns, block, &context.plan.days, passing.as_deref(), &mut batch.segments);
+            let patterns =
+                splitter.split(columns, leads, block, &context.plan.days, passing.as_deref(), &mut batch.segments);
             cache.classify(columns, &mut batch.segments, patterns);
             if batch.segments.len() >= BATCH_SEGMENTS {
                 interrupt.check()?;

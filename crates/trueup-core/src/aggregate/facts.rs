@@ -57,7 +57,7 @@ const fn fact(measure: Measure) -> Facts {
     1 << measure as u32
 }
 
-/// Returns the facts of a row that follow from its flags: all but those of grades and of state rows.
+/// Returns the facts of a row that follow from its flags: all but those of grades, open leads and state rows.
 pub(crate) const fn row_facts(event: EventFlags) -> Facts {
     let event_stage = event.stage();
     let mut facts = fact(Measure::Rows);
@@ -88,6 +88,11 @@ pub(crate) const fn row_facts(event: EventFlags) -> Facts {
 /// Returns the bit of a measure if the event's customer ever has an event of the stage.
 const fn fact_if_reached(event: EventFlags, stage: u8, measure: Measure) -> Facts {
     if event.reaches(stage) { fact(measure) } else { 0 }
+}
+
+/// Returns the fact that a lead of a cohort has if its window is not over.
+pub(crate) const fn open_lead_facts() -> Facts {
+    fact(Measure::OpenLeads)
 }
 
 /// Returns the facts of a conversion that follow from its grade. The empty text is no grade.

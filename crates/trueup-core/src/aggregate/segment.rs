@@ -2,14 +2,17 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `lead_histories` | selects the leads of a cohort, and cuts their histories |
 //! | `splitter` | splits the histories of a block of customers at sub-range borders |
 //! | `outcome` | derives a segment's state from its stages |
 //! | `segment_cache` | finds the class of each segment, so that an outcome is derived once per class |
 
+mod lead_histories;
 mod outcome;
 mod segment_cache;
 mod splitter;
 
+pub(crate) use lead_histories::LeadHistories;
 pub(crate) use outcome::SegmentOutcome;
 pub(crate) use segment_cache::SegmentCache;
 pub(crate) use splitter::SegmentSplitter;

@@ -5,7 +5,7 @@ use super::error::DatasetError;
 use super::read_ahead::ReadAhead;
 use super::table_file::{RowGroupBounds, TableFile};
 use crate::memory::Evict;
-use crate::scan::TableColumns;
+use crate::scan::{ColumnFault, EventColumns, TableColumns};
 use crate::{Interrupt, MemoryBudget};
 use std::any::Any;
 use std::collections::HashMap;
@@ -113,6 +113,20 @@ pub(super) fn read_each<T: TableColumns>(
         .iter()
         .enumerate()
         .map(move |(at, row_group)| row_group.read_until(projection, ahead.take(at), &Interrupt::default()))
+}
+
+impl RowGroup<EventColumns> {
+    /// Checks that no event is after the last day of the statistics, on which a cohort relies for its tables of days.
+    pub(crate) fn check_last_day(&self, columns: &EventColumns) -> Result<(), DatasetError> {
+        let last = self.bounds.last_day().number();
+        match &self.columns {
+            Columns::Stored(row_group) if columns.customers.blocks().iter().any(|block| block.last_day > last) => {
+                let fault = ColumnFault::new("date", "a date is not within the statistics");
+                Err(row_group.file.damaged(row_group.number, fault))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl StoredRowGroup {

@@ -7,10 +7,10 @@ use super::file_slice::FileSlice;
 use super::footer::{catch_panics, decode_footer, row_counts};
 use super::manifest::DataFile;
 use super::pages::Pages;
-use crate::Interrupt;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
+use crate::{Day, Interrupt};
 use arrow_schema::Schema;
 use parquet::column::page::Page;
 use parquet::errors::ParquetError;
@@ -205,7 +205,24 @@ impl RowGroupBounds {
         if self.days.is_some_and(is_outside) || self.excludes(accounts) { Pruning::Skip } else { Pruning::Keep }
     }
 
-    fn excludes(&self, accounts: &AccountFilter) -> bool {
+    /// Returns a day that no row is after.
+    pub(crate) fn last_day(&self) -> Day {
+        self.days.map_or(Day::MAX, |(_, last)| Day::from_number(u16::try_from(last.max(0)).unwrap_or(u16::MAX)))
+    }
+
+    /// Returns whether all rows are certainly of the accounts.
+    pub(crate) fn is_within(&self, accounts: &AccountFilter) -> bool {
+        match (accounts, &self.accounts) {
+            (AccountFilter::All, _) => true,
+            (AccountFilter::Only(keys), Some((first, last))) => {
+                first == last && keys.iter().any(|key| key.as_bytes() == first)
+            }
+            (AccountFilter::Only(_), None) => false,
+        }
+    }
+
+    /// Returns whether no row is of the accounts.
+    pub(crate) fn excludes(&self, accounts: &AccountFilter) -> bool {
         let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
         !keys.iter().any(|key| first.as_slice() <= key.as_bytes() && key.as_bytes() <= last.as_slice())
     }

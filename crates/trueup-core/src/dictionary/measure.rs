@@ -43,6 +43,8 @@ pub enum Measure {
     FirstSold,
     /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
+    /// Leads of a cohort whose window ends after the last event of the data.
+    OpenLeads,
     // Counts of state rows. They and `Opportunities` are eight consecutive measures, because the engine holds them as
     // the bits of one byte.
     /// All state rows.
@@ -126,7 +128,8 @@ impl Measure {
             | Self::FirstEstimated
             | Self::FirstEstimatedSold
             | Self::FirstSold
-            | Self::FirstSoldClosed => MeasureKind::Rows,
+            | Self::FirstSoldClosed
+            | Self::OpenLeads => MeasureKind::Rows,
             Self::Customers
             | Self::MatchedCustomers
             | Self::UnmatchedCustomers
@@ -181,6 +184,7 @@ impl Measure {
             Self::FirstSoldClosed => {
                 ("firstSoldClosed", "Those of `firstSold` whose customer has a closed event anywhere in its history.")
             }
+            Self::OpenLeads => ("openLeads", "Leads of a cohort whose window ends after the last event of the data."),
             Self::Customers => ("customers", "Customers, each counted once, on its state event."),
             Self::MatchedCustomers => {
                 ("matchedCustomers", "Customers whose state event has a customer status other than `Unmatched`.")

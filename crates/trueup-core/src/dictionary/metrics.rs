@@ -11,6 +11,12 @@ use super::entry::{count, money, money_per, multiple, share};
 /// The metrics, by table.
 pub(super) static TABLES: [&[Field]; 5] = [COUNTS, REVENUE, SPEND_METRICS, GRADING, RATES];
 
+/// The metrics that only cohorts have.
+pub(super) static COHORT: &[Field] = &[count(Funnel, "openLeads", "Open Leads", &[M::OpenLeads]).means(
+    "Of the leads of a cohort, the number whose window is not over, because it ends after the last event of the data. \
+     What a row shows of them may still change. Only cohorts have it. 0 if the window of every lead is over.",
+)];
+
 /// The measures whose sum is spend.
 const SPEND: &[M] = &[M::AdSpend, M::ManagementFee];
 /// The measures whose sum is the number of bookable conversions.

@@ -1,7 +1,7 @@
 //! What people call the fields in other tools, and which fields they mean. Only suggestions use these names: a query
 //! that contains one is refused.
 
-use super::fields;
+use super::{cohort_fields, fields};
 use crate::similar::{Difference, MAX_SIMILAR, Wanted, least};
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ const MAX_ABBREVIATION: usize = 4;
 #[must_use]
 pub fn similar_names(name: &str, columns: &BTreeSet<String>) -> Vec<String> {
     let wanted = Wanted::new(name);
-    let known = fields().map(|field| field.name).chain(columns.iter().map(String::as_str));
+    let known = fields().chain(cohort_fields()).map(|field| field.name).chain(columns.iter().map(String::as_str));
     let mut differences: Vec<(Difference, &str)> =
         known.filter_map(|name| Some((wanted.difference(name)?, name))).collect();
     let synonyms = SYNONYMS.iter().filter_map(|(synonym, _)| Some((wanted.difference(synonym)?, *synonym)));

@@ -127,6 +127,15 @@ fn metrics_and_formulas_match_the_specification() {
 }
 
 #[test]
+fn cohorts_have_one_metric_more() {
+    let known: Vec<_> =
+        cohort_fields().map(|field| (field.name, written(metric(field.name).unwrap().1.formula))).collect();
+    assert_eq!(known, [("openLeads", "OpenLeads".to_owned())]);
+    assert!(fields().all(|field| cohort_metric(field.name).is_none()));
+    assert!(cohort_fields().all(|field| super::field(field.name) == Some(field)));
+}
+
+#[test]
 fn dimensions_match_the_specification() {
     let computed: BTreeSet<_> =
         dimensions().filter(|(_, d)| d.source != DimensionSource::Stored).map(|(field, _)| field.name).collect();

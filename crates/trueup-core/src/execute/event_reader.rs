@@ -145,6 +145,9 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
         let Some((_, AnyRowGroup::Events(row_group))) = row_groups.get(0) else { return Ok(None) };
         let interrupt = &self.execution.interrupt;
         let columns = row_group.read_until(&self.plan.projection, ReadingAhead::default(), interrupt)?;
+        if self.plan.cohort.is_some() {
+            row_group.check_last_day(&columns)?;
+        }
         let rows = EventRows::new(&QueryContext::new(&self.plan, self.dataset.accounts()), &columns, interrupt)?;
         Ok(Some(RowGroupEvents { columns, rows, returned: 0 }))
     }

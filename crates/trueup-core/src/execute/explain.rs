@@ -6,7 +6,7 @@ mod tests;
 use super::row_groups::SelectedRowGroups;
 use crate::dataset::Dataset;
 use crate::plan::{DimensionRef, Origin, Plan};
-use crate::query::{DateRange, EventsQuery, SortKey};
+use crate::query::{DateRange, EventsQuery, SortKey, Within};
 use std::fmt;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ const ABSENT: &str = "absent";
 pub struct Explanation {
     /// The sub-ranges of the range, each of which is computed as if it were queried alone.
     pub sub_ranges: Vec<DateRange>,
+    /// The window of a cohort; `None` if the query is not one of a cohort.
+    pub cohort: Option<Within>,
     /// The columns of the event table that are read.
     pub columns: Vec<String>,
     /// The columns of the spend table that are read; empty if the query does not need it.
@@ -104,6 +106,7 @@ impl Explanation {
         };
         Self {
             sub_ranges: plan.sub_ranges.clone(),
+            cohort: plan.cohort,
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
             spend_columns: if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() },
             event_row_groups_kept: events,
@@ -133,6 +136,13 @@ impl fmt::Display for Explanation {
         let ends = self.sub_ranges.first().zip(self.sub_ranges.last());
         if let Some((first, last)) = ends {
             writeln!(f, "sub-ranges   {} from {} to {}", self.sub_ranges.len(), first.start, last.end)?;
+        }
+        match self.cohort {
+            Some(Within::Days(days)) => {
+                writeln!(f, "cohort       leads by their first event, each until {} after it", counted(days, "day"))?;
+            }
+            Some(Within::All) => writeln!(f, "cohort       leads by their first event, each with its whole history")?,
+            None => {}
         }
         writeln!(f, "columns      {}", self.columns.join(", "))?;
         if !self.spend_columns.is_empty() {

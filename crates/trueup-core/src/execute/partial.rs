@@ -145,7 +145,7 @@ impl Dataset {
     /// # Errors
     /// The query has a fault.
     pub fn plan_splits(&self, query: &EventsQuery, splits: std::num::NonZeroUsize) -> Result<Vec<Split>, Error> {
-        let plan = Plan::new(query, self.columns())?;
+        let plan = self.plan(query)?;
         let planned = SelectedRowGroups::new(self, &plan, true);
         Ok(Split::divide(&PartialKey::new(self, query), &planned, splits))
     }
@@ -153,7 +153,7 @@ impl Dataset {
     /// Returns the plan of a query, after a check that the split is one of the query and of this dataset.
     pub(super) fn plan_of_split(&self, query: &EventsQuery, split: &Split) -> Result<Plan, Error> {
         PartialKey::new(self, query).check(split.key())?;
-        let plan = Plan::new(query, self.columns())?;
+        let plan = self.plan(query)?;
         let planned = SelectedRowGroups::new(self, &plan, true).set();
         match split.row_groups().difference(&planned).iter().next() {
             Some(row_group) => Err(PartialError::Unplanned { row_group }.into()),
@@ -203,7 +203,7 @@ impl Partial {
     /// [`Dataset::run`](crate::Dataset::run).
     pub fn finish(self, dataset: &Dataset, query: &EventsQuery, execution: &Execution) -> Result<ResultTable, Error> {
         PartialKey::new(dataset, query).check(&self.key)?;
-        let plan = Plan::new(query, dataset.columns())?;
+        let plan = dataset.plan(query)?;
         let mut table = self.rows.finish(dataset, &plan, execution)?;
         match (&plan.totals, self.totals) {
             (Some(plan), Some(totals)) => table.set_totals(totals.finish(dataset, plan, execution)?, plan.range),

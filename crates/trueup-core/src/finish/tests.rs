@@ -3,7 +3,6 @@ use super::{Column, Texts, Values, finish};
 use crate::aggregate::{PartialResult, QueryContext};
 use crate::dataset::{Dataset, Tables};
 use crate::error::Error;
-use crate::plan::Plan;
 use crate::query::{EventsQuery, Interval};
 use crate::{Day, Interrupt, Interruption, ResultTable, TextList, Value};
 use arrow_array::cast::AsArray;
@@ -76,7 +75,7 @@ fn an_unknown_field_is_a_dimension() {
 fn a_query_may_be_canceled_after_aggregation() {
     let dataset = dataset();
     for fields in [&["leads"][..], &["account", "unknown", "leads", "spend", "opportunityAgents"]] {
-        let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
+        let plan = dataset.plan(&query(fields)).unwrap();
         let context = QueryContext::new(&plan, dataset.accounts());
         let finish = |interrupt| finish(&plan, PartialResult::new(&context.shape), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());

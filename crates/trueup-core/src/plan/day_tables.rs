@@ -1,4 +1,5 @@
-//! The days of a query's range: the sub-range, date, week and month of each.
+//! The days of a query: the sub-range of each day of the range, and the date, week and month of each day of an event
+//! or a spend row that counts.
 
 use super::{DimensionRef, Origin};
 use crate::dictionary::{Computed, SpendColumn};
@@ -6,7 +7,8 @@ use crate::query::DateRange;
 use crate::{Day, TextList};
 use std::sync::Arc;
 
-/// Lookup tables with an entry for each day of the range.
+/// Lookup tables with an entry for each day. Those of texts end with the last day of an event that may count, which may
+/// be after the range if the query is one of a cohort.
 ///
 /// For the range from 2025-01-30 to 2025-02-02 with the interval `month`, `sub_ranges` has the sub-range 0 (last day
 /// 2025-01-31) twice, the sub-range 1 (last day 2025-02-02) twice, and the entry for all days outside.
@@ -27,7 +29,7 @@ pub(crate) struct DayTables {
     months: Option<DayTable>,
 }
 
-/// A text for each day of the range. Days with the same text have the same code.
+/// A text for each day from the start of the range. Days with the same text have the same code.
 #[derive(Clone, Debug)]
 pub(crate) struct DayTable {
     /// For each day, counted from the start of the range, the code of its text.
@@ -56,16 +58,19 @@ impl DayTables {
     /// The sub-range of a day outside the range. No sub-range has this number, because there are fewer.
     pub(crate) const OUTSIDE: u32 = u32::MAX;
 
-    /// Builds the tables of a range that consists of `sub_ranges`, with the texts that `dimensions` read.
+    /// Builds the tables of a range that consists of `sub_ranges`, with the texts that `dimensions` read. No event or
+    /// spend row that counts is after both the range and the day `last`.
     pub(super) fn new<'a>(
         range: DateRange,
+        last: Day,
         sub_ranges: &[DateRange],
         dimensions: impl Iterator<Item = &'a DimensionRef> + Clone,
     ) -> Self {
         let (start, end) = (range.start.number(), range.end.number());
+        let last = last.number().max(end);
         let table = |computed: Computed, text: fn(Day) -> String| {
             let is_read = dimensions.clone().any(|dimension| dimension.origin == Origin::Computed(computed));
-            is_read.then(|| DayTable::new((start..=end).map(Day::from_number), text))
+            is_read.then(|| DayTable::new((start..=last).map(Day::from_number), text))
         };
         let mut by_day = Vec::with_capacity(range.days() as usize + 1);
         for (number, sub_range) in (0_u32..).zip(sub_ranges) {
@@ -97,7 +102,7 @@ impl DayTables {
         self.end
     }
 
-    /// Returns the number of days between the start of the range and a day of the range.
+    /// Returns the number of days between the start of the range and a day that is not before it.
     #[inline]
     pub(crate) fn offset(&self, day: u16) -> usize {
         usize::from(day - self.start)

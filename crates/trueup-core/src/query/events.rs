@@ -1,6 +1,6 @@
 //! A query for aggregated metrics.
 
-use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey};
+use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey, Within};
 use crate::dataset::manifest::hex;
 use crate::error::{QueryError, UnknownField};
 use crate::finish::ROW_TYPE;
@@ -43,6 +43,10 @@ impl AccountFilter {
 /// of its account. Without an [interval](Self::interval) the whole range is one sub-range. Then, and with
 /// [`totals`](Self::totals), it spans at most [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days unless
 /// [`allow_long_total`](Self::allow_long_total) lifts that limit.
+///
+/// # Cohorts
+/// A query of a [cohort](Self::cohort) selects leads by the day of their first event, and counts what becomes of them.
+/// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) does not limit its range.
 ///
 /// # Null and empty
 /// Null in a dimension forms a group, shown as the empty text. Without [`accounts`](Self::accounts) the query
@@ -87,6 +91,9 @@ pub struct EventsQuery {
     pub(crate) limit: Option<usize>,
     /// Whether the answer has [totals](crate::ResultTable::totals).
     pub(crate) totals: bool,
+    /// The window of a cohort; `None` if the query is not one of a cohort.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cohort: Option<Within>,
 }
 
 impl EventsQuery {
@@ -105,6 +112,7 @@ impl EventsQuery {
             sort: Vec::new(),
             limit: None,
             totals: false,
+            cohort: None,
         }
     }
 
@@ -206,6 +214,30 @@ impl EventsQuery {
         self
     }
 
+    /// Makes the query one of a cohort, which answers questions such as *what did the leads of March bring in within
+    /// 90 days, for each dollar spent in March?*
+    ///
+    /// Each sub-range selects the customers that are leads and whose first event is on one of its days. Each of them
+    /// counts as if its history ended `within` days after that event: its state, its dates and every metric. The dates
+    /// of its events may be after the range. Spend is that of the sub-range. The metric `openLeads` counts the leads
+    /// whose window is not over yet.
+    ///
+    /// ```
+    /// use trueup_core::query::{EventsQuery, Interval, Within};
+    ///
+    /// let (start, end) = ("2025-01-01".parse()?, "2025-12-31".parse()?);
+    /// let query = EventsQuery::new(["leads", "openLeads", "roasClosed"], start, end)
+    ///     .interval(Interval::Month)
+    ///     .cohort(Within::Days(90));
+    /// assert!(query.check().is_ok());
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn cohort(mut self, within: Within) -> Self {
+        self.cohort = Some(within);
+        self
+    }
+
     /// Returns the days that the query covers.
     #[must_use]
     pub const fn range(&self) -> DateRange {
@@ -278,8 +310,8 @@ impl EventsQuery {
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
-    /// `end`; with totals, `rowType`), a range that ends before it starts, a column to sort by that the result does
-    /// not have.
+    /// `end`; with totals, `rowType`), a field that is a metric of cohorts alone, a range that ends before it starts, a
+    /// column to sort by that the result does not have.
     ///
     /// ```
     /// use trueup_core::query::EventsQuery;
@@ -302,12 +334,21 @@ impl EventsQuery {
         if self.totals && self.fields.iter().any(|name| name == ROW_TYPE) {
             return Err(QueryError::ReservedTotalsField { name: ROW_TYPE });
         }
+        self.check_cohort(self.fields.iter().map(String::as_str))?;
         let DateRange { start, end } = self.range;
         if end < start {
             return Err(QueryError::ReversedRange { start, end });
         }
         match self.sort.iter().find(|key| !self.has_column(&key.field)) {
             Some(key) => Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns: self.columns() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that none of `names` is a metric that only cohorts have, unless the query is one of a cohort.
+    pub(crate) fn check_cohort<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<(), QueryError> {
+        match names.find_map(dictionary::cohort_metric).filter(|_| self.cohort.is_none()) {
+            Some(field) => Err(QueryError::NotACohort { name: field.name }),
             None => Ok(()),
         }
     }

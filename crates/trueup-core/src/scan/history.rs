@@ -15,6 +15,8 @@ pub(crate) mod stage {
     pub(crate) const CANCELED: u8 = Stage::Canceled.code();
     /// The number of stages; every code is smaller.
     pub(crate) const COUNT: usize = Stage::ALL.len();
+    /// No stage: the event is beyond the end at which its history is cut.
+    pub(crate) const BEYOND: u8 = 7;
 }
 
 /// The stage of an event and its role in the history of its customer, whatever range a query asks for.
@@ -233,6 +235,11 @@ impl StagePattern {
         usize::from(self.0)
     }
 
+    /// Returns the number of stages.
+    pub(crate) fn len(self) -> usize {
+        self.stages().len()
+    }
+
     /// Returns the stages.
     fn stages(self) -> Vec<u8> {
         let mut stages = Vec::new();
@@ -260,6 +267,40 @@ impl StagePattern {
     }
 }
 
+/// Gives each pattern of a row group an id.
+#[derive(Debug)]
+struct PatternIds {
+    /// By [index](StagePattern::index), the ids of the patterns that have one.
+    known: Vec<PatternId>,
+    /// For each id, the pattern; [`StagePattern::NONE`] comes first.
+    patterns: Vec<StagePattern>,
+}
+
+impl PatternIds {
+    /// Continues with the ids of `patterns`.
+    fn new(patterns: Vec<StagePattern>) -> Self {
+        let mut known = vec![PatternId::NONE; StagePattern::COUNT];
+        for (id, pattern) in (0..=u8::MAX).zip(&patterns) {
+            known[pattern.index()] = PatternId(id);
+        }
+        Self { known, patterns }
+    }
+
+    /// Returns the id of a pattern; `NONE` if all ids are in use.
+    #[inline]
+    fn id(&mut self, pattern: StagePattern) -> PatternId {
+        let id = &mut self.known[pattern.index()];
+        if *id == PatternId::NONE
+            && pattern.is_some()
+            && let Ok(next) = u8::try_from(self.patterns.len())
+        {
+            *id = PatternId(next);
+            self.patterns.push(pattern);
+        }
+        *id
+    }
+}
+
 /// The histories of the customers of a row group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageHistories {
@@ -281,8 +322,7 @@ impl StageHistories {
         stages.resize(len + PADDING, 0);
         let mut events = vec![0; len + PADDING];
         let mut pattern_ids = Vec::with_capacity(offsets.len());
-        let mut patterns = vec![StagePattern::NONE];
-        let mut known = vec![PatternId::NONE; StagePattern::COUNT];
+        let mut ids = PatternIds::new(vec![StagePattern::NONE]);
         for ends in offsets.windows(2) {
             let (first, end) = (ends[0] as usize, ends[1] as usize);
             let (from, to) = (&stages[first..], &mut events[first..]);
@@ -297,17 +337,9 @@ impl StageHistories {
                     StagePattern::NONE
                 }
             };
-            let id = &mut known[pattern.index()];
-            if *id == PatternId::NONE
-                && pattern.is_some()
-                && let Ok(next) = u8::try_from(patterns.len())
-            {
-                *id = PatternId(next);
-                patterns.push(pattern);
-            }
-            pattern_ids.push(*id);
+            pattern_ids.push(ids.id(pattern));
         }
-        Self { events, pattern_ids, patterns }
+        Self { events, pattern_ids, patterns: ids.patterns }
     }
 
     /// Returns the flags of each event.
@@ -346,6 +378,48 @@ impl StageHistories {
     /// Returns the bytes held.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.events) + size_of_val(&*self.pattern_ids) + size_of_val(&*self.patterns)
+    }
+}
+
+/// Cuts histories: drops the events after a day, as if they had not happened.
+#[derive(Debug)]
+pub(crate) struct HistoryCutter {
+    histories: StageHistories,
+    ids: PatternIds,
+}
+
+impl HistoryCutter {
+    /// Begins with histories that are whole.
+    pub(crate) fn new(histories: &StageHistories) -> Self {
+        let mut histories = histories.clone();
+        let ids = PatternIds::new(std::mem::take(&mut histories.patterns));
+        Self { histories, ids }
+    }
+
+    /// Cuts the history of a customer, whose events are `history`, to its first `kept` events: at least one, and fewer
+    /// than it has. The others get no stage.
+    pub(crate) fn cut(&mut self, customer: usize, history: Range<usize>, kept: usize) {
+        /// The bits that hold the stage, in each byte.
+        const STAGES: u64 = ONE_EACH * EventFlags::STAGE as u64;
+        let (kept_events, dropped) = self.histories.events[history.start..].split_at_mut(kept);
+        dropped[..history.len() - kept].fill(stage::BEYOND);
+        let pattern = if kept <= StagePattern::MAX_EVENTS {
+            let mut packed = [0; PACKED];
+            packed[..kept].copy_from_slice(kept_events);
+            let pattern = StagePattern::new(u64::from_le_bytes(packed) & STAGES, kept);
+            kept_events.copy_from_slice(&pattern.flags()[..kept]);
+            pattern
+        } else {
+            let stages: Vec<u8> = kept_events.iter().map(|bits| bits & EventFlags::STAGE).collect();
+            EventFlags::write(&stages, kept_events);
+            StagePattern::NONE
+        };
+        self.histories.pattern_ids[customer] = self.ids.id(pattern);
+    }
+
+    /// Returns the histories.
+    pub(crate) fn finish(self) -> StageHistories {
+        StageHistories { patterns: self.ids.patterns, ..self.histories }
     }
 }
 
@@ -407,6 +481,31 @@ mod tests {
         for (place, (pattern, stages)) in patterns(&histories).iter().zip(&customers).enumerate() {
             let has_id = !(255..216 + 1_296).contains(&place);
             assert_eq!(pattern.stages(), if has_id { stages.clone() } else { Vec::new() }, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_cut_history_is_the_history_of_its_first_events() {
+        // Each customer is cut to each length, next to customers that are not. The fourth keeps a long history.
+        let customers: Vec<Vec<u8>> =
+            vec![vec![0, 1, 5], vec![0, 1, 0, 3, 2, 4], vec![0], (0..9).map(|at| at % 6).collect(), vec![0, 1]];
+        let whole = histories(&customers);
+        let mut start = 0;
+        for (customer, stages) in customers.iter().enumerate() {
+            for kept in 1..stages.len() {
+                let mut cutter = HistoryCutter::new(&whole);
+                cutter.cut(customer, start..start + stages.len(), kept);
+                let cut = cutter.finish();
+                let mut expected = customers.clone();
+                expected[customer].truncate(kept);
+                let expected = histories(&expected);
+                assert_eq!(patterns(&cut), patterns(&expected), "{customer} {kept}");
+                let mut bits = cut.events().as_bytes().to_vec();
+                let dropped = bits.drain(start + kept..start + stages.len());
+                assert!(dropped.eq(vec![stage::BEYOND; stages.len() - kept]));
+                assert_eq!(bits, expected.events().as_bytes(), "{customer} {kept}");
+            }
+            start += stages.len();
         }
     }
 

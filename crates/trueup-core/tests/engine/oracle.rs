@@ -4,7 +4,7 @@ use crate::run::{Refused, dataset, run};
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use trueup_core::Execution;
-use trueup_testkit::cases::{case, faulty_case};
+use trueup_testkit::cases::{case, cohort_case, faulty_case};
 use trueup_testkit::oracle::{Refusal, Request, Tables, answer};
 
 /// Returns whether both refuse for the same reason: the first in the fixed order of faults.
@@ -35,6 +35,15 @@ proptest! {
 
     #[test]
     fn the_engine_agrees_with_the_naive_oracle((tables, request) in case()) {
+        agrees(&tables, &request)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn cohorts_agree_with_the_naive_oracle((tables, request) in cohort_case()) {
         agrees(&tables, &request)?;
     }
 }

@@ -3,10 +3,10 @@
 use chrono::NaiveDate;
 use trueup::filter::{self, InvalidRequest};
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
-use trueup_core::query::{EventsQuery, Filter};
+use trueup_core::query::{EventsQuery, Filter, Within};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable};
 use trueup_testkit::cases::{account_batches, event_batches, spend_batches};
-use trueup_testkit::oracle::{Request, Tables};
+use trueup_testkit::oracle::{Request, Tables, Window};
 
 /// Why the engine refused a request, in the oracle's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,13 @@ pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
     let interval = request.interval.parse().map_err(|_| Refused::Interval(request.interval.clone()))?;
     let query = EventsQuery::new(request.fields.clone(), day(request.start), day(request.end));
     let query = query.interval(interval).allow_long_total().allow_unknown(true);
-    Ok(match &request.accounts {
+    let query = match &request.accounts {
         Some(accounts) => query.accounts(accounts.clone()),
+        None => query,
+    };
+    Ok(match request.cohort {
+        Some(Window::Days(days)) => query.cohort(Within::Days(days)),
+        Some(Window::All) => query.cohort(Within::All),
         None => query,
     })
 }

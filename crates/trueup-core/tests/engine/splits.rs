@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use trueup_core::dataset::Dataset;
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Error, Execution, Partial, PartialError, ResultTable, Split};
-use trueup_testkit::cases::case;
+use trueup_testkit::cases::{case, cohort_case};
 use trueup_testkit::oracle::Tables;
 
 fn splits(dataset: &Dataset, query: &EventsQuery, number: usize) -> Vec<Split> {
@@ -45,7 +45,7 @@ proptest! {
 
     #[test]
     fn merged_splits_give_the_answer_of_the_query(
-        (tables, request) in case(),
+        (tables, request) in prop_oneof![2 => case().boxed(), 1 => cohort_case().boxed()],
         (number, picks) in (1_usize..9, proptest::collection::vec(any::<usize>(), 1..8)),
         (totals, limit) in any::<(bool, bool)>(),
     ) {

@@ -42,6 +42,11 @@ pub enum ServiceError {
         /// The name.
         name: String,
     },
+    /// A field or a filter is on a metric that only cohorts have, and the query is not one of a cohort.
+    NotACohort {
+        /// The name of the metric.
+        name: &'static str,
+    },
     /// The interval is unknown.
     UnknownInterval(UnknownInterval),
     /// A date is not a calendar date.
@@ -278,6 +283,7 @@ impl ServiceError {
             QueryError::MissingFields => Self::MissingFields,
             QueryError::MissingMetric => Self::MissingMetric,
             QueryError::ReservedField { name } => Self::ReservedField { name },
+            QueryError::NotACohort { name } => Self::NotACohort { name },
             QueryError::ReversedRange { start, end } => Self::ReversedRange { start, end },
             QueryError::SpanTooLong { days, limit } => Self::SpanTooLong { days, limit },
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },

@@ -74,6 +74,11 @@ impl ServiceError {
                 Some("invalid-fields"),
                 format!("a field cannot be named `{name}`: rows carry their sub-range under that name; leave it out"),
             ),
+            Self::NotACohort { name } => (
+                400,
+                Some("invalid-fields"),
+                format!("only a cohort has `{name}`, which counts leads whose window is not over; leave it out"),
+            ),
             Self::UnknownInterval(unknown) => (
                 400,
                 Some("unknown-interval"),

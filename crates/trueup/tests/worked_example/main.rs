@@ -1,7 +1,8 @@
 //! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine, the service and
 //! the naive oracle of `trueup-testkit`.
 //!
-//! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
+//! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it; each file of
+//! `testdata/worked-example/cohorts` one of a cohort.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -69,10 +70,16 @@ impl Expected {
 }
 
 fn expected() -> Vec<Expected> {
+    let expected = expected_in("expected");
+    assert!(expected.len() > 20, "{}", expected.len());
+    expected
+}
+
+fn expected_in(name: &str) -> Vec<Expected> {
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder().join("expected")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(paths.len() > 20, "{}", paths.len());
+    assert!(!paths.is_empty());
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         let parsed: Json = serde_json::from_str(&text).unwrap();
@@ -137,7 +144,7 @@ fn the_engine_agrees_with_the_worked_example() {
             row_group_rows,
         });
         let dataset = dataset.unwrap();
-        for expected in expected() {
+        for expected in expected().into_iter().chain(expected_in("cohorts")) {
             let table =
                 dataset.query(&engine_query(&expected)).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
             let mut answer = Vec::new();
@@ -155,6 +162,9 @@ fn engine_query(expected: &Expected) -> EventsQuery {
     let mut query = query.allow_unknown(true);
     if let Some(keys) = expected.texts("accounts") {
         query = query.accounts(keys);
+    }
+    if let Some(within) = expected.query.get("cohort") {
+        query = query.cohort(within.as_str().unwrap().parse().unwrap());
     }
     if let Some(filter) = trueup::filter::from_parameters(&expected.parameters()).unwrap() {
         query = query.filter(filter);

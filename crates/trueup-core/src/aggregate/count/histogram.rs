@@ -168,6 +168,7 @@ impl DistinctIncrements {
             || layout.needs_grades()
             || layout.needs_statuses()
             || layout.has(Measure::Total)
+            || layout.has(Measure::OpenLeads)
             || granularity == Granularity::Row && layout.has(Measure::Opportunities);
         if needs_more || layout.counts().is_empty() {
             return None;

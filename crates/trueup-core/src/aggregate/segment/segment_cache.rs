@@ -180,8 +180,9 @@ impl<'a> SegmentCache<'a> {
         let entry = match self.patterns.get(&pattern) {
             Some(entry) => *entry,
             None => {
-                let history = columns.history(customer);
-                let entry = PatternEntry { whole: self.push_segment(history, 0..history.len()), ..PatternEntry::NONE };
+                // A history that is cut ends with its pattern.
+                let whole = self.push_segment(columns.history(customer), 0..pattern.len());
+                let entry = PatternEntry { whole, ..PatternEntry::NONE };
                 self.patterns.insert(pattern, entry);
                 entry
             }

@@ -10,7 +10,7 @@
 //!
 //! Neither is taken where customers are skipped. `scan_events` alone would give the same segments.
 
-use super::Segments;
+use super::{LeadHistories, Segments};
 use crate::plan::DayTables;
 use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, PatternId};
 use std::ops::Range;
@@ -22,6 +22,8 @@ pub(crate) struct SegmentSplitter {
     /// The starts of the segments that were found event by event, as numbers of rows or, if all events are rows, of
     /// events.
     starts: Vec<u32>,
+    /// The patterns of the leads of a block.
+    patterns: Vec<PatternId>,
 }
 
 /// The number of events that one scan reads: all events of most blocks.
@@ -122,22 +124,28 @@ impl SegmentSplitter {
         let zeros = [0; SCAN_EVENTS];
         Self {
             starts: Vec::new(),
+            patterns: Vec::new(),
             scan: Box::new(BlockScan { events: zeros, customers: zeros, sub_ranges: zeros, rows_before: zeros }),
         }
     }
 
     /// Appends the segments of a block to `segments`, without their classes. If `passing` is given, customers for which
-    /// it is false are skipped.
+    /// it is false are skipped. For a cohort, `leads` are those of the row group, and `columns` have their histories.
     ///
     /// If the new segments are known to be whole histories, returns the patterns of these.
     pub(crate) fn split<'s>(
         &'s mut self,
         columns: &'s EventColumns,
+        leads: Option<&LeadHistories>,
         block: &CustomerBlock,
         days: &DayTables,
         passing: Option<&[bool]>,
         segments: &mut Segments,
     ) -> Option<&'s [PatternId]> {
+        if let Some(leads) = leads {
+            leads.split(block, days, passing, segments, &mut self.patterns);
+            return Some(&self.patterns);
+        }
         let (sub_range, last_inside) = days.sub_range(block.first_day);
         if passing.is_none() && sub_range != DayTables::OUTSIDE && block.last_day <= last_inside {
             return Some(split_one_sub_range(columns, block, sub_range, segments));

@@ -1,0 +1,38 @@
+//! Finds the last day of the events of some accounts.
+
+use crate::dataset::{Dataset, ReadingAhead, RowGroup};
+use crate::error::Error;
+use crate::query::AccountFilter;
+use crate::scan::{EventColumns, EventProjection};
+use crate::{Day, Interrupt};
+use std::cmp::Reverse;
+
+/// Returns the last day of the events of the accounts; `None` if they have none.
+///
+/// The statistics of a row group say it if all of its events are of these accounts. Other row groups are read, but only
+/// while they may have a later day than those before.
+pub(super) fn last_event_day(
+    dataset: &Dataset,
+    accounts: &AccountFilter,
+    interrupt: &Interrupt,
+) -> Result<Option<Day>, Error> {
+    let row_groups = dataset.events().iter().filter(|row_group| !row_group.bounds.excludes(accounts));
+    let mut row_groups: Vec<&RowGroup<EventColumns>> = row_groups.collect();
+    row_groups.sort_by_key(|row_group| Reverse(row_group.bounds.last_day()));
+    let mut last = None;
+    for row_group in row_groups {
+        let bounds = &row_group.bounds;
+        if last >= Some(bounds.last_day()) {
+            break;
+        }
+        if bounds.days.is_some() && bounds.is_within(accounts) {
+            return Ok(Some(bounds.last_day()));
+        }
+        let columns = row_group.read_until(&EventProjection::default(), ReadingAhead::default(), interrupt)?;
+        let customers = &columns.customers;
+        let is_read: Vec<bool> = customers.account_keys().iter().map(|key| accounts.contains(key)).collect();
+        let blocks = customers.blocks().iter().filter(|block| is_read[block.account.index()]);
+        last = last.max(blocks.map(|block| Day::from_number(block.last_day)).max());
+    }
+    Ok(last)
+}

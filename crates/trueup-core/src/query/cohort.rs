@@ -1,0 +1,91 @@
+//! How much of the history of a lead a cohort counts.
+
+use crate::{Day, Shown};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The window of a [cohort](super::EventsQuery::cohort): how much of the history of each lead counts.
+///
+/// The text form is a number of days such as `90d`, or `all`.
+///
+/// ```
+/// use trueup_core::query::Within;
+///
+/// assert_eq!("90d".parse(), Ok(Within::Days(90)));
+/// assert_eq!("all".parse(), Ok(Within::All));
+/// assert_eq!(Within::Days(0).to_string(), "0d");
+/// assert!("90".parse::<Within>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Within {
+    /// The events up to this number of days after the first event. With 0 they are those of the first event's day.
+    Days(u32),
+    /// The whole history.
+    All,
+}
+
+/// Why a text is not a window.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a number of days such as `90d`, or `all`, but found `{}`", Shown(.0))]
+pub struct NotAWindow(pub String);
+
+impl Within {
+    /// Returns the last day that counts for a lead whose first event is on `first`.
+    ///
+    /// ```
+    /// use trueup_core::Day;
+    /// use trueup_core::query::Within;
+    ///
+    /// let first: Day = "2026-03-01".parse()?;
+    /// assert_eq!(Within::Days(30).last_day(first).to_string(), "2026-03-31");
+    /// assert_eq!(Within::All.last_day(first), Day::MAX);
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn last_day(self, first: Day) -> Day {
+        match self {
+            Self::Days(days) => {
+                Day::from_number(first.number().saturating_add(u16::try_from(days).unwrap_or(u16::MAX)))
+            }
+            Self::All => Day::MAX,
+        }
+    }
+}
+
+impl FromStr for Within {
+    type Err = NotAWindow;
+
+    fn from_str(text: &str) -> Result<Self, NotAWindow> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let digits = text.strip_suffix('d').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let days = digits.and_then(|digits| digits.parse().ok());
+        days.map(Self::Days).ok_or_else(|| NotAWindow(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Days(days) => write!(f, "{days}d"),
+            Self::All => f.write_str("all"),
+        }
+    }
+}
+
+impl TryFrom<String> for Within {
+    type Error = NotAWindow;
+
+    fn try_from(text: String) -> Result<Self, NotAWindow> {
+        text.parse()
+    }
+}
+
+impl From<Within> for String {
+    fn from(within: Within) -> Self {
+        within.to_string()
+    }
+}
