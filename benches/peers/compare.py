@@ -170,7 +170,7 @@ def differences(question, expected, found):
                 wrong.append(f"{name}: {value!r} instead of {row[name]!r} for {[row[name] for name in shown]}")
     keeping = ("rows", "adSpend", "managementFee", "clicks", "impressions")
     for key, measured in by_key.items():
-        # trueup leaves out a row without events whose spend is 0.
+        # trueup leaves out a row without events whose amounts, clicks and impressions are all 0.
         if not question.needs_spend or any(measured[name] for name in keeping):
             wrong.append(f"a row too many: {key} {measured}")
     return wrong

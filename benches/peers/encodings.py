@@ -3,7 +3,7 @@
 
 Each column is taken from whole event files of a dataset, in their order, and written alone in row groups of the same rows, one page
 each, in every encoding of its type and with every compression. One reader (pyarrow, one thread, from memory) reads the original and all
-alternatives; texts are read into codes, because a scan needs codes.
+alternatives; texts that trueup writes with a dictionary are read into codes, because a scan needs codes.
 """
 
 import argparse

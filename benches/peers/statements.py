@@ -4,13 +4,14 @@ A statement reads a relation `events`, in which an event has `k`, the number of 
 of the files (docs/data-model.md, "Order inside a customer"), and `stage`, from 0 for lead-originated to 5 for canceled.
 
 One pass finds, per customer and sub-range, the last event of each stage (`m0` to `m5`). An event is live if it comes after the last
-cancellation, `m5`, or if the customer has a closed event. The state is the furthest stage whose last event is live, and that event is the
-state event. A second pass computes what the metrics need of the customers' histories; with `semi`, only of the customers that have an event
-in the range. Apart from that selection, neither needs a window or a join of events with events.
+cancellation, `m5`, or if the customer has a closed event. The state is the furthest of the stages 0 to 4 whose last event is live, or
+canceled if there is none; its last event is the state event. A second pass computes what the metrics need of the customers' histories; with
+`semi`, only of the customers that have an event in the range. Apart from that selection, neither needs a window or a join of events with
+events.
 
 | relation | one row for each | columns, next to the keys |
 |---|---|---|
-| `e` | event in the range | `sub`, the first day of the sub-range; the dimensions |
+| `e` | event in the range | `sub`, the first day of its week or month, or its day; the dimensions |
 | `s` | customer and sub-range | `m0` to `m5`; `closed`, the sum of closed amounts; `b1`, the first booking |
 | `t` | customer and sub-range | `state`; `state_ord`, the state event; `booked`; `canceled`; those of `s` that measures need |
 | `l` | customer and sub-range, sold or estimated | `sold`, the sum of live sales; `es` and `en`, sum and number of live estimates |

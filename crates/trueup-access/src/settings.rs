@@ -75,8 +75,8 @@ impl DirectorySettings {
         self
     }
 
-    /// Sets how long a change of the file, opening it, or a check of the whole file waits at most for another process;
-    /// by default 1 s. A directory in memory ignores it.
+    /// Sets how long a change of the file, opening the directory, or a check of the whole file waits at most for
+    /// another process; by default 1 s. A directory in memory ignores it.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().change_wait(std::time::Duration::from_secs(5));

@@ -12,8 +12,8 @@ use trueup::{Dataset, Day, QueryError};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
-/// `Dataset.prepare` makes it. `Dataset.query`, `Dataset.explain`, `Dataset.plan_splits`, `Dataset.run_split`,
-/// `Dataset.read_events` and `Partial.finish` take it. It can be pickled.
+/// `Dataset.prepare` makes it. `Dataset.query`, `Dataset.explain`, `Dataset.unseen_values`, `Dataset.plan_splits`,
+/// `Dataset.run_split`, `Dataset.read_events` and `Partial.finish` take it. It can be pickled.
 #[pyclass(frozen, module = "trueup", eq)]
 #[derive(PartialEq)]
 pub(crate) struct Query(pub(crate) EventsQuery);

@@ -10,10 +10,10 @@
 //!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
 //!   produced in chunks while it is sent, by at most one thread per core, so a slow client does not block a thread.
 //! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
-//!   not a request, are answered 400. All these answers have the form of the facade's errors. The connection is closed
-//!   after bytes that are not a request, after a head that is longer than twice the limits of the URL and of the
-//!   headers together, after more than twice the permitted number of headers, and after a URL of more than 65,534
-//!   bytes.
+//!   not a request, are answered 400, except the first bytes of HTTP/2, which are not answered. All these answers have
+//!   the form of the facade's errors. The connection is closed after bytes that are not a request, after a head that is
+//!   longer than twice the limits of the URL and of the headers together, after more than twice the permitted number of
+//!   headers, and after a URL of more than 65,534 bytes.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer, unless the service works on it for longer

@@ -165,7 +165,7 @@ impl ColumnWriter {
         }
     }
 
-    /// Writes a day. The last text is reused, because rows are sorted by sub-range.
+    /// Writes a day. The last text is reused, because rows of a sub-range mostly follow each other.
     fn day(&mut self, day: Day, chunk: &mut Vec<u8>) {
         match &self.day {
             Some((last, spelled)) if *last == day => chunk.extend_from_slice(spelled),

@@ -73,8 +73,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A dataset and a directory, ready to answer requests.
 ///
-/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts at
-/// most one thread, which computes benchmarks in the background. Queries run on the threads of the engine.
+/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It has
+/// at most one thread of its own at a time, which computes benchmarks in the background. Queries run on the threads of
+/// the engine.
 pub struct Service {
     snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,

@@ -212,7 +212,7 @@ fn listen_takes_a_port_alone() {
     command.args(["serve", "ds", "--listen", ":0"]);
     let server = RunningServer::start(command);
     let port = server.url().rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
-    // All addresses of the machine, of which any test has this one.
+    // The program listens on all addresses of the machine, and every machine has this one.
     assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
     assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
 }

@@ -72,7 +72,8 @@ impl TypedCondition {
     ///
     /// # Errors
     /// The field is a number (a metric or `total`) and the condition does not compare it with a number, a regular
-    /// expression does not compile, a JSON expression is invalid, or there are too many values.
+    /// expression does not compile or is too long or too large, a JSON expression is invalid, or there are too many
+    /// values.
     pub fn filter(&self) -> Result<Filter, InvalidFilter> {
         self.read(&mut FilterLimits::default()).map(|read| read.filter)
     }

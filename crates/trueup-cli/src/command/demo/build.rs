@@ -44,7 +44,7 @@ fn target_folder() -> Option<PathBuf> {
 }
 
 /// The events of one part of a demo. A demo of more is built part by part, because the rows of a part wait on disk, in
-/// some five times the space that they take in the dataset, before they are in its order.
+/// some five times the space that they take in the dataset, until the part has all of them and sorts them.
 const PART_EVENTS: u64 = 50_000_000;
 
 /// Returns the name of the file that the spend is ingested from. The manifest records it, which identifies the demo.
@@ -82,7 +82,7 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
 /// data, and creates the directory.
 ///
 /// Everything is built in a temporary folder next to `dir` and moved at the end, so that no partial dataset is left. A
-/// signal stops the command, which then removes what it has made. Only one batch of rows is in memory at a time.
+/// signal stops the command, which then removes what it has made. Rows are generated one batch at a time.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let signals = StopSignals::hear()?;
     let (spend_file, expected_events) = (spend_file(&settings), settings.events);

@@ -58,8 +58,8 @@ impl Service {
     /// dimensions (byte by byte), then by series.
     ///
     /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too
-    /// few accounts is `None`, and a segment without any figure is absent. There are no rows if the period is before
-    /// the first or after the last day of the dataset.
+    /// few accounts, or one of which a single account makes up too much, is `None`, and a segment without any figure is
+    /// absent. There are no rows if the period is before the first or after the last day of the dataset.
     ///
     /// # Errors
     /// The data is not there within the limits, or could not be computed, for example because it found no memory.
