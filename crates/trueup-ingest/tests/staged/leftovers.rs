@@ -3,10 +3,14 @@
 use crate::case::{Case, Row, answers, ingest_in_parts, into, leftovers, random_rows, source, stage, stage_all};
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trueup_core::Interrupt;
 use trueup_core::dataset::store;
+use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_ingest::{ErrorKind, Ingest, StageFault};
 
 fn dataset_with_rows(case: &Case) -> (PathBuf, Vec<Row>) {
@@ -118,4 +122,69 @@ fn a_process_that_is_killed_before_the_commit_leaves_what_the_next_ingest_remove
     assert_eq!(leftovers(&dataset), Vec::<String>::new());
     assert!(stage(&dataset, &plan, 1, &rows).is_err());
     assert_eq!(leftovers(&dataset), Vec::<String>::new());
+}
+
+/// Makes one file operation fail, once it is armed.
+#[derive(Debug)]
+struct FailsOnce {
+    is_armed: AtomicBool,
+    /// The operations before it.
+    left: AtomicUsize,
+    /// Whether the operation takes effect nevertheless.
+    takes_effect: bool,
+}
+
+impl FaultInjector for FailsOnce {
+    fn before(&self, _: Operation, _: &Path) -> Option<InjectedFault> {
+        let is_armed = self.is_armed.load(Ordering::Relaxed);
+        let error = || io::Error::other("an injected fault");
+        let fault = if self.takes_effect { InjectedFault::FailAfter } else { InjectedFault::Fail };
+        (is_armed && self.left.fetch_sub(1, Ordering::Relaxed) == 0).then(|| fault(error()))
+    }
+}
+
+#[test]
+fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let (before, after) = (answers(&dataset), {
+        let local = case.path("local");
+        copy_folder(&dataset, &local);
+        into(&local).events(source(&rows)).run().unwrap();
+        answers(&local)
+    });
+    let mut failed = 0;
+    for position in 0.. {
+        let mut commits = 0;
+        for takes_effect in [false, true] {
+            let copy = case.path(&format!("{position}-{takes_effect}"));
+            copy_folder(&dataset, &copy);
+            let fault = Arc::new(FailsOnce { is_armed: false.into(), left: AtomicUsize::new(position), takes_effect });
+            let ingest = into(&copy).files(Files::failing(fault.clone())).begin_staged(2, None).unwrap();
+            let staged = stage_all(&copy, &ingest, &rows);
+            fault.is_armed.store(true, Ordering::Relaxed);
+            let committed = ingest.commit(staged);
+            failed += usize::from(committed.is_err());
+            commits += usize::from(committed.is_ok());
+            let is_published = store::versions(&copy).unwrap() == [1, 2];
+            assert!(is_published || committed.is_err(), "{position}");
+            assert_eq!(answers(&copy), if is_published { after.clone() } else { before.clone() }, "{position}");
+            // The next ingest succeeds, and removes what is left.
+            ingest_in_parts(into(&copy), &copy, &rows, 2, true);
+            assert_eq!(leftovers(&copy), Vec::<String>::new(), "{position}");
+        }
+        if commits == 2 && position > 20 {
+            break;
+        }
+    }
+    assert!(failed > 10, "{failed}");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let copy = to.join(path.file_name().unwrap());
+        if path.is_dir() { copy_folder(&path, &copy) } else { drop(fs::copy(&path, &copy).unwrap()) }
+    }
 }
