@@ -55,7 +55,7 @@ def random_events(seed: int, count: int) -> pyarrow.Table:
 def frame(spark: SparkSession, rows: pyarrow.Table) -> DataFrame:
     """A data frame whose rows have no order."""
     shuffled = rows.take(random.Random(5).sample(range(rows.num_rows), rows.num_rows))
-    return spark.createDataFrame(shuffled).repartition(3)
+    return spark.createDataFrame(shuffled).repartition(2)
 
 
 def same(folder: Path | str, other: Path) -> bool:
@@ -287,7 +287,7 @@ def test_executors_are_killed_at_random_moments(
 
     def ingest(folder: Path | str) -> None:
         trueup.spark.ingest(
-            rows, into=folder, spend=SPEND, accounts=ACCOUNTS, order_by="updatedAt", parts=6, memory=64 << 20, timeout=60
+            rows, into=folder, spend=SPEND, accounts=ACCOUNTS, order_by="updatedAt", parts=4, memory=64 << 20, timeout=60
         )
 
     ingest(tmp_path / "first")
