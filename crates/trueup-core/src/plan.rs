@@ -34,7 +34,7 @@ use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
 
-/// The most days that one sub-range, or the totals, may cover, unless the query allows more.
+/// The most days that one sub-range, or the totals, may cover, unless the query allows more or is one of a cohort.
 pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
 
 /// A resolved query: what to read, how to group, what to aggregate, and what to return.
@@ -116,7 +116,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns the first fault in this order, on which clients rely: fields, range, columns to sort by, unknown names,
-    /// filter, a condition on a metric of cohorts alone, span.
+    /// filter, a condition on a metric that only cohorts have, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>, last_day: Day) -> Result<Self, QueryError> {
         query.check()?;
         query.check_names(columns)?;

@@ -43,7 +43,7 @@ pub enum Measure {
     FirstSold,
     /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
-    /// Leads of a cohort whose window ends after the last event of the data.
+    /// Leads of a cohort whose window ends after the last event of the accounts that are read.
     OpenLeads,
     // Counts of state rows. They and `Opportunities` are eight consecutive measures, because the engine holds them as
     // the bits of one byte.

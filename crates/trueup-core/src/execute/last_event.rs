@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 
 /// Returns the last day of the events of the accounts; `None` if they have none.
 ///
-/// The statistics of a row group say it if all of its events are of these accounts. Other row groups are read, but only
-/// while they may have a later day than those before.
+/// The statistics of a row group say the day if all of its events are of these accounts. Other row groups are read, but
+/// only if they may have a later day than the row groups before.
 pub(super) fn last_event_day(
     dataset: &Dataset,
     accounts: &AccountFilter,

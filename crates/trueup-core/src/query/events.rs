@@ -54,7 +54,8 @@ impl AccountFilter {
 ///
 /// # Errors
 /// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault in this order: the
-/// faults of [`check`](Self::check), unknown names, the faults of filters, a range longer than the attribution window.
+/// faults of [`check`](Self::check), unknown names, the faults of filters, a condition on a metric that only cohorts
+/// have, a range longer than the attribution window.
 ///
 /// # Other processes
 /// Serde serializes a query, for example as JSON, without its compiled patterns.
@@ -310,8 +311,8 @@ impl EventsQuery {
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
-    /// `end`; with totals, `rowType`), a field that is a metric of cohorts alone, a range that ends before it starts, a
-    /// column to sort by that the result does not have.
+    /// `end`; with totals, `rowType`), a metric that only cohorts have, a range that ends before it starts, a column to
+    /// sort by that the result does not have.
     ///
     /// ```
     /// use trueup_core::query::EventsQuery;
