@@ -5,7 +5,8 @@
 //! A program with an asynchronous runtime calls [`serve`]; any other program creates a [`Server`].
 //!
 //! # Behavior
-//! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
+//! - `GET /health`, `GET /openapi.json` and, with [`Settings::explorer`], the page at `GET /explore` and its files are
+//!   answered by the server itself, every other path by the facade.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
 //!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
 //!   produced in chunks while it is sent, by at most one thread per core, so a slow client does not block a thread.
@@ -24,9 +25,10 @@
 
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
 // `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
-// `openapi`, `workers` and `response`, and makes a `refusal` where hyper passes no request on. `signal` stops the
-// server.
+// `openapi`, `explorer` (both a `static_file`), `workers` and `response`, and makes a `refusal` where hyper passes no
+// request on. `signal` stops the server.
 mod connection_state;
+mod explorer;
 mod head_reader;
 mod http_error;
 mod log;
@@ -39,6 +41,7 @@ mod serve;
 mod settings;
 mod signal;
 mod slots;
+mod static_file;
 mod timed_stream;
 mod timer;
 mod workers;

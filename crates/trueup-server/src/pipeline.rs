@@ -1,6 +1,7 @@
 //! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
+use crate::explorer;
 use crate::head_reader::HeadReader;
 use crate::http_error::HttpError;
 use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
@@ -44,11 +45,17 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
         let facade = Facade::new(service, &settings);
-        let router = Router::new()
+        let mut router = Router::new()
             .route("/health", get(health).fallback(call_facade))
             .route("/openapi.json", get(openapi).fallback(call_facade))
-            .fallback(call_facade)
-            .with_state(facade.clone());
+            .fallback(call_facade);
+        if settings.explorer {
+            router = router
+                .route("/explore", get(explorer_page).fallback(call_facade))
+                .route("/explore/", get(explorer::moved).fallback(call_facade))
+                .route("/explore/{file}", get(explorer_file).fallback(call_facade));
+        }
+        let router = router.with_state(facade.clone());
         Self { settings, ids: RequestIds::default(), router, facade }
     }
 
@@ -107,6 +114,18 @@ async fn health() -> Response<Body> {
 
 async fn openapi(headers: HeaderMap) -> Response<Body> {
     openapi::answer(&headers, accept_encoding(&headers).as_deref())
+}
+
+async fn explorer_page(headers: HeaderMap) -> Response<Body> {
+    explorer::page(&headers, accept_encoding(&headers).as_deref())
+}
+
+/// Answers with a file of the explorer, or as to any other unknown path.
+async fn explorer_file(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+    match explorer::file(request.uri().path(), request.headers(), accept_encoding(request.headers()).as_deref()) {
+        Some(response) => response,
+        None => call_facade(State(facade), request).await,
+    }
 }
 
 /// The service, and the threads that work for its requests.

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
+    /// Whether the server answers `/explore` with the page of the explorer; by default it does. The page shows what the
+    /// key of its user reaches, and contains no data by itself.
+    pub explorer: bool,
     /// Largest number of open connections; by default 1,024.
     ///
     /// To accept another, the server closes the connection that has waited longest for its client: first one whose
@@ -67,6 +70,7 @@ impl Default for Settings {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
+            explorer: true,
             max_connections: 1_024,
             max_connections_per_address: 512,
             limit_loopback: false,

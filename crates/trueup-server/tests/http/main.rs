@@ -8,6 +8,7 @@
 //! | `errors` | errors that the server answers without the facade |
 //! | `hostile` | malformed, oversized, slow and aborted requests |
 //! | `connections` | limits on connections, half-closed connections, the header `Host` |
+//! | `explorer` | the page of the explorer, its files and its headers |
 //! | `endings` | how a server stops |
 //! | `logs` | what is logged, and what is never logged |
 
@@ -18,6 +19,7 @@ mod clients;
 mod connections;
 mod endings;
 mod errors;
+mod explorer;
 mod goldens;
 mod hostile;
 mod logs;

@@ -64,11 +64,10 @@ export class Service {
     const began = performance.now();
     const { body, headers } = await this.#get(pathOf(request), signal);
     if (!Array.isArray(body)) throw new Fault("unreadable", "");
-    const unknown = headers.get("trueup-unknown-fields") ?? "";
     return {
       columns: [...(request.interval === "total" ? [] : ["start", "end"]), ...request.fields],
       rows: body as Row[],
-      unknownFields: unknown.split(",").map((name) => name.trim()).filter((name) => name !== ""),
+      unknownFields: namesOf(headers.get("trueup-unknown-fields") ?? ""),
       milliseconds: performance.now() - began,
     };
   }
@@ -100,6 +99,12 @@ export class Service {
 /** Returns whether a key can be sent in a header at all. */
 export function isSendable(key: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(key);
+}
+
+/** Reads a list of names, in which other bytes than those of most names are percent-encoded. */
+function namesOf(list: string): string[] {
+  const names = list.split(",").map((name) => name.trim());
+  return names.filter((name) => name !== "").map(decodeURIComponent);
 }
 
 function parse(text: string): unknown {

@@ -83,7 +83,7 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
         )}
         {markedDay && <line class="mark" x1={x(marked ?? 0)} x2={x(marked ?? 0)} y1={MARGIN.top} y2={HEIGHT - MARGIN.bottom} />}
         {lines.map((line, index) => (
-          <g key={line.label} class={`series series-${index}`}>
+          <g key={index} class={`series series-${index}`}>
             <path d={pathOf(line, x, y)} />
             {line.values.map(
               (value, day) =>
@@ -94,21 +94,21 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
           </g>
         ))}
       </svg>
-      <p class="marked" aria-live="polite">
-        {markedDay ? nameOf(markedDay, interval) : "\u00a0"}
-      </p>
-      <ul class="legend">
-        {lines.map((line, index) => {
-          const value = marked === null ? null : (line.values[marked] ?? null);
-          return (
-            <li key={line.label} class={`series-${index}`}>
-              <span class="swatch" aria-hidden="true" />
-              {line.label || "All"}
-              {value !== null && <strong>{formatNumber(value, format)}</strong>}
-            </li>
-          );
-        })}
-      </ul>
+      <div aria-live="polite" aria-atomic="true">
+        <p class="marked">{markedDay ? nameOf(markedDay, interval) : "\u00a0"}</p>
+        <ul class="legend">
+          {lines.map((line, index) => {
+            const value = marked === null ? null : (line.values[marked] ?? null);
+            return (
+              <li key={index} class={`series-${index}`}>
+                <span class="swatch" aria-hidden="true" />
+                {line.label || "All"}{" "}
+                {value !== null && <strong>{formatNumber(value, format)}</strong>}
+              </li>
+            );
+          })}
+        </ul>
+      </div>
       {partial.length > 0 && (
         <p class="hint">
           A hollow point is only a part of its {interval}: {partial.join(", and ")}.

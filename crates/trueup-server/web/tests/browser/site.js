@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const target = new URL("../../../../../target/", import.meta.url);
 
 /** The program to test, the browser to test it in, and the folder for screenshots. */
-const PROGRAM = process.env.TRUEUP_PROGRAM ?? fileURLToPath(new URL("debug/trueup", target));
+const PROGRAM = process.env.TRUEUP_PROGRAM ?? fileURLToPath(new URL("release/trueup", target));
 const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SCREENSHOTS = process.env.TRUEUP_SCREENSHOTS ?? fileURLToPath(new URL("explorer-screenshots/", target));
 

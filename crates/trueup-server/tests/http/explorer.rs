@@ -1,0 +1,103 @@
+//! The page of the explorer. `web/tests` tests what it does in a browser.
+
+use crate::client::Client;
+use crate::town::{RunningServer, Town};
+use trueup_server::Settings;
+
+/// Returns the paths that the page loads, relative to it.
+fn loaded(page: &str) -> Vec<String> {
+    page.split('"').filter(|part| part.starts_with("explore/")).map(|part| format!("/{part}")).collect()
+}
+
+#[test]
+fn the_page_and_its_files_need_no_key() {
+    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let page = client.get("/explore", "");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let paths = loaded(&page.text());
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    for path in paths {
+        let file = client.get(&path, "");
+        let expected =
+            if path.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
+        assert_eq!((file.status, file.header("content-type")), (200, Some(expected)), "{path}");
+        assert_eq!(file.header("content-encoding"), Some("gzip"));
+        let plain = client.get(&path, "Accept-Encoding: identity\r\n");
+        assert!(plain.header("content-encoding").is_none() && plain.body == file.content(), "{path}");
+    }
+}
+
+#[test]
+fn browsers_keep_files_and_ask_for_the_page() {
+    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let page = client.get("/explore", "");
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let known = client.get("/explore", &format!("If-None-Match: {}\r\n", page.header("etag").unwrap()));
+    assert_eq!((known.status, known.body.len()), (304, 0));
+    for path in loaded(&page.text()) {
+        let file = client.get(&path, "");
+        assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"), "{path}");
+    }
+}
+
+#[test]
+fn a_browser_allows_the_page_nothing_but_its_own_server() {
+    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let page = client.get("/explore", "");
+    let mut paths = loaded(&page.text());
+    paths.push("/explore".to_owned());
+    for path in paths {
+        let answer = client.get(&path, "");
+        let policy = answer.header("content-security-policy").unwrap();
+        for part in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] {
+            assert!(policy.split("; ").any(|known| known == part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        let headers = ["x-content-type-options", "referrer-policy"].map(|name| answer.header(name));
+        assert_eq!(headers, [Some("nosniff"), Some("no-referrer")], "{path}");
+    }
+    // A policy applies to a page only if nothing of it is in the page itself.
+    let text = page.text();
+    assert!(!text.contains("<style") && !text.contains("style=") && !text.contains("<script>"), "{text}");
+}
+
+#[test]
+fn the_address_of_the_page_has_no_slash_at_the_end() {
+    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let moved = Client::connect(server.address).get("/explore/", "");
+    assert_eq!((moved.status, moved.header("location")), (308, Some("../explore")));
+}
+
+#[test]
+fn every_other_path_and_method_is_answered_by_the_service() {
+    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let mut client = Client::connect(server.address);
+    for path in [
+        "/explore/main.js",
+        "/explore/page.html",
+        "/explore/..%2fpage.html",
+        "/explore/%ff",
+        "/explorer",
+        "/explore/a/b",
+    ] {
+        let answer = client.get(path, "");
+        assert!(answer.status == 404 && answer.text().contains(r#""code":"not-found""#), "{path}: {}", answer.text());
+    }
+    client.send("POST /explore HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    let refused = client.answer().unwrap();
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET")));
+}
+
+#[test]
+fn a_server_may_do_without_the_page() {
+    let settings = Settings { explorer: false, ..Settings::default() };
+    let server = RunningServer::new(&Town::new().service, settings);
+    let mut client = Client::connect(server.address);
+    for path in ["/explore", "/explore/"] {
+        let answer = client.get(path, "");
+        assert!(answer.status == 404 && answer.text().contains(r#""code":"not-found""#), "{path}: {}", answer.text());
+    }
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { rowsRequest } from "../../src/question";
+import { Fault, Service, isSendable } from "../../src/service";
+import { INDEX, QUESTION, TODAY } from "./sample";
+
+const realFetch = globalThis.fetch;
+afterEach(() => {
+  globalThis.fetch = realFetch;
+});
+
+const request = rowsRequest(QUESTION, INDEX.dictionary, TODAY)!;
+const service = new Service("tu_1", "https://host/base/");
+
+/** Answers the next requests, and returns what was sent. */
+function answerWith(body: string, init: ResponseInit = {}): { url: string; init: RequestInit }[] {
+  const sent: { url: string; init: RequestInit }[] = [];
+  globalThis.fetch = (async (url: URL, options: RequestInit) => {
+    sent.push({ url: String(url), init: options });
+    return new Response(body, init);
+  }) as typeof fetch;
+  return sent;
+}
+
+async function faultOf(body: string, init: ResponseInit = {}): Promise<Fault> {
+  answerWith(body, init);
+  const error = await service.events(request).then(() => undefined, (error: unknown) => error);
+  assert.ok(error instanceof Fault);
+  return error;
+}
+
+test("the key travels in the header and nowhere else", async () => {
+  const sent = answerWith("[]");
+  await service.events(request);
+  assert.equal(sent[0]?.url, "https://host/base/api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30");
+  const { headers, credentials, cache, redirect } = sent[0].init;
+  assert.deepEqual(headers, { Authorization: "tu_1" });
+  assert.deepEqual([credentials, cache, redirect], ["omit", "no-store", "error"]);
+  assert.ok(!JSON.stringify(service).includes("tu_1"));
+});
+
+test("an answer has the columns of its question, and the names that nobody knows", async () => {
+  answerWith('[{"start":"2026-06-01","end":"2026-06-30","campaign":"A","leads":1,"spend":0.5}]', {
+    headers: { "Trueup-Unknown-Fields": "chanel, own%20column" },
+  });
+  const answer = await service.events({ ...request, interval: "month" });
+  assert.deepEqual(answer.columns, ["start", "end", "campaign", "leads", "spend"]);
+  assert.deepEqual(answer.unknownFields, ["chanel", "own column"]);
+  assert.equal(answer.rows[0]?.spend, 0.5);
+});
+
+test("each status is a kind of fault", async () => {
+  const kinds: [number, string][] = [
+    [400, "refused"],
+    [401, "key"],
+    [403, "forbidden"],
+    [404, "inaccessible"],
+    [429, "limit"],
+    [500, "service"],
+    [502, "service"],
+    [503, "busy"],
+    [504, "timeout"],
+  ];
+  for (const [status, kind] of kinds) {
+    const fault = await faultOf('{"error":"words","code":"c"}', { status, headers: { "Retry-After": "7", "X-Request-Id": "r" } });
+    assert.deepEqual([fault.kind, fault.message, fault.code, fault.retryAfter, fault.requestId], [kind, "words", "c", 7, "r"]);
+  }
+  const silent = await faultOf("<html>", { status: 502 });
+  assert.deepEqual([silent.kind, silent.message, silent.retryAfter], ["service", "", null]);
+});
+
+test("what is no answer is not shown as one", async () => {
+  assert.equal((await faultOf("<html>")).kind, "unreadable");
+  assert.equal((await faultOf('{"rows":[]}')).kind, "unreadable");
+  answerWith("{}");
+  await assert.rejects(service.index(), (error: Fault) => error.kind === "unreadable");
+});
+
+test("without a network there is a fault, and after a cancellation there is none", async () => {
+  globalThis.fetch = async () => Promise.reject(new TypeError("failed"));
+  await assert.rejects(service.events(request), (error: Fault) => error.kind === "network");
+  await assert.rejects(service.events(request, AbortSignal.abort()), TypeError);
+});
+
+test("only what fits into a header is a key", () => {
+  assert.ok(isSendable("tu_Az09"));
+  for (const key of ["", "a b", "a\nb", "schlüssel"]) assert.ok(!isSendable(key), key);
+});
