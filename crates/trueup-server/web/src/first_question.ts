@@ -1,5 +1,6 @@
 // The question that the page begins with, and the check of a question that came with a link.
 
+import { faultOf } from "./condition";
 import { addDays, namedRange, type DayRange } from "./days";
 import type { Dictionary, Index } from "./dictionary";
 import type { Question } from "./question";
@@ -52,5 +53,9 @@ export function misfitOf(question: Question, dictionary: Dictionary): string | n
   if (noMetric !== undefined) return `“${noMetric}” is no metric that your key reaches`;
   const noDimension = question.dimensions.find((name) => dictionary.isMetric(name) || name === "start" || name === "end");
   if (noDimension !== undefined) return `“${noDimension}” is no dimension`;
+  for (const condition of question.conditions) {
+    const fault = faultOf(condition, dictionary.isMetric(condition.field));
+    if (fault) return `in the filter on “${condition.field}”: ${fault}`;
+  }
   return null;
 }

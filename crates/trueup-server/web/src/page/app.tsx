@@ -35,10 +35,7 @@ export function App() {
     async (key: string) => {
       const service = new Service(key, BASE);
       const index = await service.index();
-      const link = readLink(location.hash);
-      const misfit = link && "question" in link ? misfitOf(link.question, index.dictionary) : null;
-      if (misfit) setLinked({ fault: misfit });
-      else if (!link) {
+      if (!readLink(location.hash)) {
         const question = await firstQuestion(service, index, currentDay());
         if (question) history.replaceState(null, "", writeLink(question));
         setLinked(question && { question });
@@ -61,8 +58,11 @@ export function App() {
     if (question) change(question);
   }, [session, change]);
 
-  const fault = linked && "fault" in linked ? linked.fault : null;
-  const question = linked && "question" in linked ? linked.question : null;
+  const held = linked && "question" in linked ? linked.question : null;
+  // Which fields there are is known only with a key.
+  const misfit = session && held && misfitOf(held, session.index.dictionary);
+  const fault = linked && "fault" in linked ? linked.fault : misfit;
+  const question = misfit ? null : held;
   return (
     <>
       <header class="top">

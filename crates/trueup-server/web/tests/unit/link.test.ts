@@ -61,5 +61,7 @@ test("a link that was changed is refused with the place", () => {
 test("a link can ask only for fields that fit", () => {
   assert.equal(misfitOf(FULL, INDEX.dictionary), null);
   assert.match(misfitOf({ ...QUESTION, metrics: ["campaign"] }, INDEX.dictionary) ?? "", /“campaign” is no metric/);
+  const conditions = [{ field: "leads", operator: "atLeast" as const, values: ["many"] }];
+  assert.match(misfitOf({ ...QUESTION, conditions }, INDEX.dictionary) ?? "", /filter on “leads”: expected a number such as 12.5, but found “many”/);
   assert.match(misfitOf({ ...QUESTION, dimensions: ["leads"] }, INDEX.dictionary) ?? "", /“leads” is no dimension/);
 });
