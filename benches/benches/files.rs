@@ -5,17 +5,31 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 use trueup_benches::{last_quarter, stored};
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{BlockHasher, encode_list, store};
+use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
 
 const EVENTS: u64 = 1_000_000;
 const ACCOUNTS: u32 = 200;
 
-/// Measures reading the footers and the account table.
+/// Measures reading the manifest, its lists of files, and the account table: of the dataset, and of one with as many
+/// files as 100 million events have.
 fn open(criterion: &mut Criterion, dataset: &Path) {
+    let large = tempfile::tempdir().unwrap();
+    publish_files(dataset, large.path(), 75);
+    criterion.bench_function("open/75 files", |bencher| {
+        bencher.iter(|| {
+            let dataset = Dataset::open(black_box(large.path())).unwrap();
+            assert!(dataset.event_rows() > 60_000_000);
+            dataset
+        });
+    });
     criterion.bench_function("open", |bencher| {
         bencher.iter(|| {
             let dataset = Dataset::open(black_box(dataset)).unwrap();
@@ -23,6 +37,34 @@ fn open(criterion: &mut Criterion, dataset: &Path) {
             dataset
         });
     });
+}
+
+/// Publishes a dataset of `count` event files, of which there are only the entries: opening reads no event file.
+fn publish_files(from: &Path, to: &Path, count: usize) {
+    let mut manifest = store::read(from, 1).unwrap();
+    let file = manifest.events[0].clone();
+    let size: u64 = 21 << 20;
+    let blocks = usize::try_from(size.div_ceil(1 << 16)).unwrap();
+    let entry = |number: usize| DataFile {
+        path: format!("events/{number:04}.parquet"),
+        size,
+        blocks: format!("{number:08x}").repeat(blocks),
+        ..file.clone()
+    };
+    manifest.events = (0..count).map(entry).collect();
+    for file in manifest.files() {
+        fs::create_dir_all(to.join(&file.path).parent().unwrap()).unwrap();
+    }
+    fs::copy(from.join(&manifest.accounts[0].path), to.join(&manifest.accounts[0].path)).unwrap();
+    let bytes = encode_list(&manifest.events).unwrap();
+    let mut sums = BlockHasher::default();
+    sums.add(&bytes);
+    let list = &mut manifest.lists.events[0].file;
+    (list.size, list.rows, list.blocks) = (bytes.len() as u64, count as u64, sums.finish());
+    fs::write(to.join(&list.path), bytes).unwrap();
+    let list = &manifest.lists.spend[0].file;
+    fs::copy(from.join(&list.path), to.join(&list.path)).unwrap();
+    store::publish(&Files::default(), to, to, &manifest).unwrap();
 }
 
 /// Measures pruning row groups for one account, where most are skipped, and for all accounts.

@@ -1,11 +1,12 @@
 //! The files of a dataset: opened, checked, pruned, and read column by column. In call order:
 //!
-//! - `manifest`, `store`: the manifest, and its files in the folder of a dataset
+//! - `manifest`, `file_list`, `store`: the manifest, the lists of files that it names, and both in the folder of a
+//!   dataset
 //! - `open`: a dataset from its folder, or from tables in memory
 //! - `id`: the identity of a version, by which processes know that they read the same one
 //! - `row_group`: the columns of a row group, decoded once and held in a cache
-//! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
-//!   chunks of a row group
+//! - `table_file`, `footer`: a Parquet file, the bounds by which a query skips a row group, its footer, which is read
+//!   when a question first needs the file, and the column chunks of a row group
 //! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
 //!   checksums
 //! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
@@ -20,6 +21,7 @@
 mod block_checksums;
 mod checked_file;
 pub(crate) mod error;
+mod file_list;
 mod file_slice;
 mod footer;
 mod id;
@@ -41,6 +43,7 @@ mod verify;
 pub use block_checksums::BlockHasher;
 pub use checked_file::{CheckedFile, CheckedReader};
 pub use error::DatasetError;
+pub use file_list::encode_list;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts};
@@ -55,12 +58,13 @@ pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;
 pub(crate) use read_ahead::ReadAhead;
 pub(crate) use row_group::RowGroup;
-pub(crate) use table_file::{Pruning, RowGroupBounds};
+pub use table_file::describe_row_group;
+pub(crate) use table_file::{Pruning, TableFile};
 
 use crate::model::Accounts;
-use crate::query::{DateRange, EventsQuery};
+use crate::query::{AccountFilter, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
-use crate::{Code, Day, MemoryBudget, QueryError};
+use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
 use insights::InsightFile;
 use manifest::Manifest;
 use row_group::{ColumnCache, read_each};
@@ -109,17 +113,43 @@ impl Dataset {
     /// A file cannot be read.
     pub fn account_keys(&self) -> Result<BTreeSet<String>, DatasetError> {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
-        for columns in read_each(&self.events, &EventProjection::default()) {
-            let columns = columns?;
-            keys.extend(columns.customers.present_accounts().map(|key| key.to_string()));
+        self.each_account(&AccountFilter::All, |key| {
+            if !keys.contains(key) {
+                keys.insert(key.to_owned());
+            }
+        })?;
+        Ok(keys)
+    }
+
+    /// Returns the accounts of `keys` that have no row in the tables of events, spend or accounts. Reads only row
+    /// groups that may hold one of them.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn missing_accounts<'k>(&self, keys: &'k [String]) -> Result<Vec<&'k str>, DatasetError> {
+        let unlisted = keys.iter().filter(|key| self.accounts.get(key).is_none());
+        let mut missing: BTreeSet<String> = unlisted.cloned().collect();
+        if !missing.is_empty() {
+            self.each_account(&AccountFilter::Only(missing.clone()), |key| drop(missing.take(key)))?;
         }
-        for columns in read_each(&self.spend, &SpendProjection::default()) {
+        Ok(keys.iter().map(String::as_str).filter(|key| missing.contains(*key)).collect())
+    }
+
+    /// Passes the accounts of the row groups of events and spend that may hold one of `accounts`, some of them
+    /// repeatedly.
+    fn each_account(&self, accounts: &AccountFilter, mut pass: impl FnMut(&str)) -> Result<(), DatasetError> {
+        let projection = EventProjection::default();
+        for columns in read_each(self.events.iter().filter(|events| !events.entry.excludes(accounts)), &projection) {
+            columns?.customers.present_accounts().for_each(|key| pass(key));
+        }
+        let projection = SpendProjection::default();
+        for columns in read_each(self.spend.iter().filter(|spend| !spend.entry.excludes(accounts)), &projection) {
             let columns = columns?;
             let (rows, accounts) = (columns.days.len(), &columns.accounts);
             let codes: BTreeSet<Code> = (0..rows).map(|row| accounts.codes.get(row)).collect();
-            keys.extend(codes.into_iter().map(|code| accounts.texts[code].to_string()));
+            codes.into_iter().for_each(|code| pass(&accounts.texts[code]));
         }
-        Ok(keys)
+        Ok(())
     }
 
     /// Returns the names of the text columns of events, except for `account` and `type`; each is a dimension. The
@@ -143,13 +173,13 @@ impl Dataset {
     /// Returns the number of events.
     #[must_use]
     pub fn event_rows(&self) -> u64 {
-        self.events.iter().map(|row_group| row_group.rows).sum()
+        self.events.iter().map(RowGroup::rows).sum()
     }
 
     /// Returns the number of spend rows.
     #[must_use]
     pub fn spend_rows(&self) -> u64 {
-        self.spend.iter().map(|row_group| row_group.rows).sum()
+        self.spend.iter().map(RowGroup::rows).sum()
     }
 
     /// Returns the number of row groups of events.
@@ -162,17 +192,27 @@ impl Dataset {
     /// is the one in the time zone of its account.
     #[must_use]
     pub fn date_range(&self) -> Option<DateRange> {
-        let bounds =
-            self.events.iter().map(|events| &events.bounds).chain(self.spend.iter().map(|spend| &spend.bounds));
-        let days = bounds.filter_map(|bounds| bounds.days).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        let entries = self.events.iter().map(|events| &events.entry).chain(self.spend.iter().map(|spend| &spend.entry));
+        let days = entries.filter_map(|entry| entry.days).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         let day = |number| u16::try_from(number).ok().map(Day::from_number);
         Some(DateRange { start: day(days.0)?, end: day(days.1)? })
     }
 
     /// Returns a day that no event is after, by the statistics of the row groups.
     pub(crate) fn last_event_bound(&self) -> Day {
-        let lasts = self.events.iter().map(|row_group| row_group.bounds.last_day());
+        let lasts = self.events.iter().map(|row_group| row_group.entry.last_day());
         lasts.max().unwrap_or(Day::MIN)
+    }
+
+    /// Reads the footers of all files now, and not each when a question first needs its file. A service does so before
+    /// it answers from a version, so that a file which is missing or damaged there is noticed before a question needs
+    /// it.
+    ///
+    /// # Errors
+    /// A file is missing, has another length or another footer than the manifest says, or cannot be read.
+    pub fn read_footers(&self, interrupt: &Interrupt) -> Result<(), Error> {
+        let spend = self.spend.iter().filter_map(RowGroup::file);
+        Ok(TableFile::read_footers(self.events.iter().filter_map(RowGroup::file).chain(spend), interrupt)?)
     }
 
     /// Sets the most bytes of decoded columns that are held for later queries, 1 GiB by default. The columns that have

@@ -126,13 +126,13 @@ impl Dataset {
         self.plan(query).map(drop)
     }
 
-    /// Explains the plan of a query, without executing it.
+    /// Explains the plan of a query, without executing it. Reads the footers of the files that the query would read.
     ///
     /// # Errors
-    /// The query has a fault.
+    /// The query has a fault, or a footer cannot be read.
     pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
         let plan = self.plan(query)?;
-        Ok(Explanation::new(&plan, query, self, true))
+        Explanation::new(&plan, query, self, true)
     }
 
     /// Executes a query, and explains its plan and what its execution took.
@@ -142,7 +142,7 @@ impl Dataset {
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = self.plan(query)?;
         let (_, statistics) = execute(self, &plan, &execution)?;
-        Ok(Explanation::new(&plan, query, self, execution.pruning).with_statistics(statistics))
+        Ok(Explanation::new(&plan, query, self, execution.pruning)?.with_statistics(statistics))
     }
 }
 
@@ -218,6 +218,7 @@ fn aggregate_in_pool(
     row_groups: &SelectedRowGroups<'_>,
     execution: &Execution,
 ) -> Result<WorkerResult, Error> {
+    row_groups.read_footers(&execution.interrupt)?;
     let mut context = QueryContext::new(plan, dataset.accounts());
     if plan.layout.has(Measure::OpenLeads)
         && let Some(day) = last_event_day(dataset, &plan.accounts, &execution.interrupt)?

@@ -15,6 +15,7 @@
 //!       refused      counts these rows by rule
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
+//!   file_lists       writes the lists of the files of events and spend
 //!     parquet_file   writes a Parquet file (pending_file)
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
 //! ```
@@ -27,6 +28,7 @@ mod accounts;
 mod batch;
 mod error;
 mod events;
+mod file_lists;
 mod given;
 mod ingest;
 mod input;

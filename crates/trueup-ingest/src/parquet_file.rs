@@ -17,6 +17,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnDescPtr;
 use rayon::prelude::*;
 use std::path::PathBuf;
+use trueup_core::dataset::describe_row_group;
 use trueup_core::dataset::manifest::DataFile;
 
 /// A Parquet file that is being written.
@@ -103,8 +104,10 @@ impl ParquetFileWriter {
 
     /// Ends the file. It is durable after [`FileFinisher::wait`].
     pub(crate) fn end(self) -> Result<FileFinisher, IngestError> {
+        let columns = self.columns.iter().map(|column| column.name().to_owned()).collect();
+        let row_groups = self.writer.flushed_row_groups().iter().map(|metadata| describe_row_group(metadata)).collect();
         let file = self.writer.into_inner().writing(&self.path)?;
-        file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))
+        Ok(file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))?.with_row_groups(columns, row_groups))
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use trueup_core::dataset::BlockHasher;
-use trueup_core::dataset::manifest::{DataFile, hex};
+use trueup_core::dataset::manifest::{DataFile, RowGroupEntry, hex};
 use trueup_core::files::OpenFile;
 
 /// A data file that is being written.
@@ -24,9 +24,8 @@ pub(crate) struct PendingFile {
 pub(crate) struct FileFinisher {
     thread: Option<JoinHandle<Result<WrittenFile, IngestError>>>,
     path: PathBuf,
-    /// The path from the folder of the dataset, as the manifest names it.
-    name: String,
-    rows: u64,
+    /// The entry of the file in the manifest, as far as it is known before all bytes are written.
+    entry: DataFile,
 }
 
 /// The size of a file in bytes, its checksum, and the checksums of its blocks.
@@ -50,7 +49,11 @@ impl PendingFile {
         let thread = thread::Builder::new().name("write".to_owned()).spawn(move || write_all(file, &shown, &received));
         let thread = Some(thread.doing("start a thread")?);
         let buffer = Vec::with_capacity(BUFFER_BYTES);
-        Ok(Self { buffer, sender: Some(sender), finisher: FileFinisher { thread, path, name, rows: 0 } })
+        Ok(Self {
+            buffer,
+            sender: Some(sender),
+            finisher: FileFinisher { thread, path, entry: DataFile { path: name, ..DataFile::default() } },
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -78,7 +81,8 @@ impl PendingFile {
     pub(crate) fn end(mut self, rows: u64) -> Result<FileFinisher, IngestError> {
         self.send_buffer().at("write", &self.finisher.path)?;
         self.sender = None;
-        Ok(FileFinisher { rows, ..self.finisher })
+        self.finisher.entry.rows = rows;
+        Ok(self.finisher)
     }
 }
 
@@ -97,10 +101,15 @@ impl Write for PendingFile {
 }
 
 impl FileFinisher {
+    /// Adds the columns and row groups of a Parquet file to its entry.
+    pub(crate) fn with_row_groups(self, columns: Vec<String>, row_groups: Vec<RowGroupEntry>) -> Self {
+        Self { entry: DataFile { columns, row_groups, ..self.entry }, ..self }
+    }
+
     /// Waits until the file is complete and durable.
     pub(crate) fn wait(mut self) -> Result<DataFile, IngestError> {
         let WrittenFile { size, sha256, blocks } = self.join()?;
-        Ok(DataFile { path: self.name, size, rows: self.rows, sha256, blocks })
+        Ok(DataFile { size, sha256, blocks, ..self.entry })
     }
 
     fn join(&mut self) -> Result<WrittenFile, IngestError> {

@@ -14,17 +14,22 @@ mod store_version;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
+use crate::file_lists::StoredLists;
 use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
 use std::collections::HashSet;
 use std::fs::TryLockError;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use store_version::StoreVersion;
-use trueup_core::dataset::manifest::{Manifest, hex};
-use trueup_core::dataset::{RemoteFolder, shown, store};
+use trueup_core::dataset::manifest::{DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, hex};
+use trueup_core::dataset::{RemoteFolder, encode_list, shown, store};
 use trueup_core::files::{Files, OpenFile};
+
+/// The folders of a dataset that hold files with the id of an ingest in their names.
+const FOLDERS: [&str; 5] =
+    [Table::Events.name(), Table::Spend.name(), Table::Accounts.name(), Table::Insights.name(), LISTS_FOLDER];
 
 /// The beginning of a record's name; the id follows.
 const RECORD_PREFIX: &str = ".trueup-pending-";
@@ -58,6 +63,8 @@ pub(crate) struct VersionBuilder {
     /// What became of the files in the folder. Those of a version in a store are only uploaded from there.
     outcome: Outcome,
     store: Option<StoreVersion>,
+    /// The lists of the version before.
+    lists: StoredLists,
 }
 
 enum Made {
@@ -133,6 +140,7 @@ impl VersionBuilder {
             scratches: 0,
             outcome: Outcome::Unpublished,
             store: None,
+            lists: StoredLists::default(),
         }
     }
 
@@ -141,6 +149,7 @@ impl VersionBuilder {
     fn follow_newest(&mut self, location: &Path) -> Result<Option<Manifest>, IngestError> {
         let latest = store::read_latest(location)?;
         self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
+        self.lists = StoredLists::of(latest.as_ref());
         Ok(latest)
     }
 
@@ -166,11 +175,10 @@ impl VersionBuilder {
         for version in store::versions(&self.dir)? {
             // A manifest that cannot be read may name any file, so nothing may be removed.
             let Ok(manifest) = store::read(&self.dir, version) else { return Ok(()) };
-            let files = manifest.tables().into_iter().flat_map(|(_, files)| files);
-            named.extend(files.map(|file| self.dir.join(&file.path)));
+            named.extend(manifest.files().map(|file| self.dir.join(&file.path)));
         }
-        for table in Table::ALL {
-            for (path, name) in entries(&self.files, &self.dir.join(table.name()))? {
+        for folder in FOLDERS {
+            for (path, name) in entries(&self.files, &self.dir.join(folder))? {
                 let is_left = records.iter().any(|(_, id)| has_id(&name, id)) && !named.contains(&path);
                 if is_left && path.is_file() && !path.is_symlink() {
                     self.files.remove(&path).at("remove", &path)?;
@@ -214,7 +222,12 @@ impl VersionBuilder {
     pub(crate) fn create(&mut self, table: Table, number: usize) -> Result<PendingFile, IngestError> {
         self.make_record()?;
         let name = self.name(table, &self.label, number);
-        self.make_table_folder(table)?;
+        self.make_folder(table.name())?;
+        self.create_named(name)
+    }
+
+    /// Begins a file with a name from the folder of the dataset. Its folder and the record of the ingest exist.
+    fn create_named(&mut self, name: String) -> Result<PendingFile, IngestError> {
         let path = self.dir.join(&name);
         // Noted first, because the file may exist even if creating it reports an error.
         self.made.push(Made::File(path.clone()));
@@ -228,9 +241,9 @@ impl VersionBuilder {
         format!("{}/{:08}-{label}{number:04}-{}.{extension}", table.name(), self.number, self.id)
     }
 
-    /// Makes the folder of a table, unless it exists.
-    fn make_table_folder(&mut self, table: Table) -> Result<(), IngestError> {
-        let folder = self.dir.join(table.name());
+    /// Makes a folder in that of the dataset, unless it exists.
+    fn make_folder(&mut self, name: &str) -> Result<(), IngestError> {
+        let folder = self.dir.join(name);
         if !folder.exists() {
             self.files.create_folder(&folder).at("make the folder", &folder)?;
             self.made.push(Made::Folder(folder));
@@ -238,17 +251,33 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// Makes the version visible. From the publication on, nothing is undone.
+    /// Writes a list of files. Lists are numbered from 0.
+    pub(crate) fn write_list(&mut self, files: &[DataFile], number: usize) -> Result<FileList, IngestError> {
+        let bytes = encode_list(files).doing("put a list of files together")?;
+        self.make_record()?;
+        self.make_folder(LISTS_FOLDER)?;
+        let name = format!("{LISTS_FOLDER}/{:08}-{number:04}-{}.parquet", self.number, self.id);
+        let mut file = self.create_named(name)?;
+        let path = file.path().to_owned();
+        file.write_all(&bytes).at("write", &path)?;
+        Ok(FileList { file: file.finish(files.len() as u64)?, removed: Vec::new() })
+    }
+
+    /// Writes the lists of the files of events and spend that the manifest names, and makes the version visible. From
+    /// the publication on, nothing is undone.
     ///
     /// # Errors
     /// The file system or the store refuses. The error says whether the version may be published nevertheless.
-    pub(crate) fn publish(mut self, manifest: &Manifest, monitor: &Monitor) -> Result<(), IngestError> {
+    pub(crate) fn publish(mut self, manifest: &mut Manifest, monitor: &Monitor) -> Result<(), IngestError> {
+        let lists = std::mem::take(&mut self.lists);
+        lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
+        manifest.schema_version = SCHEMA_VERSION;
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);
         }
         let staging = self.make_record()?;
-        for table in Table::ALL {
-            let folder = self.dir.join(table.name());
+        for folder in FOLDERS {
+            let folder = self.dir.join(folder);
             if folder.is_dir() {
                 self.files.sync_folder(&folder).at("sync", &folder)?;
             }

@@ -209,12 +209,9 @@ fn days(dataset: &Dataset, accounts: &AccountFilter, keywords: &Keywords<'_>) ->
 /// Checks that the dataset has every account.
 fn check_accounts(dataset: &Dataset, keys: &[String]) -> Result<(), Failure> {
     const MAX_LISTED: usize = 8;
-    // Accounts outside the account table are found by reading all events and spend, which most queries need not do.
-    if keys.iter().all(|key| dataset.accounts().get(key).is_some()) {
-        return Ok(());
-    }
+    let missing = dataset.missing_accounts(keys)?;
+    let Some(missing) = missing.first() else { return Ok(()) };
     let known = dataset.account_keys()?;
-    let Some(missing) = keys.iter().find(|key| !known.contains(*key)) else { return Ok(()) };
     let listed: Vec<String> = known.iter().take(MAX_LISTED).map(|key| format!("`{key}`")).collect();
     let has = match (listed.is_empty(), known.len().saturating_sub(MAX_LISTED)) {
         (true, _) => "no account at all".to_owned(),

@@ -1,7 +1,6 @@
 //! Checks the account keys of a command line against a dataset.
 
 use crate::exit::Failure;
-use std::collections::BTreeSet;
 use trueup::Dataset;
 use trueup::Shown;
 
@@ -25,10 +24,5 @@ pub(super) fn check_accounts(dataset: &Dataset, keys: &[String]) -> Result<(), F
 
 /// Returns the accounts of `keys` that the dataset does not have.
 pub(super) fn missing_accounts<'a>(dataset: &Dataset, keys: &'a [String]) -> Result<Vec<&'a str>, Failure> {
-    // Accounts outside the account table are found by reading all events and spend, which most queries need not do.
-    if keys.iter().all(|key| dataset.accounts().get(key).is_some()) {
-        return Ok(Vec::new());
-    }
-    let known: BTreeSet<String> = dataset.account_keys().map_err(trueup::Error::from)?;
-    Ok(keys.iter().filter(|key| !known.contains(*key)).map(String::as_str).collect())
+    Ok(dataset.missing_accounts(keys).map_err(trueup::Error::from)?)
 }

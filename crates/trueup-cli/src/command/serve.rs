@@ -15,9 +15,8 @@ use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
-use trueup::MemoryBudget;
-use trueup::Shown;
 use trueup::service::Limits;
+use trueup::{Interrupt, MemoryBudget, Shown};
 use trueup_server::{Server, Settings};
 
 const EXAMPLES: &str = "\
@@ -91,6 +90,8 @@ impl ServeCommand {
         let default_limits = Limits::default();
         let columns = self.memory / 2;
         let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));
+        // What is missing or damaged there is noticed now, and not by a request.
+        dataset.read_footers(&Interrupt::default())?;
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
             memory_wait: self.memory_wait.unwrap_or(default_limits.memory_wait),

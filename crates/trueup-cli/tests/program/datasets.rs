@@ -237,7 +237,7 @@ fn inspect_shows_the_contents() {
 #[test]
 fn verify_finds_a_changed_byte() {
     let workspace = Workspace::with_dataset();
-    assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
+    assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 5 files"));
     let file = workspace.event_file();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[20] ^= 1;

@@ -293,8 +293,9 @@ fn a_missing_or_incomplete_dataset_leaves_the_previous_one_in_use() {
     std::fs::rename(workspace.path("ds"), workspace.path("away")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
-    // The manifest appears before its files.
+    // The manifest and its lists appear before the files that they name.
     std::fs::create_dir(workspace.path("ds")).unwrap();
+    assert_eq!(workspace.shell("cp -r next/lists ds").code, 0);
     std::fs::copy(workspace.path("next/manifest-00000001.json"), workspace.path("ds/manifest-00000001.json")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);

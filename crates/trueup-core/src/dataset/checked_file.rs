@@ -341,15 +341,29 @@ impl CheckedFile {
         CheckedReader { file: self.clone(), next: 0, bytes: Bytes::new() }
     }
 
+    /// Starts to read the footer of a Parquet file in a store.
+    pub(super) fn read_footer_ahead(&self) -> ReadingAhead {
+        self.read_ahead(&[self.footer_guess()])
+    }
+
     /// Reads the footer of a Parquet file, whose last bytes hold its length.
-    pub(super) fn read_footer(&self) -> Result<FileSlice, DatasetError> {
+    pub(super) fn read_footer(&self, mut ahead: ReadingAhead) -> Result<FileSlice, DatasetError> {
         let size = self.promised.size();
         let tail = size.saturating_sub(8);
-        let first = if self.file.is_some() { tail } else { size.saturating_sub(FOOTER_BYTES).min(tail) };
-        let last = self.read(&(first..size))?;
+        let first = self.footer_guess();
+        let last = self.finish(ahead.take(&self.blocks(&first)).unwrap_or_else(|| self.start(&first)))?;
         let length = last.get_bytes(tail, 4).ok().and_then(|length| length.as_ref().try_into().ok());
         let start = tail.saturating_sub(length.map_or(0, u32::from_le_bytes).into());
         if last.contains(start) { Ok(last) } else { self.read(&(start..size)) }
+    }
+
+    /// Returns the bytes that are read first for a footer: its length or, in a store, where a second read takes long,
+    /// as many as most footers have.
+    fn footer_guess(&self) -> Range<u64> {
+        let size = self.promised.size();
+        let tail = size.saturating_sub(8);
+        let first = if self.file.is_some() { tail } else { size.saturating_sub(FOOTER_BYTES).min(tail) };
+        first..size
     }
 
     /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's. What the block

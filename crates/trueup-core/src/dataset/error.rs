@@ -1,6 +1,6 @@
 //! Why a dataset, or its manifest, cannot be read or published.
 
-use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
+use super::manifest::{FORMER_SCHEMA_VERSION, MAX_BYTES, ManifestFault, SCHEMA_VERSION};
 use super::remote::is_url;
 use crate::error::Error;
 use crate::interrupt::Interruption;
@@ -108,6 +108,19 @@ pub enum DatasetError {
         /// What is wrong with it.
         fault: &'static str,
     },
+    /// The footer of a file says something else than the manifest, so that one of them is not what was written.
+    #[error(
+        "`{}`{}: the {what} in the manifest are not those of the file",
+        path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default()
+    )]
+    Disagreement {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, if it is one of a row group.
+        row_group: Option<usize>,
+        /// What differs: `columns`, `row groups`, `rows`, `accounts` or `days`.
+        what: &'static str,
+    },
     /// The folder of the block cache cannot be used.
     #[error("the block cache cannot use the folder `{}`: {source}; name a folder that can be written", path.display())]
     BlockCache {
@@ -126,6 +139,15 @@ impl From<DatasetError> for Error {
         match error {
             DatasetError::Interrupted(interruption) => Self::Interrupted(interruption),
             error => Self::Dataset(error),
+        }
+    }
+}
+
+impl From<DatasetError> for StoreError {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Manifest(error) => error,
+            error => Self::File(Box::new(error)),
         }
     }
 }
@@ -152,6 +174,9 @@ pub enum StoreError {
         /// What is wrong with its JSON.
         source: serde_json::Error,
     },
+    /// A list of files cannot be read.
+    #[error(transparent)]
+    File(Box<DatasetError>),
     /// The bytes of the manifest differ from what was written.
     #[error("`{}` is damaged: its bytes do not have the checksum at its end; restore it from a copy", path.display())]
     Checksum {
@@ -184,7 +209,8 @@ pub enum StoreError {
     },
     /// The manifest has a layout that this program does not know.
     #[error(
-        "`{}` has layout {found}, and this program reads layout {SCHEMA_VERSION}; ingest the original files into a new dataset",
+        "`{}` has layout {found}, and this program reads layouts {FORMER_SCHEMA_VERSION} and {SCHEMA_VERSION}; ingest the original files \
+         into a new dataset",
         path.display()
     )]
     UnknownLayout {

@@ -22,7 +22,7 @@ const MAX_ROW_GROUPS: usize = 1 << 15;
 const MAX_DEPTH: usize = 32;
 
 /// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a
-/// footer, only the ones that [`RowGroupBounds`](super::table_file::RowGroupBounds) needs are decoded.
+/// footer, only the ones that [`RowGroupEntry`](super::manifest::RowGroupEntry) needs are decoded.
 pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema)> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
@@ -45,10 +45,12 @@ pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema
     Ok((metadata, schema))
 }
 
-/// Returns the number of rows of each row group, as the footer says.
-pub(super) fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
-    let count = |rows: i64| u64::try_from(rows).map_err(|_| general(format!("a row group has {rows} rows")));
-    metadata.row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
+/// Checks that the number of rows of each row group is not negative.
+pub(super) fn check_row_counts(metadata: &ParquetMetaData) -> Result<()> {
+    match metadata.row_groups().iter().map(|row_group| row_group.num_rows()).find(|rows| *rows < 0) {
+        Some(rows) => Err(general(format!("a row group has {rows} rows"))),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the counts of a footer fit its bytes, and that its columns are not nested too deeply.

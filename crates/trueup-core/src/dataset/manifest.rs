@@ -3,13 +3,20 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
-/// The version of the layout that this crate writes and reads.
-pub const SCHEMA_VERSION: u32 = 2;
+/// The version of the layout that this crate writes.
+pub const SCHEMA_VERSION: u32 = 3;
+
+/// The layout before, which is read too: its manifests name the files of events and spend themselves, and what
+/// [`RowGroupEntry`] holds is only in the footers of these files.
+pub(super) const FORMER_SCHEMA_VERSION: u32 = 2;
+
+/// The folder of the [`FileLists`].
+pub const LISTS_FOLDER: &str = "lists";
 
 /// The bytes of a checksum block; the last block of a file may be shorter.
 pub(super) const BLOCK_BYTES: u64 = 1 << 16;
 
-/// The most bytes of a manifest: enough for a dataset of four terabytes. Most of the bytes are block checksums.
+/// The most bytes of a manifest.
 pub(super) const MAX_BYTES: u64 = 1 << 29;
 
 /// Returns bytes in lower-case hex, as manifests hold checksums.
@@ -28,11 +35,15 @@ pub struct Manifest {
     pub version: u64,
     /// The program that wrote the manifest, with its version.
     pub created_by: String,
-    /// Event files. A row group holds whole customers, all of one [period](crate::model::QuarterSpan), sorted by
-    /// account, start date of the customer, customer, and the customer's own order; a customer lies in one row group of
-    /// one file.
+    /// Where the entries of the files of events and spend are written.
+    pub lists: FileLists,
+    /// Event files, in the order of their lists. A row group holds whole customers, all of one
+    /// [period](crate::model::QuarterSpan), sorted by account, start date of the customer, customer, and the customer's
+    /// own order; a customer lies in one row group of one file.
+    #[serde(skip)]
     pub events: Vec<DataFile>,
-    /// Spend files, sorted by calendar quarter, account and date.
+    /// Spend files, in the order of their lists; each is sorted by calendar quarter, account and date.
+    #[serde(skip)]
     pub spend: Vec<DataFile>,
     /// Account files; at most one.
     pub accounts: Vec<DataFile>,
@@ -42,8 +53,30 @@ pub struct Manifest {
     pub batches: Vec<Batch>,
 }
 
-/// A file of a dataset.
+/// The files that hold the entries of the files of events and spend, so that a manifest stays small, and an ingest
+/// writes only the entries that change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FileLists {
+    /// The lists of event files.
+    pub events: Vec<FileList>,
+    /// The lists of spend files.
+    pub spend: Vec<FileList>,
+}
+
+/// A list of files, which several versions may share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FileList {
+    /// The file of the list. It has a row for each file that it lists.
+    pub file: DataFile,
+    /// The numbers, from 0 and ascending, of listed files that the version does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<u64>,
+}
+
+/// A file of a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
     /// The path below the dataset's folder: the table's folder, `/`, and a plain name.
@@ -56,6 +89,26 @@ pub struct DataFile {
     pub sha256: String,
     /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: String,
+    /// The names of the columns, of a file of events or spend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// The row groups of a file of events or spend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_groups: Vec<RowGroupEntry>,
+}
+
+/// What a query needs to know of a row group before it reads the file. The file's footer must say the same when it is
+/// read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RowGroupEntry {
+    /// The number of rows.
+    pub rows: u64,
+    /// A lower and an upper bound of the account keys, in the order of bytes; `None` if unknown. Long keys may be cut
+    /// in statistics, so that a bound need not be the key of an account.
+    pub accounts: Option<(String, String)>,
+    /// A lower and an upper bound of the days, counted from 1970-01-01; `None` if unknown.
+    pub days: Option<(i32, i32)>,
 }
 
 /// The inputs of one ingest.
@@ -114,6 +167,28 @@ pub enum ManifestFault {
         /// The path.
         path: String,
     },
+    /// The lists of a table's files have another number of files than the version.
+    #[error("the lists name {listed} files of {table}, but the version has {found}")]
+    Listed {
+        /// The table.
+        table: &'static str,
+        /// The number of files that are listed and not removed.
+        listed: u64,
+        /// The number of files.
+        found: usize,
+    },
+    /// What is removed from a list is not in it, or not in ascending order.
+    #[error("what is removed from the list `{path}` is not in it")]
+    Removed {
+        /// The path of the list.
+        path: String,
+    },
+    /// The row groups of a file have another number of rows than the file.
+    #[error("the row groups of the file `{path}` do not have as many rows as the file")]
+    RowGroups {
+        /// The path.
+        path: String,
+    },
     /// The number of the version is 0, or so large that no other can follow.
     #[error("expected a version from 1 to {}, but found {found}", u64::MAX - 1)]
     Version {
@@ -124,11 +199,30 @@ pub enum ManifestFault {
 
 impl Manifest {
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
-    /// accounts and insights have at most one file each, checksums are well formed, and another version can follow.
+    /// accounts and insights have at most one file each, checksums are well formed, lists and row groups add up, and
+    /// another version can follow.
     ///
     /// # Errors
     /// The first fault.
     pub fn check(&self) -> Result<(), ManifestFault> {
+        self.check_files()?;
+        for (table, lists, files) in self.listed_tables() {
+            let listed = lists.iter().fold(0, |sum: u64, list| sum.saturating_add(list.files()));
+            if self.schema_version == SCHEMA_VERSION && listed != files.len() as u64 {
+                return Err(ManifestFault::Listed { table, listed, found: files.len() });
+            }
+            for file in files {
+                let rows = file.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
+                if rows != file.rows {
+                    return Err(ManifestFault::RowGroups { path: file.path.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the number of the version, and the paths and checksums of all files, before any of them is read.
+    pub(super) fn check_files(&self) -> Result<(), ManifestFault> {
         if !(1..u64::MAX).contains(&self.version) {
             return Err(ManifestFault::Version { found: self.version });
         }
@@ -138,31 +232,75 @@ impl Manifest {
                 return Err(ManifestFault::TooManyFiles { table, found: files.len() });
             }
             for file in files {
-                let name = file.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('/'));
-                if !name.is_some_and(is_plain_name) {
-                    return Err(ManifestFault::Path { table, path: file.path.clone() });
-                }
+                file.check(table)?;
                 if !paths.insert(&file.path) {
                     return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
                 }
-                let blocks = file.size.div_ceil(BLOCK_BYTES).checked_mul(8);
-                let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-                if file.sha256.len() != 64
-                    || blocks != Some(file.blocks.len() as u64)
-                    || !is_hex(&file.sha256)
-                    || !is_hex(&file.blocks)
-                {
-                    return Err(ManifestFault::Checksum { path: file.path.clone() });
-                }
+            }
+        }
+        for list in self.lists.events.iter().chain(&self.lists.spend) {
+            list.file.check(LISTS_FOLDER)?;
+            if !paths.insert(&list.file.path) {
+                return Err(ManifestFault::RepeatedFile { path: list.file.path.clone() });
+            }
+            let is_ascending = list.removed.is_sorted_by(|one, next| one < next);
+            if !is_ascending || list.removed.last().is_some_and(|last| *last >= list.file.rows) {
+                return Err(ManifestFault::Removed { path: list.file.path.clone() });
             }
         }
         Ok(())
+    }
+
+    /// Returns the tables whose files are listed, each with its lists and its files.
+    fn listed_tables(&self) -> [(&'static str, &[FileList], &[DataFile]); 2] {
+        [("events", &self.lists.events, &self.events), ("spend", &self.lists.spend, &self.spend)]
+    }
+
+    /// Returns all files of the version: those of the tables, and the lists of files.
+    pub fn files(&self) -> impl Iterator<Item = &DataFile> {
+        let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
+        self.tables().into_iter().flat_map(|(_, files)| files).chain(lists)
     }
 
     /// Returns the files of each table, with the name of its folder.
     #[must_use]
     pub fn tables(&self) -> [(&'static str, &[DataFile]); 4] {
         [("events", &self.events), ("spend", &self.spend), ("accounts", &self.accounts), ("insights", &self.insights)]
+    }
+}
+
+impl FileList {
+    /// Returns the number of listed files that the version has.
+    #[must_use]
+    pub const fn files(&self) -> u64 {
+        self.file.rows.saturating_sub(self.removed.len() as u64)
+    }
+
+    /// Passes the items that stand for listed files, one each, except for those of removed files.
+    pub(super) fn without_removed<T>(&self, listed: Vec<T>) -> impl Iterator<Item = T> {
+        let mut removed = self.removed.iter().copied().peekable();
+        let numbered = (0_u64..).zip(listed);
+        numbered.filter(move |(number, _)| removed.next_if_eq(number).is_none()).map(|(_, item)| item)
+    }
+}
+
+impl DataFile {
+    /// Checks that the path leads to a file in `folder`, and that the checksums are well formed.
+    fn check(&self, folder: &'static str) -> Result<(), ManifestFault> {
+        let name = self.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        if !name.is_some_and(is_plain_name) {
+            return Err(ManifestFault::Path { table: folder, path: self.path.clone() });
+        }
+        let blocks = self.size.div_ceil(BLOCK_BYTES).checked_mul(8);
+        let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if self.sha256.len() == 64
+            && blocks == Some(self.blocks.len() as u64)
+            && is_hex(&self.sha256)
+            && is_hex(&self.blocks)
+        {
+            return Ok(());
+        }
+        Err(ManifestFault::Checksum { path: self.path.clone() })
     }
 }
 

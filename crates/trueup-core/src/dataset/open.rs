@@ -5,11 +5,11 @@ use super::error::DatasetError;
 use super::footer::{catch_panics, check_chunk_ranges};
 use super::id::DatasetId;
 use super::insights::InsightFile;
-use super::manifest::{DataFile, Manifest};
-use super::remote::{is_url, shown};
+use super::manifest::{DataFile, Manifest, RowGroupEntry};
+use super::remote::shown;
 use super::row_group::ColumnCache;
 use super::store::{self, StoreError};
-use super::table_file::{RowGroupBounds, TableFile};
+use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::error::Error;
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
@@ -20,15 +20,11 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
-use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The number of threads that open the files of a dataset in a store.
-const OPENING_THREADS: usize = 16;
 
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;
@@ -37,13 +33,13 @@ impl Dataset {
     /// Opens the newest version of the dataset in a folder or, with the feature `object-store`, below a URL such as
     /// `s3://bucket/acme`. The credentials for the store come from the environment, as for the store's own tools.
     ///
-    /// The length of every file, and the number of rows in its footer, must be those of the manifest. Footers and
-    /// columns are compared with the manifest's checksums each time that they are read, so that no answer comes from
-    /// bytes that have changed, before the dataset was opened or later. Only [`Verification`](super::Verification)
-    /// reads everything.
+    /// Reads the manifest, its lists of files, and the accounts. A file of events or spend is read when a question
+    /// needs it: first its footer, which must say what the manifest says, then columns. All bytes are compared with the
+    /// manifest's checksums each time that they are read, so that no answer comes from bytes that have changed, before
+    /// the dataset was opened or later. Only [`Verification`](super::Verification) reads everything.
     ///
     /// # Errors
-    /// The folder holds no dataset, or one of its files cannot be read.
+    /// The folder holds no dataset, or one of the files that are read cannot be.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref();
         Self::from_manifest(folder, manifest(folder, None)?)
@@ -52,14 +48,15 @@ impl Dataset {
     /// Opens a version of the dataset in a folder by its number.
     ///
     /// # Errors
-    /// The folder does not hold the version, or one of its files cannot be read.
+    /// The folder does not hold the version, or one of the files that are read cannot be.
     pub fn open_version(folder: impl AsRef<Path>, version: u64) -> Result<Self, Error> {
         let folder = folder.as_ref();
         Self::from_manifest(folder, manifest(folder, Some(version))?)
     }
 
     fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
-        let Files { events, spend, accounts, insights } = open_all(folder, &manifest)?;
+        let (accounts, insights) = open_all(folder, &manifest)?;
+        let (events, spend) = (table_files(folder, &manifest.events)?, table_files(folder, &manifest.spend)?);
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
         let event_row_groups = row_groups(&events, &cache, 0);
         let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
@@ -90,25 +87,8 @@ pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, 
     })
 }
 
-/// The files of a version, opened.
-struct Files {
-    events: Vec<Arc<TableFile>>,
-    spend: Vec<Arc<TableFile>>,
-    accounts: Accounts,
-    insights: Vec<InsightFile>,
-}
-
-/// Opens the files of a version: those of a store on threads of their own, which mostly wait for answers.
-fn open_all(folder: &Path, manifest: &Manifest) -> Result<Files, Error> {
-    if !is_url(folder) {
-        return Ok(open_tables(folder, manifest)?);
-    }
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(OPENING_THREADS).build();
-    let threads = threads.map_err(|error| Error::Threads(error.to_string()))?;
-    Ok(threads.install(|| open_tables(folder, manifest))?)
-}
-
-fn open_tables(folder: &Path, manifest: &Manifest) -> Result<Files, DatasetError> {
+/// Reads the accounts of a version, and checks the length of its insights, at the same time.
+fn open_all(folder: &Path, manifest: &Manifest) -> Result<(Accounts, Vec<InsightFile>), DatasetError> {
     let read_accounts = || {
         let mut accounts = Accounts::default();
         for file in &manifest.accounts {
@@ -118,15 +98,13 @@ fn open_tables(folder: &Path, manifest: &Manifest) -> Result<Files, DatasetError
     };
     let open_insights =
         || manifest.insights.iter().map(|file| InsightFile::open(folder, file)).collect::<Result<Vec<_>, _>>();
-    let ((events, spend), (accounts, insights)) = rayon::join(
-        || rayon::join(|| open_files(folder, &manifest.events), || open_files(folder, &manifest.spend)),
-        || rayon::join(read_accounts, open_insights),
-    );
-    Ok(Files { events: events?, spend: spend?, accounts: accounts?, insights: insights? })
+    let (accounts, insights) = rayon::join(read_accounts, open_insights);
+    Ok((accounts?, insights?))
 }
 
-fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
-    files.par_iter().map(|file| TableFile::open(folder, file).map(Arc::new)).collect()
+/// Returns the files of a table, none of which is read.
+fn table_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
+    files.iter().map(|file| TableFile::new(folder, file).map(Arc::new)).collect()
 }
 
 /// Returns the row groups of a table's files. Their keys in the cache begin with `first_key`.
@@ -270,8 +248,7 @@ fn event_row_groups(
             // Each row group is decoded alone, so that its dictionaries hold only its own texts.
             let rows = batch.slice(from, to - from);
             let columns = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
-            let bounds = bounds(&columns.days);
-            row_groups.push(RowGroup::in_memory(rows.num_rows(), bounds, columns));
+            row_groups.push(RowGroup::in_memory(entry(&columns.days), columns));
             from = to;
         }
     }
@@ -280,13 +257,13 @@ fn event_row_groups(
 
 fn spend_row_groups(batch: &RecordBatch) -> Result<Vec<RowGroup<SpendColumns>>, Error> {
     let columns = SpendColumns::decode(&ColumnSource::Batch(batch), &SpendProjection::all()).map_err(unexpected)?;
-    let bounds = bounds(&columns.days);
-    Ok(vec![RowGroup::in_memory(batch.num_rows(), bounds, columns)])
+    Ok(vec![RowGroup::in_memory(entry(&columns.days), columns)])
 }
 
-fn bounds(days: &[u16]) -> RowGroupBounds {
-    let days = days.iter().min().zip(days.iter().max()).map(|(first, last)| (i32::from(*first), i32::from(*last)));
-    RowGroupBounds { accounts: None, days }
+/// Describes a row group by the days of its rows.
+fn entry(days: &[u16]) -> RowGroupEntry {
+    let ends = days.iter().min().zip(days.iter().max()).map(|(first, last)| (i32::from(*first), i32::from(*last)));
+    RowGroupEntry { rows: days.len() as u64, accounts: None, days: ends }
 }
 
 fn unexpected(ColumnFault { column, fault }: ColumnFault) -> Error {

@@ -2,8 +2,9 @@
 
 use super::checked_file::ReadingAhead;
 use super::error::DatasetError;
+use super::manifest::RowGroupEntry;
 use super::read_ahead::ReadAhead;
-use super::table_file::{RowGroupBounds, TableFile};
+use super::table_file::TableFile;
 use crate::memory::Evict;
 use crate::scan::{ColumnFault, EventColumns, TableColumns};
 use crate::{Interrupt, MemoryBudget};
@@ -19,8 +20,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Rows of a table that are read and aggregated together. A row group of events holds whole customers.
 #[derive(Debug)]
 pub(crate) struct RowGroup<T> {
-    pub(crate) rows: u64,
-    pub(crate) bounds: RowGroupBounds,
+    pub(crate) entry: RowGroupEntry,
     columns: Columns<T>,
 }
 
@@ -46,15 +46,14 @@ struct StoredRowGroup {
 
 impl<T: TableColumns> RowGroup<T> {
     /// Makes a row group in memory.
-    pub(super) fn in_memory(rows: usize, bounds: RowGroupBounds, columns: T) -> Self {
-        Self { rows: rows as u64, bounds, columns: Columns::Memory(Arc::new(columns)) }
+    pub(super) fn in_memory(entry: RowGroupEntry, columns: T) -> Self {
+        Self { entry, columns: Columns::Memory(Arc::new(columns)) }
     }
 
     /// Returns the row groups of a file. Their keys in the cache begin with `first_key`.
     pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first_key: usize) -> Vec<Self> {
         let row_group = |number| Self {
-            rows: file.rows(number),
-            bounds: file.bounds(number),
+            entry: file.row_group(number).clone(),
             columns: Columns::Stored(StoredRowGroup {
                 file: file.clone(),
                 number,
@@ -94,31 +93,50 @@ impl<T: TableColumns> RowGroup<T> {
     }
 
     /// Returns the bytes of the columns of `projection` in the file; 0 in memory.
-    pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
+    pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> Result<u64, DatasetError> {
         match &self.columns {
-            Columns::Memory(_) => 0,
+            Columns::Memory(_) => Ok(0),
             Columns::Stored(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
         }
     }
 }
 
+impl<T> RowGroup<T> {
+    /// Returns the number of rows.
+    pub(crate) const fn rows(&self) -> u64 {
+        self.entry.rows
+    }
+
+    /// Returns the file of the row group; `None` in memory.
+    pub(crate) fn file(&self) -> Option<&TableFile> {
+        match &self.columns {
+            Columns::Memory(_) => None,
+            Columns::Stored(row_group) => Some(&row_group.file),
+        }
+    }
+}
+
 /// Returns the columns of row groups, one after another.
-pub(super) fn read_each<T: TableColumns>(
-    row_groups: &[RowGroup<T>],
-    projection: &T::Projection,
+pub(super) fn read_each<'a, T: TableColumns>(
+    row_groups: impl IntoIterator<Item = &'a RowGroup<T>>,
+    projection: &'a T::Projection,
 ) -> impl Iterator<Item = Result<Arc<T>, DatasetError>> {
-    let is_remote = row_groups.first().is_some_and(RowGroup::is_remote);
-    let ahead = ReadAhead::new(is_remote, |at| Some(row_groups.get(at)?.read_ahead(projection)));
-    row_groups
-        .iter()
-        .enumerate()
-        .map(move |(at, row_group)| row_group.read_until(projection, ahead.take(at), &Interrupt::default()))
+    let row_groups: Vec<&RowGroup<T>> = row_groups.into_iter().collect();
+    let footers =
+        TableFile::read_footers(row_groups.iter().filter_map(|row_group| row_group.file()), &Interrupt::default());
+    let is_remote = row_groups.first().is_some_and(|row_group| row_group.is_remote());
+    let read_ahead = row_groups.clone();
+    let ahead = ReadAhead::new(is_remote, move |at| Some(read_ahead.get(at)?.read_ahead(projection)));
+    let read = move |(at, row_group): (usize, &RowGroup<T>)| {
+        row_group.read_until(projection, ahead.take(at), &Interrupt::default())
+    };
+    footers.err().map(Err).into_iter().chain(row_groups.into_iter().enumerate().map(read))
 }
 
 impl RowGroup<EventColumns> {
     /// Checks that no event is after the last day of the statistics, on which a cohort relies for its tables of days.
     pub(crate) fn check_last_day(&self, columns: &EventColumns) -> Result<(), DatasetError> {
-        let last = self.bounds.last_day().number();
+        let last = self.entry.last_day().number();
         match &self.columns {
             Columns::Stored(row_group) if columns.customers.blocks().iter().any(|block| block.last_day > last) => {
                 let fault = ColumnFault::new("date", "a date is not within the statistics");

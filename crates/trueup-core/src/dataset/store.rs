@@ -1,14 +1,18 @@
 //! The manifest files in a dataset's folder, or below its URL: listed, read and published.
 //!
 //! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
-//! bytes without that member. A change of any byte is therefore detected.
+//! bytes without that member. A change of any byte is therefore detected. The files of events and spend are in lists,
+//! files of their own, which are read with the manifest.
 
 pub use super::error::StoreError;
 
-use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
+use super::file_list::read_lists;
+use super::manifest::{Batch, DataFile, FORMER_SCHEMA_VERSION, FileLists, MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
 use super::remote::{ReadFault, RemoteFolder, location_of, shown};
+use super::table_file::TableFile;
 use crate::files::Files;
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -76,30 +80,71 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// Reads the manifest of a version.
 ///
 /// # Errors
-/// The file is missing, unreadable or damaged, or has an unknown layout.
+/// The file or a list of files is missing, unreadable or damaged, or has an unknown layout.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = shown(&location_of(dir, &file_name(version)));
     let text = read_bytes(dir, version, &path)?;
     // The layout is checked first, because a later one may have members that this program would report as damage.
-    match serde_json::from_slice::<LayoutVersion>(&text) {
-        Ok(LayoutVersion { schema_version }) if schema_version != SCHEMA_VERSION => {
-            return Err(StoreError::UnknownLayout { path, found: schema_version });
-        }
-        Ok(_) => {}
+    let layout = match serde_json::from_slice(&text) {
+        Ok(LayoutVersion { schema_version }) => schema_version,
         Err(source) => return Err(StoreError::Damaged { path, source }),
+    };
+    if !matches!(layout, SCHEMA_VERSION | FORMER_SCHEMA_VERSION) {
+        return Err(StoreError::UnknownLayout { path, found: layout });
     }
     let Some(unsealed) = unseal(&text) else { return Err(StoreError::Checksum { path }) };
-    let manifest: Manifest = match serde_json::from_slice(&unsealed) {
+    let parsed = match layout {
+        FORMER_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(FormerManifest::into_manifest),
+        _ => serde_json::from_slice(&unsealed),
+    };
+    let mut manifest = match parsed {
         Ok(manifest) => manifest,
         Err(source) => return Err(StoreError::Damaged { path, source }),
     };
-    if let Err(fault) = manifest.check() {
+    // Before any of its files is read.
+    if let Err(fault) = manifest.check_files() {
         return Err(StoreError::Fault { path, fault });
     }
     if manifest.version != version {
         return Err(StoreError::WrongNumber { path, found: manifest.version });
     }
-    Ok(manifest)
+    match layout {
+        FORMER_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
+        _ => read_lists(dir, &mut manifest)?,
+    }
+    match manifest.check() {
+        Ok(()) => Ok(manifest),
+        Err(fault) => Err(StoreError::Fault { path, fault }),
+    }
+}
+
+/// A manifest of the layout before.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FormerManifest {
+    schema_version: u32,
+    version: u64,
+    created_by: String,
+    events: Vec<DataFile>,
+    spend: Vec<DataFile>,
+    accounts: Vec<DataFile>,
+    insights: Vec<DataFile>,
+    batches: Vec<Batch>,
+}
+
+impl FormerManifest {
+    fn into_manifest(self) -> Manifest {
+        let Self { schema_version, version, created_by, events, spend, accounts, insights, batches } = self;
+        let lists = FileLists::default();
+        Manifest { schema_version, version, created_by, lists, events, spend, accounts, insights, batches }
+    }
+}
+
+/// Reads the columns and row groups of the files of a manifest of the layout before from their footers.
+fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
+    let files: Vec<&mut DataFile> = manifest.events.iter_mut().chain(&mut manifest.spend).collect();
+    files.into_par_iter().with_max_len(1).try_for_each(|file| TableFile::describe(dir, file))?;
+    Ok(())
 }
 
 /// Reads the bytes of a manifest, which must be a plain file or an object of at most [`MAX_BYTES`].
@@ -153,9 +198,9 @@ fn checksum(text: &[u8]) -> String {
 /// Publishes a manifest: makes it the newest of its dataset's folder, atomically and durably. It never replaces
 /// another.
 ///
-/// The files that it names must already be written and synced. The manifest is first written to the folder `staging`,
-/// which must be on the same file system. The caller removes what is left there. Below a URL, the manifest is created
-/// as an object if there is none of its name, and `files` and `staging` are not used.
+/// The files that it names, lists included, must already be written and synced. The manifest is first written to the
+/// folder `staging`, which must be on the same file system. The caller removes what is left there. Below a URL, the
+/// manifest is created as an object if there is none of its name, and `files` and `staging` are not used.
 ///
 /// # Errors
 /// A manifest with this number exists, or the file system or the store reports an error. The dataset is unchanged,

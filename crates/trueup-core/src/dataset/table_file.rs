@@ -1,11 +1,11 @@
-//! A Parquet file of a dataset: its footer, the column chunks of its row groups, and the bounds by which a query skips
-//! a row group.
+//! A Parquet file of a dataset: what the manifest says of its row groups, by which a query skips them, its footer, and
+//! the column chunks of its row groups.
 
-use super::checked_file::{PromisedFile, ReadingAhead};
+use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead};
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
-use super::footer::{catch_panics, decode_footer, row_counts};
-use super::manifest::DataFile;
+use super::footer::{catch_panics, check_row_counts, decode_footer};
+use super::manifest::{DataFile, RowGroupEntry};
 use super::pages::Pages;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
@@ -13,37 +13,65 @@ use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
 use crate::{Day, Interrupt};
 use arrow_schema::Schema;
 use parquet::column::page::Page;
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread;
+use std::time::Duration;
 
-/// A file and its footer.
+/// The most footers that a query requests from a store at the same time.
+const FOOTERS_AT_ONCE: usize = 64;
+
+/// The time between two checks whether another thread has read the footer of an object.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A file that the manifest describes, and its footer once it was needed.
 #[derive(Debug)]
-pub(super) struct TableFile {
+pub(crate) struct TableFile {
     file: Arc<PromisedFile>,
+    columns: Vec<String>,
+    row_groups: Vec<RowGroupEntry>,
+    /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
+    footer: OnceLock<Footer>,
+    /// Locked by the thread that reads the footer.
+    reading: Mutex<()>,
+}
+
+/// A footer that says what the manifest says.
+#[derive(Debug)]
+struct Footer {
     metadata: ParquetMetaData,
     schema: Schema,
-    /// The number of rows of each row group.
-    rows: Vec<u64>,
 }
 
 impl TableFile {
-    /// Reads the footer of a file, whose length and number of rows must be those of the manifest.
-    pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
-        let file = PromisedFile::new(folder, promised)?;
-        let footer = file.open()?.read_footer()?;
-        let path = || file.path().to_owned();
-        let damaged = |source| DatasetError::Parquet { path: path(), row_group: None, source };
-        let (metadata, schema) = catch_panics(|| decode_footer(&footer)).map_err(damaged)?;
-        let rows = row_counts(&metadata).map_err(damaged)?;
-        let found = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
-        if found != promised.rows {
-            return Err(DatasetError::Length { path: path(), unit: "rows", found, promised: promised.rows });
+    /// Takes a file as the manifest describes it, without reading it.
+    pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
+        Ok(Self {
+            file: PromisedFile::new(folder, promised)?,
+            columns: promised.columns.clone(),
+            row_groups: promised.row_groups.clone(),
+            footer: OnceLock::new(),
+            reading: Mutex::new(()),
+        })
+    }
+
+    /// Sets the columns and row groups of a file's entry from its footer.
+    pub(super) fn describe(folder: &Path, entry: &mut DataFile) -> Result<(), DatasetError> {
+        let file = PromisedFile::new(folder, entry)?;
+        let Footer { metadata, schema } = Footer::read(&file.open()?, ReadingAhead::default())?;
+        entry.columns = column_names(&schema);
+        entry.row_groups = metadata.row_groups().iter().map(describe_row_group).collect();
+        let found = entry.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
+        if found == entry.rows {
+            return Ok(());
         }
-        Ok(Self { file, metadata, schema, rows })
+        Err(DatasetError::Length { path: file.path().to_owned(), unit: "rows", found, promised: entry.rows })
     }
 
     /// Returns the path of the file.
@@ -57,43 +85,116 @@ impl TableFile {
     }
 
     /// Returns the number of row groups.
-    pub(super) fn row_groups(&self) -> usize {
-        self.rows.len()
+    pub(super) const fn row_groups(&self) -> usize {
+        self.row_groups.len()
     }
 
-    /// Returns the number of rows of a row group.
-    pub(super) fn rows(&self, row_group: usize) -> u64 {
-        self.rows[row_group]
+    /// Returns what the manifest says of a row group.
+    pub(super) fn row_group(&self, row_group: usize) -> &RowGroupEntry {
+        &self.row_groups[row_group]
     }
 
     /// Returns the names of the text columns of an event file, except for the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let others = [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, "account", "type", "date", "dateTime", "total"];
-        let names = self.schema.fields().iter().map(|field| field.name().as_str());
-        names.filter(move |name| !others.contains(name))
+        self.columns.iter().map(String::as_str).filter(move |name| !others.contains(name))
     }
 
-    /// Returns the bounds of a row group, from the statistics of its columns `account` and `date`.
-    pub(super) fn bounds(&self, row_group: usize) -> RowGroupBounds {
-        let mut bounds = RowGroupBounds::default();
-        for column in self.metadata.row_group(row_group).columns() {
-            match (column.column_descr().name(), column.statistics()) {
-                ("account", Some(Statistics::ByteArray(texts))) => {
-                    let ends = texts.min_opt().zip(texts.max_opt());
-                    bounds.accounts = ends.map(|(first, last)| (first.data().to_vec(), last.data().to_vec()));
+    /// Reads the footers that have not been read of files, several at the same time. Each file may occur repeatedly in
+    /// a row.
+    pub(crate) fn read_footers<'a>(
+        files: impl Iterator<Item = &'a Self>,
+        interrupt: &Interrupt,
+    ) -> Result<(), DatasetError> {
+        let mut unread: Vec<&Self> = files.filter(|file| file.footer.get().is_none()).collect();
+        unread.dedup_by(|one, next| std::ptr::eq(*one, *next));
+        for files in unread.chunks(FOOTERS_AT_ONCE) {
+            let started = files.iter().map(|file| Ok((*file, file.read_footer_ahead()?)));
+            let started = started.collect::<Result<Vec<_>, DatasetError>>()?;
+            let read = |(file, ahead): (&Self, ReadingAhead)| {
+                interrupt.check()?;
+                file.footer(ahead, interrupt).map(drop)
+            };
+            started.into_par_iter().with_max_len(1).try_for_each(read)?;
+        }
+        Ok(())
+    }
+
+    /// Starts to read the footer, if the file is an object of a store.
+    fn read_footer_ahead(&self) -> Result<ReadingAhead, DatasetError> {
+        if self.is_remote() { Ok(self.file.open()?.read_footer_ahead()) } else { Ok(ReadingAhead::default()) }
+    }
+
+    /// Returns the footer. Reads it if it has not been read: once, whatever the number of threads that need it.
+    /// `interrupt` ends the wait for a store.
+    fn footer(&self, ahead: ReadingAhead, interrupt: &Interrupt) -> Result<&Footer, DatasetError> {
+        if let Some(footer) = self.footer.get() {
+            return Ok(footer);
+        }
+        let _reading = self.lock(interrupt)?;
+        if let Some(footer) = self.footer.get() {
+            return Ok(footer);
+        }
+        let footer = Footer::read(&self.file.open()?.until(interrupt), ahead)?;
+        self.check(&footer)?;
+        Ok(self.footer.get_or_init(|| footer))
+    }
+
+    /// Waits until no other thread reads the footer.
+    fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
+        // Another thread holds the lock for as long as the store takes to answer. One that panics leaves nothing half
+        // done.
+        while self.is_remote() {
+            match self.reading.try_lock() {
+                Ok(lock) => return Ok(lock),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    interrupt.check()?;
+                    thread::sleep(PAUSE);
                 }
-                ("date", Some(Statistics::Int32(days))) => {
-                    bounds.days = days.min_opt().copied().zip(days.max_opt().copied());
-                }
-                _ => {}
             }
         }
-        bounds
+        Ok(self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Checks that the footer says what the manifest says. A query has already relied on the manifest: it left row
+    /// groups unread.
+    fn check(&self, footer: &Footer) -> Result<(), DatasetError> {
+        let differs =
+            |row_group, what| Err(DatasetError::Disagreement { path: self.path().to_owned(), row_group, what });
+        if column_names(&footer.schema) != self.columns {
+            return differs(None, "columns");
+        }
+        let found = footer.metadata.row_groups();
+        let rows = |rows: u64, more: &RowGroupEntry| rows.saturating_add(more.rows);
+        let promised = self.row_groups.iter().fold(0, rows);
+        let stored = found.iter().map(describe_row_group).fold(0, |sum, row_group| rows(sum, &row_group));
+        if stored != promised {
+            let path = self.path().to_owned();
+            return Err(DatasetError::Length { path, unit: "rows", found: stored, promised });
+        }
+        if found.len() != self.row_groups.len() {
+            return differs(None, "row groups");
+        }
+        for (number, (found, promised)) in found.iter().zip(&self.row_groups).enumerate() {
+            let found = describe_row_group(found);
+            let parts = [
+                ("rows", found.rows == promised.rows),
+                ("accounts", found.accounts == promised.accounts),
+                ("days", found.days == promised.days),
+            ];
+            if let Some((what, _)) = parts.into_iter().find(|(_, is_same)| !is_same) {
+                return differs(Some(number), what);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the bytes of the named columns of a row group in the file.
-    pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> u64 {
-        self.chunks(row_group, columns).map(|(_, chunk)| range(chunk)).map(|bytes| bytes.end - bytes.start).sum()
+    pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> Result<u64, DatasetError> {
+        let footer = self.footer(ReadingAhead::default(), &Interrupt::default())?;
+        let ranges = footer.chunks(row_group, columns).map(|(_, chunk)| range(chunk));
+        Ok(ranges.map(|bytes| bytes.end - bytes.start).sum())
     }
 
     /// Reads the named columns of a row group. A column that the file does not have is left out.
@@ -105,8 +206,9 @@ impl TableFile {
         ahead: ReadingAhead,
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
+        let footer = self.footer(ReadingAhead::default(), interrupt)?;
         let file = self.file.open()?.until(interrupt);
-        let chunks = self.sorted_chunks(row_group, columns);
+        let chunks = footer.sorted_chunks(row_group, columns);
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         let mut stored = Vec::with_capacity(chunks.len());
         for ((leaf, chunk), slice) in chunks.into_iter().zip(file.read_ranges(&ranges, ahead)) {
@@ -116,31 +218,19 @@ impl TableFile {
             })?;
             stored.push(ColumnChunk {
                 column: chunk.column_descr(),
-                data_type: self.schema.field(leaf).data_type(),
+                data_type: footer.schema.field(leaf).data_type(),
                 pages,
             });
         }
         Ok(ColumnSource::Chunks(stored))
     }
 
-    /// Starts to read the named columns of a row group, if the file is an object of a store.
+    /// Starts to read the named columns of a row group, if the file is an object of a store whose footer has been read.
     pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
-        let chunks = self.sorted_chunks(row_group, columns);
+        let Some(footer) = self.footer.get() else { return Ok(ReadingAhead::default()) };
+        let chunks = footer.sorted_chunks(row_group, columns);
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         Ok(self.file.open()?.read_ahead(&ranges))
-    }
-
-    /// Returns the named column chunks of a row group, each with its index, in the order of the file.
-    fn sorted_chunks(&self, row_group: usize, columns: &[&str]) -> Vec<(usize, &ColumnChunkMetaData)> {
-        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
-        chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
-        chunks
-    }
-
-    /// Returns the named column chunks of a row group, each with its index.
-    fn chunks(&self, row_group: usize, columns: &[&str]) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
-        let chunks = self.metadata.row_group(row_group).columns().iter().enumerate();
-        chunks.filter(|(_, chunk)| columns.contains(&chunk.column_descr().name()))
     }
 
     /// Reads the pages of a column chunk.
@@ -155,9 +245,9 @@ impl TableFile {
         let pages = Pages::new(slice.clone(), chunk, limit).collect::<Result<Vec<_>, _>>()?;
         let data = pages.iter().filter(|page| page.is_data_page());
         let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
-        if found != self.rows(row_group) {
+        let rows = self.row_groups[row_group].rows;
+        if found != rows {
             let column = chunk.column_descr().name();
-            let rows = self.rows(row_group);
             let message = format!("{found} rows in column `{column}`, but the footer says {rows}");
             return Err(ParquetError::General(message));
         }
@@ -171,20 +261,61 @@ impl TableFile {
     }
 }
 
+impl Footer {
+    /// Reads and decodes the footer of a file.
+    fn read(file: &CheckedFile, ahead: ReadingAhead) -> Result<Self, DatasetError> {
+        let bytes = file.read_footer(ahead)?;
+        let decode = || {
+            let (metadata, schema) = decode_footer(&bytes)?;
+            check_row_counts(&metadata)?;
+            Ok(Self { metadata, schema })
+        };
+        let path = || file.path().to_owned();
+        catch_panics(decode).map_err(|source| DatasetError::Parquet { path: path(), row_group: None, source })
+    }
+
+    /// Returns the named column chunks of a row group, each with its index, in the order of the file.
+    fn sorted_chunks(&self, row_group: usize, columns: &[&str]) -> Vec<(usize, &ColumnChunkMetaData)> {
+        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
+        chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
+        chunks
+    }
+
+    /// Returns the named column chunks of a row group, each with its index.
+    fn chunks(&self, row_group: usize, columns: &[&str]) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
+        let chunks = self.metadata.row_group(row_group).columns().iter().enumerate();
+        chunks.filter(|(_, chunk)| columns.contains(&chunk.column_descr().name()))
+    }
+}
+
+fn column_names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+/// Describes a row group by the statistics of its columns `account` and `date`.
+#[must_use]
+pub fn describe_row_group(metadata: &RowGroupMetaData) -> RowGroupEntry {
+    let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+    let mut entry = RowGroupEntry { rows, accounts: None, days: None };
+    for column in metadata.columns() {
+        match (column.column_descr().name(), column.statistics()) {
+            ("account", Some(Statistics::ByteArray(texts))) => {
+                let text = |bytes: &ByteArray| bytes.as_utf8().ok().map(str::to_owned);
+                entry.accounts = texts.min_opt().and_then(text).zip(texts.max_opt().and_then(text));
+            }
+            ("date", Some(Statistics::Int32(days))) => {
+                entry.days = days.min_opt().copied().zip(days.max_opt().copied());
+            }
+            _ => {}
+        }
+    }
+    entry
+}
+
 /// Returns the range of a column chunk, which [`decode_footer`] has found to be inside the file.
 fn range(chunk: &ColumnChunkMetaData) -> Range<u64> {
     let (start, length) = chunk.byte_range();
     start..start.saturating_add(length)
-}
-
-/// What statistics say of the rows of a row group; `None` if they say nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RowGroupBounds {
-    /// A lower and an upper bound of the account keys, in the order of bytes. Long keys may be cut in statistics, so
-    /// that a bound need not be the key of an account.
-    pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
-    /// A lower and an upper bound of the days, counted from 1970-01-01.
-    pub(crate) days: Option<(i32, i32)>,
 }
 
 /// Whether a query reads a row group.
@@ -196,7 +327,7 @@ pub(crate) enum Pruning {
     Skip,
 }
 
-impl RowGroupBounds {
+impl RowGroupEntry {
     /// Decides whether a row may have a day in `range` and one of `accounts`. A customer's events outside the range
     /// matter only if another event is inside, and a row group holds whole customers.
     pub(crate) fn prune(&self, range: DateRange, accounts: &AccountFilter) -> Pruning {
@@ -214,9 +345,7 @@ impl RowGroupBounds {
     pub(crate) fn is_within(&self, accounts: &AccountFilter) -> bool {
         match (accounts, &self.accounts) {
             (AccountFilter::All, _) => true,
-            (AccountFilter::Only(keys), Some((first, last))) => {
-                first == last && keys.iter().any(|key| key.as_bytes() == first)
-            }
+            (AccountFilter::Only(keys), Some((first, last))) => first == last && keys.contains(first),
             (AccountFilter::Only(_), None) => false,
         }
     }
@@ -224,6 +353,6 @@ impl RowGroupBounds {
     /// Returns whether no row is of the accounts.
     pub(crate) fn excludes(&self, accounts: &AccountFilter) -> bool {
         let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
-        !keys.iter().any(|key| first.as_slice() <= key.as_bytes() && key.as_bytes() <= last.as_slice())
+        !keys.iter().any(|key| first.as_str() <= key.as_str() && key.as_str() <= last.as_str())
     }
 }

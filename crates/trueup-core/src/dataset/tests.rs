@@ -26,7 +26,7 @@ fn a_row_group_holds_only_its_own_texts() {
     for (row_group, columns) in dataset.events.iter().zip(read_each(&dataset.events, &EventProjection::default())) {
         let columns = columns.unwrap();
         // The empty text has a code too.
-        assert_eq!((row_group.rows, columns.text("eventId").unwrap().dictionary().len()), (10, 11));
+        assert_eq!((row_group.rows(), columns.text("eventId").unwrap().dictionary().len()), (10, 11));
     }
 }
 

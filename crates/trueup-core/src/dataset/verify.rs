@@ -3,9 +3,9 @@
 use super::checked_file::{CheckedFile, ReadingAhead};
 use super::error::DatasetError;
 use super::insights::for_each;
-use super::manifest::DataFile;
+use super::manifest::{DataFile, RowGroupEntry};
 use super::open::{manifest, read_accounts};
-use super::table_file::{RowGroupBounds, TableFile};
+use super::table_file::TableFile;
 use crate::error::Error;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
 use crate::scan::{
@@ -39,8 +39,8 @@ impl Verification {
     /// - Events: every column decodes. In each row group the customers are sorted by account, start date and
     ///   `opportunityId`, and all are of one [period](crate::model::QuarterSpan). The customers of a file are
     ///   numbered from 0, the events of each are in the order of their days, and no customer occurs twice in the
-    ///   dataset. The statistics of row groups hold, because queries skip row groups by them. The order of a customer's
-    ///   events of one day is not checked.
+    ///   dataset. What the manifest says of row groups holds, because queries skip row groups by it. The order of a
+    ///   customer's events of one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
@@ -58,10 +58,14 @@ impl Verification {
         let mut found = Self { version: manifest.version, ..Self::default() };
         let mut customers = Customers::default();
         for file in &manifest.events {
-            found.check(folder, file, |file| customers.check(&TableFile::open(folder, file)?));
+            found.check(folder, file, |file| customers.check(&TableFile::new(folder, file)?));
         }
         for file in &manifest.spend {
-            found.check(folder, file, |file| check_spend(&TableFile::open(folder, file)?));
+            found.check(folder, file, |file| check_spend(&TableFile::new(folder, file)?));
+        }
+        for list in manifest.lists.events.iter().chain(&manifest.lists.spend) {
+            // Its entries were read with the manifest.
+            found.check(folder, &list.file, |_| Ok(()));
         }
         for file in &manifest.accounts {
             found.check(folder, file, |file| Ok(read_accounts(folder, file).map(drop)?));
@@ -132,13 +136,15 @@ impl Customers {
     fn check(&mut self, file: &TableFile) -> Result<(), FileFault> {
         let texts = file.texts().map(str::to_owned).collect();
         let projection = EventProjection { texts, totals: true, date_times: true };
+        // Also of a file without row groups.
+        TableFile::read_footers(std::iter::once(file), &Interrupt::default())?;
         let mut next = 0;
         for row_group in 0..file.row_groups() {
             let rows =
                 file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
-            file.bounds(row_group).check(&columns).map_err(damaged)?;
+            file.row_group(row_group).check(&columns).map_err(damaged)?;
             let numbers = customer_numbers(&rows).map_err(damaged)?;
             let Some(ids) = columns.text(OPPORTUNITY_ID) else {
                 return Err(damaged(ColumnFault::new(OPPORTUNITY_ID, "the column is missing")).into());
@@ -227,12 +233,12 @@ impl CustomerKey<'_> {
     }
 }
 
-impl RowGroupBounds {
+impl RowGroupEntry {
     /// Checks that every row of a row group is inside the bounds, because queries skip row groups by them.
     fn check(&self, columns: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
-            let inside = |key: &[u8]| first.as_slice() <= key && key <= last.as_slice();
-            if !columns.customers.present_accounts().all(|key| inside(key.as_bytes())) {
+            let inside = |key: &str| first.as_str() <= key && key <= last.as_str();
+            if !columns.customers.present_accounts().all(|key| inside(&key)) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }
         }
@@ -249,6 +255,7 @@ impl RowGroupBounds {
 fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     let mut last: Option<(u16, String, u16)> = None;
     let projection = SpendProjection::all();
+    TableFile::read_footers(std::iter::once(file), &Interrupt::default())?;
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;

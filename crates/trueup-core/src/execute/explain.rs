@@ -4,7 +4,9 @@
 mod tests;
 
 use super::row_groups::SelectedRowGroups;
+use crate::Interrupt;
 use crate::dataset::Dataset;
+use crate::error::Error;
 use crate::plan::{DimensionRef, Origin, Plan};
 use crate::query::{DateRange, EventsQuery, SortKey, Within};
 use std::fmt;
@@ -92,8 +94,9 @@ pub struct RunStatistics {
 
 impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
-    pub(super) fn new(plan: &Plan, query: &EventsQuery, dataset: &Dataset, pruning: bool) -> Self {
+    pub(super) fn new(plan: &Plan, query: &EventsQuery, dataset: &Dataset, pruning: bool) -> Result<Self, Error> {
         let row_groups = SelectedRowGroups::new(dataset, plan, pruning);
+        row_groups.read_footers(&Interrupt::default())?;
         let (events, spend) = row_groups.lens();
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
@@ -104,7 +107,7 @@ impl Explanation {
             name: dimension.name.clone(),
             source: origin(dimension.origin),
         };
-        Self {
+        Ok(Self {
             sub_ranges: plan.sub_ranges.clone(),
             cohort: plan.cohort,
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
@@ -113,7 +116,7 @@ impl Explanation {
             event_row_groups_skipped: dataset.events().len() - events,
             spend_row_groups_kept: spend,
             spend_row_groups_skipped: dataset.spend().len() - spend,
-            stored_bytes: row_groups.stored_bytes(plan),
+            stored_bytes: row_groups.stored_bytes(plan)?,
             groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
             filters_events: plan.event_filter.is_some(),
             filters_rows: plan.having.is_some(),
@@ -121,7 +124,7 @@ impl Explanation {
             limit: plan.limit,
             totals: plan.totals.is_some(),
             statistics: None,
-        }
+        })
     }
 
     /// Returns the explanation with what the execution took.

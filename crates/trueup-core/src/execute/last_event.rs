@@ -1,6 +1,6 @@
 //! Finds the last day of the events of some accounts.
 
-use crate::dataset::{Dataset, ReadingAhead, RowGroup};
+use crate::dataset::{Dataset, ReadingAhead, RowGroup, TableFile};
 use crate::error::Error;
 use crate::query::AccountFilter;
 use crate::scan::{EventColumns, EventProjection};
@@ -16,17 +16,19 @@ pub(super) fn last_event_day(
     accounts: &AccountFilter,
     interrupt: &Interrupt,
 ) -> Result<Option<Day>, Error> {
-    let row_groups = dataset.events().iter().filter(|row_group| !row_group.bounds.excludes(accounts));
+    let row_groups = dataset.events().iter().filter(|row_group| !row_group.entry.excludes(accounts));
     let mut row_groups: Vec<&RowGroup<EventColumns>> = row_groups.collect();
-    row_groups.sort_by_key(|row_group| Reverse(row_group.bounds.last_day()));
+    row_groups.sort_by_key(|row_group| Reverse(row_group.entry.last_day()));
     let mut last = None;
     for row_group in row_groups {
-        let bounds = &row_group.bounds;
-        if last >= Some(bounds.last_day()) {
+        let entry = &row_group.entry;
+        if last >= Some(entry.last_day()) {
             break;
         }
-        if bounds.days.is_some() && bounds.is_within(accounts) {
-            return Ok(Some(bounds.last_day()));
+        if entry.days.is_some() && entry.is_within(accounts) {
+            // The answer depends on what the list of files says, so that the footer must say the same.
+            TableFile::read_footers(row_group.file().into_iter(), interrupt)?;
+            return Ok(Some(entry.last_day()));
         }
         let columns = row_group.read_until(&EventProjection::default(), ReadingAhead::default(), interrupt)?;
         let customers = &columns.customers;

@@ -1,6 +1,7 @@
 //! The row groups that a query reads, and sets of row groups by number.
 
-use crate::dataset::{Dataset, Pruning, ReadingAhead, RowGroup};
+use crate::Interrupt;
+use crate::dataset::{Dataset, DatasetError, Pruning, ReadingAhead, RowGroup, TableFile};
 use crate::plan::Plan;
 use crate::scan::{EventColumns, SpendColumns};
 use serde::{Deserialize, Serialize};
@@ -160,8 +161,14 @@ impl<'a> SelectedRowGroups<'a> {
         (events, self.numbers.len() - events)
     }
 
+    /// Reads the footers of the files of the row groups, unless they have been read: several at the same time, and not
+    /// each when a thread comes to its first row group.
+    pub(super) fn read_footers(&self, interrupt: &Interrupt) -> Result<(), DatasetError> {
+        TableFile::read_footers(self.iter().filter_map(|row_group| row_group.file()), interrupt)
+    }
+
     /// Returns the number of bytes in files of the columns that the plan reads; 0 for a dataset in memory.
-    pub(super) fn stored_bytes(&self, plan: &Plan) -> u64 {
+    pub(super) fn stored_bytes(&self, plan: &Plan) -> Result<u64, DatasetError> {
         let bytes = |row_group| match row_group {
             AnyRowGroup::Events(row_group) => row_group.stored_bytes(&plan.projection),
             AnyRowGroup::Spend(row_group) => row_group.stored_bytes(&plan.spend_projection),
@@ -170,12 +177,20 @@ impl<'a> SelectedRowGroups<'a> {
     }
 }
 
-impl AnyRowGroup<'_> {
+impl<'a> AnyRowGroup<'a> {
     /// Returns the number of rows.
     pub(super) const fn rows(&self) -> u64 {
         match self {
-            Self::Events(row_group) => row_group.rows,
-            Self::Spend(row_group) => row_group.rows,
+            Self::Events(row_group) => row_group.rows(),
+            Self::Spend(row_group) => row_group.rows(),
+        }
+    }
+
+    /// Returns the file of the row group; `None` in memory.
+    fn file(&self) -> Option<&'a TableFile> {
+        match self {
+            Self::Events(row_group) => row_group.file(),
+            Self::Spend(row_group) => row_group.file(),
         }
     }
 
@@ -197,5 +212,5 @@ impl AnyRowGroup<'_> {
 }
 
 fn is_kept<T>(row_group: &RowGroup<T>, plan: &Plan, pruning: bool) -> bool {
-    !pruning || row_group.bounds.prune(plan.range, &plan.accounts) == Pruning::Keep
+    !pruning || row_group.entry.prune(plan.range, &plan.accounts) == Pruning::Keep
 }

@@ -5,7 +5,8 @@
 mod tests;
 
 use super::{Execution, in_pool};
-use crate::dataset::{Dataset, Pruning, ReadAhead, ReadingAhead, RowGroup, RowGroupBounds};
+use crate::dataset::manifest::RowGroupEntry;
+use crate::dataset::{Dataset, Pruning, ReadAhead, ReadingAhead, RowGroup, TableFile};
 use crate::dictionary::{self, Computed, FieldKind, ValueFormat};
 use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value};
@@ -169,15 +170,15 @@ impl Dataset {
         let search = TextSearch { interrupt, is_done: &is_done, search: &search };
         for is_read in [true, false] {
             let is_next =
-                |bounds: &RowGroupBounds| (bounds.prune(query.range, &query.accounts) == Pruning::Keep) == is_read;
-            let mut events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+                |entry: &RowGroupEntry| (entry.prune(query.range, &query.accounts) == Pruning::Keep) == is_read;
+            let mut events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.entry)).collect();
             if reach == Reach::FirstRowGroup {
                 events.truncate(1);
                 texts.search_events(&events, &search)?;
                 break;
             }
             texts.search_events(&events, &search)?;
-            let spend: Vec<_> = self.spend().iter().filter(|row_group| is_next(&row_group.bounds)).collect();
+            let spend: Vec<_> = self.spend().iter().filter(|row_group| is_next(&row_group.entry)).collect();
             texts.search_spend(&spend, &search)?;
         }
         let missing = operands.into_iter().zip(&searched).filter(|(_, (_, found))| !found.load(Ordering::Relaxed));
@@ -303,6 +304,10 @@ impl TextSearch<'_> {
         };
         let Some((first, others)) = row_groups.split_first().filter(|_| !(self.is_done)()) else { return Ok(()) };
         read(first, ReadingAhead::default())?;
+        if (self.is_done)() {
+            return Ok(());
+        }
+        TableFile::read_footers(others.iter().filter_map(|row_group| row_group.file()), self.interrupt)?;
         let ahead = ReadAhead::new(first.is_remote(), |at| Some(others.get(at)?.read_ahead(projection)));
         let next = AtomicUsize::new(0);
         let work = |_| {

@@ -50,6 +50,7 @@ fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
     stored.add_events(&[events(&SOUND[..2])]);
     let file = stored.manifest.events[0].clone();
     stored.manifest.events[0].rows = 4;
+    stored.manifest.events[0].row_groups[0].rows = 4;
     stored.republish();
     let expected = format!("`{}` has 2 rows, but the manifest says 4", stored.path(&file.path).display());
     assert_eq!(stored.refused(), expected);
@@ -57,10 +58,12 @@ fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
 
     let mut stored = TestDataset::sound();
     stored.manifest.spend[0].rows = 2;
+    stored.manifest.spend[0].row_groups[0].rows = 2;
+    stored.republish();
+    assert!(stored.refused().ends_with("spend.parquet` has 3 rows, but the manifest says 2"));
     stored.manifest.accounts[0].rows = 1;
     stored.manifest.insights[0].rows = 3;
     stored.republish();
-    assert!(stored.refused().ends_with("spend.parquet` has 3 rows, but the manifest says 2"));
     let faults = stored.faults();
     assert_eq!(faults.len(), 3, "{faults:?}");
     assert!(faults[1].ends_with("accounts.parquet` has 2 rows, but the manifest says 1"), "{faults:?}");
@@ -72,7 +75,8 @@ fn a_file_that_is_not_parquet_is_named() {
     for name in &FILES[..3] {
         let mut stored = TestDataset::sound();
         fs::write(stored.path(name), "account,date\na,2025-01-01\n").unwrap();
-        let file = stored.described(name, 1);
+        let rows = stored.manifest.files().find(|file| file.path == *name).unwrap().rows;
+        let file = stored.described(name, rows);
         let manifest = &mut stored.manifest;
         let files = [&mut manifest.events, &mut manifest.spend, &mut manifest.accounts];
         for held in files.into_iter().flatten().filter(|held| held.path == *name) {
@@ -136,7 +140,8 @@ fn a_manifest_of_an_unknown_layout_names_both_layouts() {
     stored.manifest.schema_version = 9;
     stored.republish();
     let message = stored.refused();
-    let expected = format!("manifest-00000001.json` has layout 9, and this program reads layout {SCHEMA_VERSION}; ");
+    let expected =
+        format!("manifest-00000001.json` has layout 9, and this program reads layouts 2 and {SCHEMA_VERSION}; ");
     assert!(message.contains(&expected), "{message}");
 }
 

@@ -6,6 +6,7 @@
 mod files;
 mod insights;
 mod layout;
+mod lists;
 mod mutated;
 #[cfg(unix)]
 mod plain;

@@ -9,9 +9,8 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_core::dataset::BlockHasher;
-use trueup_core::dataset::manifest::{DataFile, Manifest, SCHEMA_VERSION};
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest, SCHEMA_VERSION};
+use trueup_core::dataset::{BlockHasher, Verification, describe_row_group, encode_list, store};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Error};
@@ -44,6 +43,9 @@ pub(crate) const SOUND: [Row; 4] =
 pub(crate) const FILES: [&str; 4] =
     ["events/events-0.parquet", "spend/spend.parquet", "accounts/accounts.parquet", "insights/insights.ndjson"];
 
+/// The lists of the files of events and of spend.
+pub(crate) const LISTS: [&str; 2] = ["lists/events.parquet", "lists/spend.parquet"];
+
 pub(crate) const INSIGHTS: &str = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n\
     {\"account\":\"b\",\"date\":\"2024-01-01\",\"insight\":{}}\n";
 
@@ -67,13 +69,14 @@ impl TestDataset {
     /// Makes a dataset of one event file, which is not published yet.
     pub(crate) fn with_events(row_groups: &[&[Row]]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for table in ["events", "spend", "accounts", "insights"] {
+        for table in ["events", "spend", "accounts", "insights", LISTS_FOLDER] {
             fs::create_dir(dir.path().join(table)).unwrap();
         }
         let manifest = Manifest {
             schema_version: SCHEMA_VERSION,
             version: 1,
             created_by: "a test".to_owned(),
+            lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
             accounts: Vec::new(),
@@ -125,10 +128,26 @@ impl TestDataset {
         self.manifest.insights = vec![self.described("insights/insights.ndjson", rows)];
     }
 
-    /// Publishes the manifest, so that the dataset can be opened.
+    /// Publishes the manifest, with the lists of its files, so that the dataset can be opened.
     pub(crate) fn publish(&self) {
+        let list = |name: &str, files: &[DataFile]| {
+            fs::write(self.path(name), encode_list(files).unwrap()).unwrap();
+            vec![FileList { file: self.described(name, files.len() as u64), removed: Vec::new() }]
+        };
+        let Manifest { events, spend, .. } = &self.manifest;
+        let lists = FileLists { events: list(LISTS[0], events), spend: list(LISTS[1], spend) };
+        self.publish_manifest(&Manifest { lists, ..self.manifest.clone() });
+    }
+
+    /// Publishes a manifest as it is.
+    pub(crate) fn publish_manifest(&self, manifest: &Manifest) {
         let staging = tempfile::tempdir_in(self.dir.path()).unwrap();
-        store::publish(&Files::default(), self.dir.path(), staging.path(), &self.manifest).unwrap();
+        store::publish(&Files::default(), self.dir.path(), staging.path(), manifest).unwrap();
+    }
+
+    /// Publishes the current manifest as another version, with lists as they are.
+    pub(crate) fn publish_as(&self, version: u64, lists: &FileLists) {
+        self.publish_manifest(&Manifest { version, lists: lists.clone(), ..self.manifest.clone() });
     }
 
     /// Replaces the published manifest by the current one.
@@ -145,13 +164,22 @@ impl TestDataset {
         self.dir.path().to_owned()
     }
 
-    /// Returns the entry in the manifest for a file as it is now.
+    /// Returns the entry in the manifest for a file as it is now. Its columns and row groups are those of the entry
+    /// that the manifest has already.
     pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
         let bytes = fs::read(self.path(name)).unwrap();
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let mut blocks = BlockHasher::default();
         blocks.add(&bytes);
-        DataFile { path: name.to_owned(), size: bytes.len() as u64, rows, sha256, blocks: blocks.finish() }
+        let Manifest { events, spend, .. } = &self.manifest;
+        let (columns, row_groups) = events
+            .iter()
+            .chain(spend)
+            .find(|file| file.path == name)
+            .map(|file| (file.columns.clone(), file.row_groups.clone()))
+            .unwrap_or_default();
+        let (size, blocks) = (bytes.len() as u64, blocks.finish());
+        DataFile { path: name.to_owned(), size, rows, sha256, blocks, columns, row_groups }
     }
 
     fn parquet(&self, name: &str, row_groups: &[RecordBatch]) -> DataFile {
@@ -161,8 +189,13 @@ impl TestDataset {
             writer.write(rows).unwrap();
             writer.flush().unwrap();
         }
-        writer.close().unwrap();
-        self.described(name, row_groups.iter().map(|rows| rows.num_rows() as u64).sum())
+        let footer = writer.close().unwrap();
+        let columns = footer.file_metadata().schema_descr().columns();
+        DataFile {
+            columns: columns.iter().map(|column| column.name().to_owned()).collect(),
+            row_groups: footer.row_groups().iter().map(describe_row_group).collect(),
+            ..self.described(name, row_groups.iter().map(|rows| rows.num_rows() as u64).sum())
+        }
     }
 
     /// Opens the dataset and queries every row of events and spend. Returns the number of rows of the answer.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
+use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{Verification, store};
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
@@ -41,20 +42,80 @@ fn answers_are_those_of_the_folder() {
 }
 
 #[test]
-fn opening_takes_one_request_for_each_file() {
-    let stored = Stored::new();
-    drop(stored.server.take_log());
+fn opening_takes_the_same_few_requests_whatever_the_number_of_files() {
+    for file_rows in [1_500, 4_000, 100_000] {
+        let stored = Stored::of(12_000, file_rows, 10);
+        drop(stored.server.take_log());
+        let dataset = stored.remote();
+        let mut requested: Vec<String> = stored.server.take_log().into_iter().map(|request| request.path).collect();
+        requested.sort_unstable();
+        let manifest = dataset.manifest().unwrap();
+        assert_eq!(manifest.events.len() > 1, file_rows < 100_000);
+        let Manifest { lists, accounts, insights, .. } = manifest;
+        assert_eq!((lists.events.len(), lists.spend.len(), accounts.len(), insights.len()), (1, 1, 1, 1));
+        let lists = lists.events.iter().chain(&lists.spend).map(|list| &list.file);
+        let mut expected: Vec<String> = lists.chain(accounts).chain(insights).map(|file| file.path.clone()).collect();
+        expected.extend([String::new(), store::file_name(1)]);
+        let mut expected: Vec<String> = expected.iter().map(|name| format!("bucket/acme/{name}")).collect();
+        expected.sort_unstable();
+        assert_eq!(requested, expected);
+    }
+}
+
+#[test]
+fn a_query_about_an_account_requests_only_its_files_and_each_footer_once() {
+    let stored = Stored::of(12_000, 1_500, 10);
     let dataset = stored.remote();
-    let mut requested: Vec<String> = stored.server.take_log().into_iter().map(|request| request.path).collect();
-    requested.sort_unstable();
-    let manifest = dataset.manifest().unwrap();
-    let mut expected: Vec<String> =
-        manifest.tables().iter().flat_map(|(_, files)| *files).map(|file| file.path.clone()).collect();
-    expected.extend([String::new(), store::file_name(1)]);
-    let mut expected: Vec<String> = expected.iter().map(|name| format!("bucket/acme/{name}")).collect();
-    expected.sort_unstable();
-    assert!(expected.len() > 5, "{expected:?}");
-    assert_eq!(requested, expected);
+    let days = dataset.date_range().unwrap();
+    let fields = ["leads", "closedRevenue"];
+    let query = EventsQuery::new(fields, days.start, days.end).allow_long_total();
+    let accounts = dataset.account_keys().unwrap();
+    for account in &accounts {
+        let query = query.clone().accounts([account]);
+        let dataset = stored.remote();
+        let manifest = dataset.manifest().unwrap();
+        let of_account: HashSet<String> = manifest
+            .events
+            .iter()
+            .filter(|file| {
+                let ends = file.row_groups.iter().filter_map(|row_group| row_group.accounts.as_ref());
+                ends.into_iter().any(|(first, last)| first <= account && account <= last)
+            })
+            .map(|file| format!("bucket/acme/{}", file.path))
+            .collect();
+        assert!(of_account.len() < manifest.events.len(), "{of_account:?}");
+        drop(stored.server.take_log());
+        let splits = dataset.plan_splits(&query, NonZeroUsize::MIN).unwrap();
+        assert_eq!(stored.server.take_log(), [], "planning");
+        let answer = dataset.query(&query).unwrap();
+        let log = stored.server.take_log();
+        let requested: HashSet<String> = log.iter().map(|request| request.path.clone()).collect();
+        assert_eq!(requested, of_account);
+        // A split reads as much, with footers that another dataset has not read.
+        let worker = stored.remote();
+        drop(stored.server.take_log());
+        let partial = worker.run_split(&query, &splits[0], &Execution::default()).unwrap();
+        assert_eq!(stored.server.take_log().len(), log.len());
+        assert_eq!(partial.finish(&worker, &query, &Execution::default()).unwrap(), answer);
+    }
+}
+
+#[test]
+fn footers_are_requested_at_the_same_time() {
+    let stored = Stored::of(12_000, 1_500, 10);
+    let dataset = stored.remote();
+    let files = dataset.manifest().unwrap().events.len() + 1;
+    assert!(files > 4, "{files}");
+    stored.server.fail(|_| Some(Fault::Slow(Duration::from_millis(200))));
+    let _ = stored.server.take_most_open();
+    dataset.read_footers(&Interrupt::default()).unwrap();
+    assert_eq!(stored.server.take_most_open(), files);
+    drop(stored.server.take_log());
+    dataset.read_footers(&Interrupt::default()).unwrap();
+    assert_eq!(stored.server.take_log(), []);
+    let interrupt = Interrupt::after(Duration::from_millis(50));
+    let interrupted = stored.remote().read_footers(&interrupt).unwrap_err();
+    assert!(matches!(interrupted, Error::Interrupted(_)), "{interrupted}");
 }
 
 #[test]
@@ -66,6 +127,8 @@ fn a_query_takes_at_most_one_request_for_each_row_group_and_a_second_one_none() 
         let dataset = stored.remote();
         drop(stored.server.take_log());
         let explained = dataset.explain(&query).unwrap();
+        let footers = stored.server.take_log().len();
+        assert!(footers <= dataset.manifest().unwrap().events.len() + 1, "{footers}");
         let first = dataset.query(&query).unwrap();
         let requested = stored.server.take_log();
         let row_groups = explained.event_row_groups_kept + explained.spend_row_groups_kept;
@@ -223,7 +286,7 @@ fn missing_and_changed_objects_are_errors() {
     let expected =
         format!("`{}/{name}` has {longer} bytes, but the manifest says {}", stored.url().display(), bytes.len());
     assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
-    assert_eq!(refused(stored.url().to_str().unwrap()), expected);
+    assert_eq!(stored.remote().query(query).unwrap_err().to_string(), expected);
 
     // A range of a shorter object may not exist.
     std::fs::write(&path, &bytes[..10]).unwrap();
@@ -233,7 +296,7 @@ fn missing_and_changed_objects_are_errors() {
     std::fs::remove_file(&path).unwrap();
     let expected = format!("`{}/{name}` is missing, but the manifest names it", stored.url().display());
     assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
-    assert_eq!(refused(stored.url().to_str().unwrap()), expected);
+    assert_eq!(stored.remote().query(query).unwrap_err().to_string(), expected);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, events, insights, spend};
 use std::path::PathBuf;
-use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
+use trueup_core::dataset::manifest::{FileLists, Manifest, SCHEMA_VERSION};
 use trueup_core::model::Accounts;
 
 /// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
@@ -64,8 +64,8 @@ impl Ingest {
         };
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
-        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
-        version.publish(&manifest, monitor).map_err(|error| rejects.take_back(error))?;
+        let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        version.publish(&mut manifest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
         summary.refused = reader.refused;
@@ -175,6 +175,7 @@ impl Ingest {
             schema_version: SCHEMA_VERSION,
             version: 0,
             created_by: String::new(),
+            lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
             accounts: Vec::new(),

@@ -207,7 +207,7 @@ impl StagedIngest {
         batch.tables.insert(Table::Events.name().to_owned(), table);
         manifest.batches.push(batch);
         monitor.check()?;
-        version.publish(&manifest, &monitor)?;
+        version.publish(&mut manifest, &monitor)?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
         let mut warnings = BTreeSet::new();
         for warning in staged.iter().flat_map(|part| &part.warnings) {

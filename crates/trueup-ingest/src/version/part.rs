@@ -114,7 +114,7 @@ impl VersionBuilder {
         }
         let mut files = Vec::new();
         if staged.iter().any(|part| !part.files.is_empty()) {
-            self.make_table_folder(Table::Events)?;
+            self.make_folder(Table::Events.name())?;
         }
         for part in staged {
             let folder = self.record().join(folder_of(part.part, &part.attempt));

@@ -10,7 +10,7 @@
 //! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
 //! at any time.
 
-use super::{RECORD_PREFIX, has_id, is_id, version_and_id};
+use super::{FOLDERS, RECORD_PREFIX, has_id, is_id, version_and_id};
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::monitor::{Monitor, Phase};
@@ -244,12 +244,12 @@ impl StoreVersion {
         for version in store::versions(&self.location)? {
             // A manifest that cannot be read may name any file, and the error keeps everything.
             let manifest = store::read(&self.location, version)?;
-            named.extend(manifest.tables().into_iter().flat_map(|(_, files)| files).map(|file| file.path.clone()));
+            named.extend(manifest.files().map(|file| file.path.clone()));
         }
         let mut pending = HashSet::new();
-        for table in Table::ALL {
-            for object in self.list(table.name())? {
-                let name = format!("{}/{}", table.name(), object.name);
+        for folder in FOLDERS {
+            for object in self.list(folder)? {
+                let name = format!("{folder}/{}", object.name);
                 let Some((version, id)) = version_and_id(&object.name) else { continue };
                 if named.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
                     continue;

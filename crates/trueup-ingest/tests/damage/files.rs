@@ -77,8 +77,7 @@ impl DamagedDataset {
     /// Returns the files that the manifest names.
     fn files(&self) -> Vec<PathBuf> {
         let manifest: Manifest = store::read_latest(&self.folder()).unwrap().unwrap();
-        let tables = [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights];
-        tables.into_iter().flatten().map(|file| self.folder().join(&file.path)).collect()
+        manifest.files().map(|file| self.folder().join(&file.path)).collect()
     }
 
     fn files_and_manifest(&self) -> Vec<PathBuf> {

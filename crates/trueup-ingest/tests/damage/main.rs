@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-use trueup_core::Dataset;
 use trueup_core::dataset::{Verification, store};
+use trueup_core::{Dataset, Interrupt};
 use trueup_ingest::Ingest;
 
 /// Returns events of some accounts. Each customer has two events, on two days.
@@ -80,7 +80,8 @@ fn a_file_in_place_of_another_is_refused() {
     fs::copy(dataset.join(&other.path), dataset.join(&first.path)).unwrap();
     let path = dataset.join(&first.path);
     let expected = format!("`{}` has {} bytes, but the manifest says {}", path.display(), other.size, first.size);
-    assert_eq!(Dataset::open(&dataset).unwrap_err().to_string(), expected);
+    let opened = Dataset::open(&dataset).unwrap();
+    assert_eq!(opened.read_footers(&Interrupt::default()).unwrap_err().to_string(), expected);
     assert_eq!(Verification::of(&dataset, None).unwrap().faults, [expected]);
 }
 

@@ -112,8 +112,7 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
     let versions = trueup_core::dataset::store::versions(dataset).unwrap();
     let manifests = versions.iter().map(|version| trueup_core::dataset::store::read(dataset, *version).unwrap());
     let named: Vec<PathBuf> = manifests
-        .flat_map(|m| m.tables().map(|(_, files)| files.to_vec()))
-        .flatten()
+        .flat_map(|manifest| manifest.files().cloned().collect::<Vec<_>>())
         .map(|file| dataset.join(file.path))
         .collect();
     let mut left = Vec::new();
@@ -121,7 +120,7 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
         if entry.is_file() {
             left.extend((!name.starts_with("manifest-")).then_some(entry));
-        } else if ["events", "spend", "accounts", "insights"].contains(&&*name) {
+        } else if ["events", "spend", "accounts", "insights", "lists"].contains(&&*name) {
             left.extend(
                 fs::read_dir(entry).unwrap().map(|file| file.unwrap().path()).filter(|path| !named.contains(path)),
             );

@@ -197,7 +197,7 @@ fn an_ingest_removes_only_what_a_killed_ingest_left() {
     let dataset = case.dataset();
     let of_version_1 = names(&dataset.join("events"));
     let id = "0123456789abcdef0123456789abcdef";
-    let left = format!("events/00000002-0000-{id}.parquet");
+    let left = ["events", "lists"].map(|folder| format!("{folder}/00000002-0000-{id}.parquet"));
     let others = [
         // There is no record of an ingest with this id.
         "events/00000002-0000-fedcba9876543210fedcba9876543210.parquet".to_owned(),
@@ -207,17 +207,20 @@ fn an_ingest_removes_only_what_a_killed_ingest_left() {
         ".trueup-pending-notes".to_owned(),
         "notes.txt".to_owned(),
     ];
-    for name in others.iter().chain([&left]) {
+    for name in others.iter().chain(&left) {
         std::fs::write(dataset.join(name), "x").unwrap();
     }
     let pending = dataset.join(format!(".trueup-pending-{id}"));
     std::fs::create_dir_all(pending.join("scratch-0")).unwrap();
     std::fs::write(pending.join("scratch-0/spilled-000000"), "x").unwrap();
     case.events("more.csv", &GOOD.replace("e1", "e2"));
-    assert!(!dataset.join(&left).exists() && !pending.exists());
+    assert!(left.iter().all(|name| !dataset.join(name).exists()) && !pending.exists());
     assert!(others.iter().all(|name| dataset.join(name).exists()));
     let manifests = ["manifest-00000001.json", "manifest-00000002.json"];
-    assert_eq!(names(&dataset), [&[".trueup-pending-notes", "events"], &manifests[..], &["notes.txt"]].concat());
+    assert_eq!(
+        names(&dataset),
+        [&[".trueup-pending-notes", "events", "lists"], &manifests[..], &["notes.txt"]].concat()
+    );
     assert!(of_version_1.iter().all(|name| dataset.join("events").join(name).exists()));
     assert_eq!(case.stored_events().len(), 2);
 }

@@ -142,7 +142,7 @@ pub(crate) fn leftovers(dataset: &Path) -> Vec<String> {
     for version in store::versions(dataset).unwrap() {
         named.push(store::file_name(version));
         let manifest = store::read(dataset, version).unwrap();
-        named.extend(manifest.tables().iter().flat_map(|(_, files)| *files).map(|file| file.path.clone()));
+        named.extend(manifest.files().map(|file| file.path.clone()));
     }
     let (mut found, mut folders) = (Vec::new(), vec![dataset.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -120,7 +120,7 @@ impl Store {
         for version in store::versions(&url).unwrap() {
             named.push(store::file_name(version));
             let manifest = store::read(&url, version).unwrap();
-            named.extend(manifest.tables().iter().flat_map(|(_, files)| *files).map(|file| file.path.clone()));
+            named.extend(manifest.files().map(|file| file.path.clone()));
         }
         self.names(dataset).into_iter().filter(|name| !named.contains(name)).collect()
     }

@@ -62,7 +62,7 @@ fn a_running_service_never_answers_changed_bytes() {
         let right = questions.map(|question| platform.get("anna", question).body);
         let manifest = platform.service.dataset().manifest().unwrap().clone();
         let mut refused = 0;
-        for file in manifest.tables().into_iter().flat_map(|(_, files)| files.to_vec()) {
+        for file in manifest.files() {
             let path = platform.dataset().join(&file.path);
             let sound = fs::read(&path).unwrap();
             for at in (0..sound.len()).step_by(step(sound.len() / 40 + 1)) {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
-use trueup::Dataset;
 use trueup::service::Service;
 use trueup::versions;
+use trueup::{Dataset, Interrupt};
 
 /// Time between two attempts to return freed memory.
 const PURGE_INTERVAL: Duration = Duration::from_secs(1);
@@ -69,6 +69,8 @@ fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64
         return Ok(None);
     }
     let dataset = Dataset::open(folder).map_err(|error| error.to_string())?;
+    // A version whose files are not all there leaves the previous one in use.
+    dataset.read_footers(&Interrupt::default()).map_err(|error| error.to_string())?;
     let opened = dataset.manifest().map(|manifest| manifest.version);
     service.replace_dataset(Arc::new(dataset.with_column_budget(memory)));
     Ok(opened)

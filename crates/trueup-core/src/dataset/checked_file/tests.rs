@@ -17,7 +17,7 @@ fn written() -> (TempDir, PathBuf, Vec<u8>, DataFile) {
     let path = dir.path().join("f");
     fs::write(&path, &bytes).unwrap();
     let size = bytes.len() as u64;
-    (dir, path, bytes, DataFile { path: "f".to_owned(), size, rows: 0, sha256: String::new(), blocks })
+    (dir, path, bytes, DataFile { path: "f".to_owned(), size, blocks, ..DataFile::default() })
 }
 
 #[test]
@@ -65,13 +65,8 @@ fn a_byte_that_changes_while_the_file_is_open_is_found_each_time() {
 #[test]
 fn ranges_of_an_object_that_are_near_each_other_are_read_together() {
     let blocks = 100;
-    let promised = DataFile {
-        path: "f".to_owned(),
-        size: blocks * BLOCK_BYTES,
-        rows: 0,
-        sha256: String::new(),
-        blocks: "0".repeat(800),
-    };
+    let promised =
+        DataFile { path: "f".to_owned(), size: blocks * BLOCK_BYTES, blocks: "0".repeat(800), ..DataFile::default() };
     let file = CheckedFile::open(Path::new("http://127.0.0.1:1/x"), &promised).unwrap();
     let block = |number: u64| number * BLOCK_BYTES;
     // Fifteen blocks are between the first two ranges, sixteen between the second and the third, and seventeen

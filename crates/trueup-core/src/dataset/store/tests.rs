@@ -1,4 +1,4 @@
-use super::super::manifest::{DataFile, ManifestFault};
+use super::super::manifest::ManifestFault;
 use super::*;
 use crate::files::{FaultInjector, InjectedFault, Operation};
 use std::sync::Arc;
@@ -8,6 +8,7 @@ fn manifest(version: u64) -> Manifest {
         schema_version: SCHEMA_VERSION,
         version,
         created_by: "test".to_owned(),
+        lists: FileLists::default(),
         events: Vec::new(),
         spend: Vec::new(),
         accounts: Vec::new(),
@@ -17,7 +18,7 @@ fn manifest(version: u64) -> Manifest {
 }
 
 fn file(path: &str) -> DataFile {
-    DataFile { path: path.to_owned(), size: 1, rows: 0, sha256: "0".repeat(64), blocks: "0".repeat(8) }
+    DataFile { path: path.to_owned(), size: 1, sha256: "0".repeat(64), blocks: "0".repeat(8), ..DataFile::default() }
 }
 
 /// Publishes a manifest with file operations that may fail.
@@ -70,8 +71,8 @@ fn a_manifest_of_another_layout_or_number_is_refused() {
 #[test]
 fn every_changed_byte_of_a_manifest_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let files = vec![file("events/a.parquet"), file("events/b.parquet")];
-    let sound = Manifest { events: files, ..manifest(1) };
+    let (accounts, insights) = (vec![file("accounts/a.parquet")], vec![file("insights/b.ndjson")]);
+    let sound = Manifest { accounts, insights, ..manifest(1) };
     publish_in(dir.path(), &sound).unwrap();
     let path = dir.path().join(file_name(1));
     let bytes = fs::read(&path).unwrap();
@@ -84,7 +85,7 @@ fn every_changed_byte_of_a_manifest_is_found() {
         assert_eq!(unseal(&bytes[..at]), None, "{at} bytes");
     }
     let text = String::from_utf8(bytes.clone()).unwrap();
-    for changed in [text.replace("events/b", "events/a"), text.replace("\"accounts\": []", "\"accounts\": [ ]")] {
+    for changed in [text.replace("insights/b", "insights/a"), text.replace("\"batches\": []", "\"batches\": [ ]")] {
         fs::write(&path, changed).unwrap();
         assert!(matches!(read(dir.path(), 1), Err(StoreError::Checksum { .. })));
     }

@@ -1,0 +1,296 @@
+//! What the lists of files say: enough to open a dataset and to divide a query without its files, and never less than
+//! the files hold.
+
+use crate::test_dataset::{LISTS, SOUND, TestDataset, events, row};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::num::NonZeroUsize;
+use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, Manifest, RowGroupEntry};
+use trueup_core::dataset::{Verification, encode_list, store};
+use trueup_core::query::{DateRange, EventsQuery};
+use trueup_core::{Dataset, Day, Error, Execution, Interrupt, ResultTable};
+use trueup_testkit::exhaustive::{bits, step};
+
+const FIRST: &str = "events/events-0.parquet";
+const SECOND: &str = "events/events-1.parquet";
+
+/// Makes a dataset with a file of the account `a`, and one of the account `b` on later days.
+fn two_files() -> TestDataset {
+    let mut stored = TestDataset::with_events(&[&[row(0, "a", "1", 20_000)], &[row(1, "a", "2", 20_001)]]);
+    stored.add_events(&[events(&[row(0, "b", "1", 20_100), row(0, "b", "1", 20_101)])]);
+    stored.spend(&[(Some("a"), 20_000)]);
+    stored.publish();
+    stored
+}
+
+fn query(first: u16, last: u16) -> EventsQuery {
+    let fields = ["account", "campaign", "customers", "eventCount", "total"];
+    EventsQuery::new(fields, Day::from_number(first), Day::from_number(last)).allow_long_total()
+}
+
+fn all() -> EventsQuery {
+    query(19_000, 21_000)
+}
+
+/// Returns the message of a query that fails because of a file.
+fn refused(dataset: &Dataset, query: &EventsQuery) -> String {
+    let error = dataset.query(query).unwrap_err();
+    assert!(matches!(error, Error::Dataset(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn opening_and_planning_read_no_file_of_events_or_spend() {
+    let stored = two_files();
+    let whole = Dataset::open(stored.folder()).unwrap();
+    let splits = whole.plan_splits(&all(), NonZeroUsize::new(3).unwrap()).unwrap();
+    for name in [FIRST, SECOND, "spend/spend.parquet"] {
+        fs::remove_file(stored.path(name)).unwrap();
+    }
+    let dataset = Dataset::open(stored.folder()).unwrap();
+    assert_eq!((dataset.event_rows(), dataset.spend_rows(), dataset.event_row_groups()), (4, 1, 3));
+    let days = DateRange { start: Day::from_number(20_000), end: Day::from_number(20_101) };
+    assert_eq!(dataset.date_range(), Some(days));
+    assert_eq!(dataset.columns().iter().collect::<Vec<_>>(), ["campaign", "eventId", "opportunityId"]);
+    assert_eq!(dataset.plan_splits(&all(), NonZeroUsize::new(3).unwrap()).unwrap(), splits);
+    let error = dataset.read_footers(&Interrupt::default()).unwrap_err().to_string();
+    assert!(error.contains("is missing, but the manifest names it"), "{error}");
+}
+
+#[test]
+fn a_query_reads_only_the_files_of_its_accounts_and_days() {
+    let stored = two_files();
+    let whole = Dataset::open(stored.folder()).unwrap();
+    let of_a = all().accounts(["a"]);
+    let of_b = all().accounts(["b"]);
+    let answers: Vec<ResultTable> = [&of_a, &of_b].iter().map(|query| whole.query(query).unwrap()).collect();
+    let splits = whole.plan_splits(&all(), NonZeroUsize::new(2).unwrap()).unwrap();
+    for (removed, [kept, other], answer, [first, last], split) in [
+        (SECOND, [&of_a, &of_b], &answers[0], [19_000, 20_050], 0),
+        (FIRST, [&of_b, &of_a], &answers[1], [20_050, 21_000], 1),
+    ] {
+        let stored = two_files();
+        fs::remove_file(stored.path(removed)).unwrap();
+        let expected = format!("`{}` is missing, but the manifest names it", stored.path(removed).display());
+        let dataset = Dataset::open(stored.folder()).unwrap();
+        let (present, absent) = if removed == SECOND { ("a", "A") } else { ("b", "c") };
+        assert_eq!(dataset.missing_accounts(&[present, absent].map(str::to_owned)).unwrap(), [absent]);
+        assert_eq!(dataset.query(kept).unwrap(), *answer);
+        assert_eq!(dataset.query(&query(first, last)).unwrap(), *answer);
+        assert_eq!(refused(&dataset, other), expected);
+        assert_eq!(refused(&dataset, &all()), expected);
+        assert!(dataset.run_split(&all(), &splits[split], &Execution::default()).is_ok());
+        assert!(dataset.run_split(&all(), &splits[1 - split], &Execution::default()).is_err());
+    }
+}
+
+#[test]
+fn threads_that_need_the_same_footers_all_get_them() {
+    let stored = two_files();
+    let expected = Dataset::open(stored.folder()).unwrap().query(&all()).unwrap();
+    for _ in 0..20 {
+        let dataset = Dataset::open(stored.folder()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert_eq!(dataset.query(&all()).unwrap(), expected));
+            }
+        });
+    }
+}
+
+/// Changes the entry of a file of events.
+type Change = fn(&mut DataFile);
+
+#[test]
+fn a_list_that_says_something_else_than_a_footer_is_refused() {
+    let changes: [(&str, &str, Change); 11] = [
+        (", row group 0", "accounts", |file| file.row_groups[0].accounts = Some(("a".to_owned(), "c".to_owned()))),
+        (", row group 1", "accounts", |file| file.row_groups[1].accounts = Some(("A".to_owned(), "a".to_owned()))),
+        (", row group 1", "accounts", |file| file.row_groups[1].accounts = None),
+        (", row group 0", "days", |file| file.row_groups[0].days = Some((20_000, 20_001))),
+        (", row group 1", "days", |file| file.row_groups[1].days = Some((19_999, 20_001))),
+        (", row group 0", "days", |file| file.row_groups[0].days = None),
+        (", row group 0", "days", |file| file.row_groups.reverse()),
+        (", row group 0", "rows", |file| {
+            file.row_groups[0].rows = 2;
+            file.row_groups[1].rows = 0;
+        }),
+        ("", "row groups", |file| {
+            let last = file.row_groups.pop().unwrap();
+            file.row_groups[0] = RowGroupEntry { rows: 2, days: last.days, ..file.row_groups[0].clone() };
+        }),
+        ("", "columns", |file| file.columns.push("zip".to_owned())),
+        ("", "columns", |file| file.columns.retain(|name| name != "campaign")),
+    ];
+    for (row_group, what, change) in changes {
+        let mut stored = two_files();
+        change(&mut stored.manifest.events[0]);
+        stored.republish();
+        let path = stored.path(FIRST);
+        let expected = format!("`{}`{row_group}: the {what} in the manifest are not those of the file", path.display());
+        let dataset = Dataset::open(stored.folder()).unwrap();
+        assert_eq!(refused(&dataset, &query(19_000, 21_000)), expected);
+        assert_eq!(refused(&dataset, &query(19_000, 21_000)), expected, "asked again");
+        assert_eq!(stored.fault(), expected);
+    }
+}
+
+#[test]
+fn a_list_that_leaves_out_all_rows_of_a_file_is_found_by_verification() {
+    let mut stored = two_files();
+    stored.manifest.events[1].row_groups.clear();
+    stored.manifest.events[1].rows = 0;
+    stored.republish();
+    let expected = format!("`{}` has 2 rows, but the manifest says 0", stored.path(SECOND).display());
+    assert_eq!(stored.fault(), expected);
+}
+
+#[test]
+fn lists_that_do_not_add_up_are_refused() {
+    let stored = two_files();
+    let sound = store::read(&stored.folder(), 1).unwrap();
+    let list = sound.lists.events[0].clone();
+    let twice = FileLists { events: vec![list.clone(), list.clone()], ..sound.lists.clone() };
+    let removing = |removed: &[u64]| FileLists {
+        events: vec![FileList { removed: removed.to_vec(), ..list.clone() }],
+        ..sound.lists.clone()
+    };
+    for (lists, fault) in [
+        (
+            FileLists { events: Vec::new(), ..sound.lists.clone() },
+            "the lists name 0 files of events, but the version has 2",
+        ),
+        (removing(&[1]), "the lists name 1 files of events, but the version has 2"),
+        (twice, "the file `lists/events.parquet` is named twice"),
+        (removing(&[2]), "what is removed from the list `lists/events.parquet` is not in it"),
+        (removing(&[1, 0]), "what is removed from the list `lists/events.parquet` is not in it"),
+    ] {
+        let manifest = Manifest { version: 2, lists, ..sound.clone() };
+        let staging = tempfile::tempdir_in(stored.folder()).unwrap();
+        let files = trueup_core::files::Files::default();
+        let refused = store::publish(&files, &stored.folder(), staging.path(), &manifest).unwrap_err().to_string();
+        assert!(refused.ends_with(fault), "{refused}");
+    }
+    let stored = two_files();
+    let mut events = stored.manifest.events.clone();
+    events[0].rows = 3;
+    fs::write(stored.path(LISTS[0]), encode_list(&events).unwrap()).unwrap();
+    let file = stored.described(LISTS[0], 2);
+    let lists = FileLists { events: vec![FileList { file, removed: Vec::new() }], ..sound.lists };
+    stored.publish_as(2, &lists);
+    let refused = Dataset::open(stored.folder()).unwrap_err().to_string();
+    assert!(
+        refused.ends_with("the row groups of the file `events/events-0.parquet` do not have as many rows as the file"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn files_that_are_removed_from_a_list_are_not_of_the_version() {
+    let stored = two_files();
+    let mut manifest = store::read(&stored.folder(), 1).unwrap();
+    let kept = manifest.events.remove(1);
+    manifest.lists.events[0].removed = vec![0];
+    manifest.version = 2;
+    manifest.events = vec![kept];
+    stored.publish_manifest(&manifest);
+    assert_eq!(store::read(&stored.folder(), 2).unwrap(), manifest);
+    let dataset = Dataset::open(stored.folder()).unwrap();
+    assert_eq!((dataset.event_rows(), dataset.query(&all()).unwrap().len()), (2, 1));
+    assert_eq!(Dataset::open_version(stored.folder(), 1).unwrap().event_rows(), 4);
+}
+
+#[test]
+fn a_list_that_is_missing_or_changed_is_named() {
+    for name in LISTS {
+        let stored = two_files();
+        let bytes = fs::read(stored.path(name)).unwrap();
+        let path = stored.path(name);
+        for (case, (at, bit)) in bits(bytes.len(), 5).into_iter().enumerate() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            fs::write(&path, changed).unwrap();
+            let expected = format!("`{}`: the bytes from 0 on differ from what was written", path.display());
+            let refused = Dataset::open(stored.folder()).unwrap_err().to_string();
+            assert!(refused.starts_with(&expected), "{refused}");
+            if case % step(61) != 0 {
+                continue;
+            }
+            let unverified = Verification::of(stored.folder(), None).unwrap_err().to_string();
+            assert!(unverified.starts_with(&expected), "{unverified}");
+        }
+        fs::write(&path, &bytes[1..]).unwrap();
+        let (found, promised) = (bytes.len() - 1, bytes.len());
+        let expected = format!("`{}` has {found} bytes, but the manifest says {promised}", path.display());
+        assert_eq!(stored.refused(), expected);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(stored.refused(), format!("`{}` is missing, but the manifest names it", path.display()));
+    }
+}
+
+#[test]
+fn a_list_of_something_else_is_refused() {
+    let stored = two_files();
+    let sound = store::read(&stored.folder(), 1).unwrap();
+    for (bytes, fault) in [
+        (fs::read(stored.path(FIRST)).unwrap(), "column `path`: the column is missing"),
+        (b"path,size\n".to_vec(), "Invalid Parquet file"),
+        (encode_list(&sound.events[..1]).unwrap(), "has 1 rows, but the manifest says 2"),
+    ] {
+        let stored = two_files();
+        fs::write(stored.path(LISTS[0]), bytes).unwrap();
+        let file = stored.described(LISTS[0], 2);
+        let lists = FileLists { events: vec![FileList { file, removed: Vec::new() }], ..sound.lists.clone() };
+        stored.publish_as(2, &lists);
+        let refused = Dataset::open(stored.folder()).unwrap_err().to_string();
+        assert!(refused.contains(LISTS[0]) && refused.contains(fault), "{refused}");
+    }
+}
+
+/// Writes the manifest of a dataset as layout 2 has it.
+fn write_former(stored: &TestDataset, manifest: &Manifest) {
+    let entry = |file: &DataFile| {
+        let DataFile { path, size, rows, sha256, blocks, .. } = file;
+        json!({"path": path, "size": size, "rows": rows, "sha256": sha256, "blocks": blocks})
+    };
+    let entries = |files: &[DataFile]| files.iter().map(entry).collect::<Vec<Value>>();
+    let former = json!({
+        "schemaVersion": 2, "version": 1, "createdBy": "trueup 0.1.0", "events": entries(&manifest.events),
+        "spend": entries(&manifest.spend), "accounts": entries(&manifest.accounts),
+        "insights": entries(&manifest.insights), "batches": []
+    });
+    let text = serde_json::to_string_pretty(&former).unwrap();
+    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sealed = format!("{},\n  \"sha256\": \"{digest}\"\n}}\n", text.strip_suffix("\n}").unwrap());
+    fs::write(stored.path(&store::file_name(1)), sealed).unwrap();
+}
+
+#[test]
+fn a_dataset_of_the_former_layout_is_read() {
+    let stored = two_files();
+    let current = Dataset::open(stored.folder()).unwrap();
+    let expected = current.query(&all()).unwrap();
+    write_former(&stored, current.manifest().unwrap());
+    for name in LISTS {
+        fs::remove_file(stored.path(name)).unwrap();
+    }
+    let former = Dataset::open(stored.folder()).unwrap();
+    assert_eq!(former.query(&all()).unwrap(), expected);
+    assert_eq!(former.manifest().unwrap().events, current.manifest().unwrap().events);
+    assert_eq!(stored.faults(), Vec::<String>::new());
+    // Its row groups are known only from the footers.
+    fs::remove_file(stored.path(FIRST)).unwrap();
+    let expected = format!("`{}` is missing, but the manifest names it", stored.path(FIRST).display());
+    assert_eq!(Dataset::open(stored.folder()).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn a_dataset_of_the_former_layout_with_other_rows_is_refused() {
+    let stored = TestDataset::with_events(&[&SOUND]);
+    stored.publish();
+    let mut manifest = store::read(&stored.folder(), 1).unwrap();
+    manifest.events[0].rows = 5;
+    write_former(&stored, &manifest);
+    assert!(stored.refused().ends_with("has 4 rows, but the manifest says 5"), "{}", stored.refused());
+}
