@@ -142,6 +142,9 @@ impl From<trueup::Error> for Failure {
             trueup::Error::Query(error @ QueryError::TotalsTooLong { .. }) => {
                 Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
             }
+            trueup::Error::Query(error @ QueryError::NotACohort { .. }) => {
+                Self::request(format!("{error}; `--cohort --within 90d` asks for one"))
+            }
             trueup::Error::Query(error @ QueryError::UnknownFields { .. }) => {
                 Self::request(format!("{error}; `--allow-unknown` takes a field that is unknown as empty on every row"))
             }
@@ -159,7 +162,10 @@ impl From<access::Error> for Failure {
 
 impl From<InvalidRequest> for Failure {
     fn from(error: InvalidRequest) -> Self {
-        Self::request(error)
+        match error {
+            InvalidRequest::Query(error) => trueup::Error::from(error).into(),
+            other => Self::request(other),
+        }
     }
 }
 

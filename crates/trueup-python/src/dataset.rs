@@ -100,6 +100,8 @@ impl Dataset {
     ///     ("last-month", "month-to-date", ...). `today` is the day that the last two count from, by default that of
     ///     the clock in the time zone of the accounts, the earliest if they differ.
     /// interval: "total" (one sub-range), "month", "week" or "day".
+    /// cohort: select leads by the day of their first event, and count what becomes of them. within: the window of a
+    ///     cohort, a number of days after the first event, such as "90d", or "all".
     /// accounts: only these accounts, as a list, or one account as a text; by default all.
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.
@@ -114,9 +116,10 @@ impl Dataset {
     #[pyo3(
         signature = (fields, **options),
         text_signature = "($self, fields, *, start=None, end=None, month=None, quarter=None, year=None, last=None, \
-                          range=None, today=None, interval='total', accounts=None, where=None, filter=None, sort=None, \
-                          limit=None, totals=False, allow_long_total=False, allow_unknown=False, strict=False, \
-                          max_rows=None, threads=None, timeout=None, interrupt=None)"
+                          range=None, today=None, interval='total', cohort=False, within=None, accounts=None, where=None, \
+                          filter=None, sort=None, limit=None, totals=False, allow_long_total=False, \
+                          allow_unknown=False, strict=False, max_rows=None, threads=None, timeout=None, \
+                          interrupt=None)"
     )]
     fn query(
         &self,

@@ -73,7 +73,10 @@ impl Field {
             }
             _ => true,
         };
-        let known = dictionary::fields().filter(in_dataset).map(|field| Self::of(field.name));
+        let known = dictionary::fields()
+            .chain(dictionary::cohort_fields())
+            .filter(in_dataset)
+            .map(|field| Self::of(field.name));
         let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());
         let own = columns.filter(|name| dictionary::field(name).is_none()).map(|name| Self::of(name));
         known.chain(own).collect()

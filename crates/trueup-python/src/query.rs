@@ -88,6 +88,14 @@ fn read(
     let mut query = EventsQuery::new(names("fields", fields)?, range.start, range.end)
         .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
         .allow_unknown(allow_unknown);
+    query = match (keywords.flag("cohort")?, keywords.parsed("within")?) {
+        (true, Some(within)) => query.cohort(within),
+        (false, None) => query,
+        (true, None) => return Err(Failure::Query("a cohort needs its window, such as `within=\"90d\"`".to_owned())),
+        (false, Some(_)) => {
+            return Err(Failure::Query("`within` is the window of a cohort; `cohort=True` asks for one".to_owned()));
+        }
+    };
     if let Some(keys) = accounts {
         py.detach(|| check_accounts(dataset, &keys))?;
         query = query.accounts(keys);

@@ -17,7 +17,7 @@ import trueup
 from trueup import Dataset, col
 
 JANUARY = {"start": "2025-01-01", "end": "2025-01-31"}
-EXPECTED = sorted((WORKED_EXAMPLE / "expected").glob("*.json"))
+EXPECTED = sorted([*(WORKED_EXAMPLE / "expected").glob("*.json"), *(WORKED_EXAMPLE / "cohorts").glob("*.json")])
 
 
 def rows_as_written(path: Path) -> str:
@@ -35,6 +35,8 @@ def test_the_worked_example_has_its_expected_answers(worked_example: Dataset, pa
         start=query["start"],
         end=query["end"],
         interval=query["interval"],
+        cohort="cohort" in query,
+        within=query.get("cohort"),
         accounts=query.get("accounts"),
         where=[f"{field}={value}" for field, value in query.get("filters", [])],
         filter=query.get("filter"),
@@ -166,6 +168,9 @@ def test_a_datetime_or_a_number_is_refused_as_a_day(demo: Dataset) -> None:
         ({"start": "2025-02-02", "end": "2025-02-01"}, trueup.QueryError, "before it starts"),
         ({"year": 2025}, trueup.QueryError, "or lift the limit with `allow_long_total=True`"),
         ({**JANUARY, "interval": "year"}, trueup.QueryError, "`interval`: expected an interval"),
+        ({**JANUARY, "cohort": True}, trueup.QueryError, "a cohort needs its window"),
+        ({**JANUARY, "within": "90d"}, trueup.QueryError, "`cohort=True` asks for one"),
+        ({**JANUARY, "cohort": True, "within": "90"}, trueup.QueryError, "`within`: expected a number of days such as"),
         ({**JANUARY, "sort": "clicks"}, trueup.QueryError, "expected to sort by a column of the answer"),
         ({**JANUARY, "accounts": "nobody"}, trueup.QueryError, "the dataset has no account `nobody`; it has `bay-"),
         ({**JANUARY, "where": "total => 5"}, trueup.FilterError, r"\(column 7\)"),

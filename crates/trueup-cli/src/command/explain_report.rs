@@ -9,6 +9,8 @@ use trueup::query::DateRange;
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExplainReport<'a> {
     sub_ranges: Vec<SubRange>,
+    /// The window, such as `90d`.
+    cohort: Option<String>,
     columns: &'a [String],
     spend_columns: &'a [&'static str],
     event_row_groups: RowGroups,
@@ -61,6 +63,7 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
         let sub_range = |range: &DateRange| SubRange { start: range.start.to_string(), end: range.end.to_string() };
         Self {
             sub_ranges: explanation.sub_ranges.iter().map(sub_range).collect(),
+            cohort: explanation.cohort.map(|within| within.to_string()),
             columns: &explanation.columns,
             spend_columns: &explanation.spend_columns,
             event_row_groups: RowGroups {

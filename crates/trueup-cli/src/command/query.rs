@@ -13,9 +13,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
-use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey};
+use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey, Within};
 use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
 use trueup_ingest::Outputs;
+
+/// The metric that shows whether the windows of a cohort are over.
+const OPEN_LEADS: &str = "openLeads";
 
 /// A dataset, a query on it, and how to run the query.
 #[derive(Debug, Args)]
@@ -71,7 +74,9 @@ Examples:
       --sort leads:desc --limit 10 --totals
   trueup query my-data --fields campaign,avgTicket --month 2025-01 \\
       --where 'campaign ~* drain' --where 'leads >= 5' \\
-      --where 'attributionChannel not in (Direct, Referral)'";
+      --where 'attributionChannel not in (Direct, Referral)'
+  trueup query my-data --fields leads,closedRevenue,roasClosed --year 2025 \\
+      --interval month --cohort --within 90d";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -100,7 +105,7 @@ pub(crate) struct QueryCommand {
 }
 
 impl QueryCommand {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(mut self) -> Result<(), Failure> {
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
             (None, Some(path)) => Format::of_file(path)?,
@@ -109,6 +114,9 @@ impl QueryCommand {
         let outputs = Outputs::new(self.force).dataset(&self.args.dataset);
         if let Some(path) = &self.output {
             outputs.check(path)?;
+        }
+        if format == Format::Table {
+            self.args.spec.show_open_leads();
         }
         let dataset = self.args.open_dataset()?;
         let query = self.args.query(&dataset)?;
@@ -171,6 +179,9 @@ pub(super) struct QuerySpec {
     #[arg(long, default_value = "total")]
     pub(super) interval: Interval,
 
+    #[command(flatten)]
+    pub(super) cohort: CohortArgs,
+
     /// Read only this account; repeat the option for several. By default all accounts are read
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
@@ -215,7 +226,44 @@ pub(super) struct QuerySpec {
     pub(super) strict: bool,
 }
 
+/// The options of a cohort. The parser makes sure that both are given, or neither.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct CohortArgs {
+    /// Select leads by the day of their first event, and count what becomes of them: each as if its history ended with
+    /// the window that --within says. Spend is that of the days themselves. A table gets the column openLeads, the
+    /// number of leads whose window is not over yet
+    #[arg(long, requires = "within")]
+    cohort: bool,
+
+    /// The window of --cohort: a number of days after the first event, such as 90d, or all
+    #[arg(long, value_name = "WINDOW", requires = "cohort")]
+    within: Option<Within>,
+}
+
+impl CohortArgs {
+    /// Returns the options of a jobs file.
+    ///
+    /// # Errors
+    /// If only one of them is given.
+    pub(super) fn new(cohort: bool, within: Option<Within>) -> Result<Self, Failure> {
+        if cohort == within.is_some() {
+            Ok(Self { cohort, within })
+        } else {
+            Err(Failure::request(
+                "expected both `cohort = true` and its window, such as `within = \"90d\"`, or neither",
+            ))
+        }
+    }
+}
+
 impl QuerySpec {
+    /// Adds the number of open leads to the table of a cohort, which shows whether a row is final.
+    pub(super) fn show_open_leads(&mut self) {
+        if self.cohort.cohort && !self.fields().any(|name| name == OPEN_LEADS) {
+            self.fields.push(OPEN_LEADS.to_owned());
+        }
+    }
+
     /// Returns the query for `dataset`.
     ///
     /// # Errors
@@ -231,6 +279,9 @@ impl QuerySpec {
         let mut query = EventsQuery::new(self.fields(), range.start, range.end)
             .interval(self.interval)
             .allow_unknown(self.allow_unknown);
+        if let Some(within) = self.cohort.within {
+            query = query.cohort(within);
+        }
         if !self.accounts.is_empty() {
             names::check_accounts(dataset, &self.accounts)?;
             query = query.accounts(&self.accounts);
@@ -304,7 +355,8 @@ pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, data
 /// Lists the fields of the dictionary, for the end of a help text.
 pub(super) fn list_of_fields() -> String {
     let names = |is_metric: bool| {
-        let fields = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
+        let fields = dictionary::fields().chain(dictionary::cohort_fields());
+        let fields = fields.filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
         fields.map(|field| field.name).collect::<Vec<_>>().join(", ")
     };
     format!("Metrics:\n{}\n\nDimensions (and every other column of your events):\n{}", names(true), names(false))

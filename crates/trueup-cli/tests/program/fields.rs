@@ -82,7 +82,7 @@ fn fields_refuses_unknown_names() {
     let message = failed(&["ds", "campain"], 1);
     assert!(message.contains("knows `campain`") && message.contains("`campaign`"), "{message}");
     assert!(failed(&["ds", "--values", "leads"], 1).contains("expected a dimension, but `leads` is a metric"));
-    assert!(failed(&["--values", "campaign"], 2).contains("the folder of a dataset"));
+    assert!(failed(&["--values", "campaign"], 2).contains("the folder or URL of a dataset"));
     assert!(failed(&["nowhere", "leads"], 1).contains("nowhere"));
     failed(&["ds", "leads", "spend"], 2);
 }

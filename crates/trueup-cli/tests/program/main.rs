@@ -4,6 +4,7 @@
 
 mod batch;
 mod bench;
+mod cohort;
 mod datasets;
 mod demo;
 mod directory;

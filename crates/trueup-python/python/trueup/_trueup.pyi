@@ -199,6 +199,8 @@ class Dataset:
         range: str | None = None,
         today: Day | None = None,
         interval: Literal["total", "month", "week", "day"] = "total",
+        cohort: bool = False,
+        within: str | None = None,
         accounts: str | Iterable[str] | None = None,
         where: Condition | Iterable[Condition] | None = None,
         filter: str | list[Any] | dict[str, Any] | None = None,

@@ -46,6 +46,8 @@ class QueryOptions(TypedDict, total=False):
     range: str | None
     today: Day | None
     interval: Literal["total", "month", "week", "day"]
+    cohort: bool
+    within: str | None
     accounts: str | Iterable[str] | None
     where: Condition | Iterable[Condition] | None
     filter: str | list[Any] | dict[str, Any] | None

@@ -1,6 +1,6 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
-use crate::command::query::QuerySpec;
+use crate::command::query::{CohortArgs, QuerySpec};
 use crate::command::range::RangeArgs;
 use crate::exit::Failure;
 use crate::output::Format;
@@ -37,6 +37,8 @@ pub(super) struct JobDefaults {
     #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
     range: Option<TomlRange>,
     interval: Option<String>,
+    cohort: Option<bool>,
+    within: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -62,6 +64,8 @@ pub(super) struct JobEntry {
     #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
     range: Option<TomlRange>,
     interval: Option<String>,
+    cohort: Option<bool>,
+    within: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -159,11 +163,14 @@ impl QueryJob {
         let (output, format) = file_and_format(entry, defaults)?;
         let fields = entry.fields.as_ref().or(defaults.fields.as_ref()).ok_or_else(|| missing("fields"))?;
         let interval = entry.interval.as_ref().or(defaults.interval.as_ref());
+        let within = entry.within.as_ref().or(defaults.within.as_ref());
+        let within = within.map(|text| text.parse()).transpose().map_err(Failure::request)?;
         let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
-        let spec = QuerySpec {
+        let mut spec = QuerySpec {
             fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
             range: range(entry, defaults)?,
             interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
+            cohort: CohortArgs::new(entry.cohort.or(defaults.cohort).unwrap_or_default(), within)?,
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
                 .iter()
@@ -181,6 +188,9 @@ impl QueryJob {
             allow_unknown: entry.allow_unknown.or(defaults.allow_unknown).unwrap_or_default(),
             strict: entry.strict.or(defaults.strict).unwrap_or_default(),
         };
+        if format == Format::Table {
+            spec.show_open_leads();
+        }
         let name = entry.name.clone().unwrap_or_else(|| output.clone());
         Ok(Self { name, output, format, spec })
     }

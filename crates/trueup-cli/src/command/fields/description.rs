@@ -30,7 +30,7 @@ impl<'a> FieldDescription<'a> {
     /// Returns the fields of the dictionary, then the columns that only the dataset has. Leaves out the stored
     /// dimensions whose columns the dataset does not have.
     pub(super) fn all(dataset: Option<&'a Dataset>) -> Vec<Self> {
-        let names = dictionary::fields().map(|field| field.name);
+        let names = dictionary::fields().chain(dictionary::cohort_fields()).map(|field| field.name);
         let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());
         let own = columns.map(String::as_str).filter(|name| dictionary::field(name).is_none());
         let fields = names.chain(own).map(|name| Self::of(name, dataset));
