@@ -41,8 +41,6 @@ pub use block_cache::{BlockCache, set_block_cache};
 pub use location::RemoteFolder;
 #[cfg(feature = "object-store")]
 pub use source::{RemoteFile, RemoteFiles, RemoteReader};
-#[cfg(feature = "object-store")]
-pub use write::RemoteObject;
 
 #[cfg(feature = "object-store")]
 pub(super) use block_cache::CachedFile;
@@ -51,6 +49,18 @@ pub(super) use runtime::Pending;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// An object of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteObject {
+    /// The name below the folder that was listed.
+    pub name: String,
+    /// When it was written, by the clock of the store.
+    pub modified: SystemTime,
+    /// The length in bytes.
+    pub size: u64,
+}
 
 /// Why bytes of an object cannot be read.
 #[derive(Debug)]
@@ -122,7 +132,7 @@ pub fn shown(location: &Path) -> PathBuf {
 mod absent;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader};
+pub use absent::{RemoteFile, RemoteFiles, RemoteFolder, RemoteReader};
 
 #[cfg(not(feature = "object-store"))]
 pub(super) use absent::{CachedFile, Pending};

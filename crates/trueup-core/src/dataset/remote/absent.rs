@@ -2,29 +2,17 @@
 //! error, so that nothing else of this is ever called.
 
 use super::super::store::Unpublished;
-use super::{ReadFault, check_slashes, is_url};
+use super::{ReadFault, RemoteObject, check_slashes, is_url};
 use crate::interrupt::Interrupt;
 use bytes::Bytes;
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
-use std::time::SystemTime;
 
 /// A folder in an object store; there is none.
 #[derive(Clone, Debug)]
 pub struct RemoteFolder(Infallible);
-
-/// An object of a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteObject {
-    /// The name below the folder that was listed.
-    pub name: String,
-    /// When it was written, by the clock of the store.
-    pub modified: SystemTime,
-    /// The length in bytes.
-    pub size: u64,
-}
 
 /// Refuses a URL.
 fn unsupported<T>() -> io::Result<T> {

@@ -2,6 +2,7 @@
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
 use super::super::store::Unpublished;
+use super::RemoteObject;
 use super::fault::{io_error, status, write_error};
 use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
 use super::runtime::Pending;
@@ -18,7 +19,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::iter;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// The most bytes of a file that is sent with one request.
 const WHOLE_BYTES: u64 = 16 << 20;
@@ -39,17 +40,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The most time that the removal of an object, or of the parts of a failed upload, may take. It is no harm if it
 /// fails, and an ingest that was interrupted should end.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
-
-/// An object of a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteObject {
-    /// The name below the folder that was listed.
-    pub name: String,
-    /// When it was written, by the clock of the store.
-    pub modified: SystemTime,
-    /// The length in bytes.
-    pub size: u64,
-}
 
 impl RemoteFolder {
     /// Returns whether versions can be published here. On a web server they cannot, because none lets a file be created
