@@ -29,9 +29,9 @@ const FETCHED_BYTES: u64 = 8 << 20;
 /// The bytes at the end of an object that are read first for its footer. Most footers are shorter.
 const FOOTER_BYTES: u64 = 256 << 10;
 
-/// The most blocks between two ranges that are read from a store although neither range needs them: a second round trip
-/// takes longer.
-const BLOCKS_BETWEEN: u64 = (1 << 20) / BLOCK_BYTES;
+/// The most blocks between two ranges that are read from a store although neither range needs them. `docs/design.md`
+/// says what other numbers would cost.
+const BLOCKS_BETWEEN: u64 = (128 << 10) / BLOCK_BYTES;
 
 /// A file that a manifest names: where it is, and what its bytes must be.
 #[derive(Debug)]
