@@ -79,6 +79,10 @@ pub enum ServiceError {
         /// What is wrong with the condition.
         fault: FilterFault,
     },
+    /// A query that was built by hand asks for what no request over HTTP can ask for: totals of too long a range,
+    /// totals with a field of the name under which answers mark them, or an order by a column that the answer does not
+    /// have.
+    Query(QueryError),
     /// The range is longer than the attribution window, without an interval that divides it.
     SpanTooLong {
         /// Days of the range.
@@ -207,8 +211,7 @@ pub enum Upstream {
     /// The dataset could not be read.
     #[error(transparent)]
     Dataset(DatasetError),
-    /// A query failed for another reason, such as a sum that overflows. In a typed call these are also faults that a
-    /// request over HTTP cannot have: totals of too long a range, or a column to sort by that the answer does not have.
+    /// A query failed for another reason, such as a sum that overflows.
     #[error(transparent)]
     Query(Error),
     /// The data of benchmarks was not computed. All requests that waited for it share the error.
@@ -289,9 +292,9 @@ impl ServiceError {
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
             QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
-            // A sum overflowed, so the data is at fault; or a typed call has totals or an order that are invalid, which
-            // no request over HTTP can have.
-            other => Self::Upstream(Upstream::Query(other.into())),
+            // The data is at fault.
+            QueryError::Overflow { .. } => Self::Upstream(Upstream::Query(error.into())),
+            other => Self::Query(other),
         }
     }
 
@@ -326,5 +329,28 @@ impl std::error::Error for ServiceError {
             Self::InvalidFilter(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{EventsQuery, Interval, SortKey};
+    use crate::{Dataset, Tables};
+
+    #[test]
+    fn faults_of_a_query_built_by_hand_are_not_those_of_the_dataset() {
+        let sorted = EventsQuery::new(["leads"], Day::MIN, Day::MIN).sort(SortKey::descending("spend"));
+        let year = EventsQuery::new(["leads"], Day::MIN, Day::from_number(364)).interval(Interval::Month).totals();
+        let dataset = Dataset::from_tables(&Tables::default()).unwrap();
+        for query in [sorted, year] {
+            let fault = dataset.check(&query).unwrap_err();
+            let words = fault.to_string();
+            let error = ServiceError::query(fault.into());
+            assert_eq!((error.status(), error.code()), (400, Some("invalid-query")));
+            assert_eq!(error.to_string(), words);
+        }
+        let overflow = ServiceError::query(QueryError::Overflow { name: "leads" }.into());
+        assert_eq!(overflow.status(), 502);
     }
 }

@@ -106,6 +106,7 @@ impl ServiceError {
             ),
             Self::InvalidFilter(error) => (400, Some("invalid-filter"), error.to_string()),
             Self::Filter { field, fault } => (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field))),
+            Self::Query(fault) => (400, Some("invalid-query"), fault.to_string()),
             Self::SpanTooLong { days, limit } => (
                 400,
                 None,
