@@ -36,6 +36,7 @@
 //! | file, in the order of the calls | what it does |
 //! |---|---|
 //! | `types`, `facts`, `context` | what all steps share: slots and counters, what a row counts for, the query |
+//! | `memo` | what the splits of a query share in one process |
 //! | `event_aggregator` | leads each batch of a row group through the steps |
 //! | `segment` with `lead_histories`, `splitter`, `outcome`, `segment_cache` | step 1 |
 //! | `key_encoder` | encodes the values of a dimension, for filters and for groups |
@@ -59,6 +60,7 @@ mod filter;
 mod group;
 mod group_columns;
 mod key_encoder;
+mod memo;
 mod partial_result;
 mod segment;
 mod shape;
@@ -69,6 +71,7 @@ pub(crate) use context::QueryContext;
 pub(crate) use event_aggregator::EventAggregator;
 pub(crate) use event_rows::{EncodedDimension, EventRows};
 pub(crate) use group_columns::GroupColumns;
+pub(crate) use memo::AggregationMemo;
 pub(crate) use partial_result::PartialResult;
 pub(crate) use shape::ResultShape;
 pub(crate) use spend::{SpendSums, aggregate_spend};

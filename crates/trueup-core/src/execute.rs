@@ -21,7 +21,7 @@ pub use explain::{ExplainedDimension, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::{UnseenValue, ValueSearch};
 
-use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
+use crate::aggregate::{AggregationMemo, EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, ReadAhead, ReadingAhead};
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
@@ -170,7 +170,8 @@ fn execute_in_pool(
 ) -> Result<(ResultTable, RunStatistics), Error> {
     let start = Instant::now();
     let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
-    let WorkerResult { covered, share, merging } = aggregate_in_pool(dataset, plan, &row_groups, execution)?;
+    let WorkerResult { covered, share, merging } =
+        aggregate_in_pool(dataset, plan, &AggregationMemo::new(plan), &row_groups, execution)?;
     let partial = covered.checked(&row_groups)?;
     let aggregation = start.elapsed();
     let (kept_rows, groups) = (partial.rows, partial.len());
@@ -215,11 +216,12 @@ impl WorkerResult {
 fn aggregate_in_pool(
     dataset: &Dataset,
     plan: &Plan,
+    memo: &AggregationMemo,
     row_groups: &SelectedRowGroups<'_>,
     execution: &Execution,
 ) -> Result<WorkerResult, Error> {
     row_groups.read_footers(&execution.interrupt)?;
-    let mut context = QueryContext::new(plan, dataset.accounts());
+    let mut context = QueryContext::new(plan, dataset.accounts(), memo);
     if plan.layout.has(Measure::OpenLeads)
         && let Some(day) = last_event_day(dataset, &plan.accounts, &execution.interrupt)?
     {
@@ -257,7 +259,7 @@ fn aggregate(
         execution.interrupt.check()?;
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((number, row_group)) = row_groups.get(at) else {
-            return Ok(WorkerResult::new(aggregator.partial, covered, rows, share));
+            return Ok(WorkerResult::new(aggregator.into_partial(), covered, rows, share));
         };
         covered.push(number);
         rows += row_group.rows();

@@ -1,11 +1,11 @@
 //! What all row groups of one query share.
 
-use super::facts::{IncrementTable, StateFacts, facts_of_state, row_facts};
+use super::memo::AggregationMemo;
 use super::shape::ResultShape;
 use crate::model::Accounts;
 use crate::plan::Plan;
 use crate::query::Within;
-use crate::scan::{CustomerBlock, EventColumns, EventFlags, TextDictionary};
+use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Day, TextList};
 use std::sync::Arc;
 
@@ -15,27 +15,15 @@ pub(crate) struct QueryContext<'a> {
     pub(crate) plan: &'a Plan,
     accounts: &'a Accounts,
     pub(crate) shape: ResultShape,
-    /// What a row adds to the counters, by the flags of its event; without what depends on its grade.
-    pub(super) row_increments: IncrementTable,
-    /// What a state row adds to the counters in addition, by its facts; without what depends on its status.
-    pub(super) state_increments: IncrementTable,
+    pub(super) memo: &'a AggregationMemo,
     /// The last day whose leads have a window that is over; negative if there is none.
     pub(super) last_closed_day: i64,
 }
 
 impl<'a> QueryContext<'a> {
-    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts) -> Self {
-        Self {
-            plan,
-            accounts,
-            shape: ResultShape::new(plan),
-            row_increments: IncrementTable::from_facts(
-                &plan.layout,
-                (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits))),
-            ),
-            state_increments: IncrementTable::from_facts(&plan.layout, (0..=StateFacts::MAX).map(facts_of_state)),
-            last_closed_day: -1,
-        }
+    /// Returns the context of a plan; `memo` must be one of this plan.
+    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts, memo: &'a AggregationMemo) -> Self {
+        Self { plan, accounts, shape: ResultShape::new(plan), memo, last_closed_day: -1 }
     }
 
     /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a

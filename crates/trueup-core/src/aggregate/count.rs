@@ -122,7 +122,7 @@ impl<'a> Counting<'a> {
         &mut self,
         rows: usize,
         batch: &mut SegmentBatch,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
         last_segments: &mut LastSegments,
@@ -150,7 +150,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Adds segments. All rows of a segment are in one group.
-    fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
+    fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache, state: &mut GroupState) {
         count_segments(batch, cache, &self.slots, state);
         if let Some(open_leads) = &self.open_leads {
             open_leads.count(&batch.segments.events, &self.slots, state);
@@ -180,7 +180,7 @@ impl<'a> Counting<'a> {
         let (context, slots) = (self.context, &self.slots);
         let flags = self.columns.histories.events();
         let kinds = batch.rows.events.iter().map(|event| u32::from(flags.get(*event as usize).bits()));
-        state.count(&context.row_increments, slots.iter().copied().zip(kinds));
+        state.count(&context.memo.increments.of_rows, slots.iter().copied().zip(kinds));
         if let Some(grades) = &mut self.grades {
             grades.count_rows(batch, slots, state);
         }
@@ -194,12 +194,12 @@ impl<'a> Counting<'a> {
             last_segments.grow(groups);
             let new = last_segments.slots_of_new(slots, &batch.rows.segments);
             let counts_once = u32::from(state_fact(Measure::Opportunities, true));
-            state.count(&context.state_increments, new.iter().map(|slot| (*slot, counts_once)));
+            state.count(&context.memo.increments.of_states, new.iter().map(|slot| (*slot, counts_once)));
         }
     }
 
     /// Adds what only state rows have, to their slots.
-    fn add_state_rows(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
+    fn add_state_rows(&mut self, batch: &SegmentBatch, cache: &SegmentCache, state: &mut GroupState) {
         let (segments, slots) = (&batch.segments, &self.state_slots);
         if self.statuses.is_some() || self.agents.is_some() {
             let state_row = |(first, class): (&u32, &_)| first + cache.outcome(*class).state_row;
@@ -224,7 +224,7 @@ impl<'a> Counting<'a> {
 }
 
 /// Counts segments with their rows or, if rows are grouped, for their state rows alone.
-fn count_segments(batch: &SegmentBatch, cache: &SegmentCache<'_>, slots: &[GroupSlot], state: &mut GroupState) {
+fn count_segments(batch: &SegmentBatch, cache: &SegmentCache, slots: &[GroupSlot], state: &mut GroupState) {
     state.count(
         cache.increments(),
         slots.iter().copied().zip(batch.segments.classes.iter().map(|class| class.number())),

@@ -1,11 +1,12 @@
 //! Aggregates the events of row groups: leads each batch of segments through the four steps.
 
 use super::context::QueryContext;
-use super::count::{Counting, Histogram, LastSegments};
+use super::count::{Counting, LastSegments};
 use super::filter::EventFilter;
 use super::group::Grouping;
+use super::memo::SegmentMemo;
 use super::partial_result::PartialResult;
-use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentSplitter};
+use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter};
 use super::types::Granularity;
 use crate::scan::{EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
@@ -23,9 +24,8 @@ pub(crate) struct EventAggregator<'a> {
     context: &'a QueryContext<'a>,
     pub(crate) partial: PartialResult,
     splitter: SegmentSplitter,
-    cache: SegmentCache<'a>,
+    memo: SegmentMemo,
     batch: SegmentBatch,
-    histogram: Histogram,
     last_segments: LastSegments,
 }
 
@@ -56,14 +56,20 @@ impl<'a> EventAggregator<'a> {
             context,
             partial: PartialResult::new(&context.shape),
             splitter: SegmentSplitter::new(),
-            cache: SegmentCache::new(context),
+            memo: context.memo.take(),
             batch: SegmentBatch::default(),
-            histogram: Histogram::default(),
             last_segments: LastSegments::default(),
         }
     }
 
-    /// Returns the number of bytes held. The buffers of a batch are not included, because they do not grow with groups.
+    /// Returns what has been aggregated, and leaves the classes of segments to other splits of the query.
+    pub(crate) fn into_partial(self) -> PartialResult {
+        self.context.memo.give_back(self.memo);
+        self.partial
+    }
+
+    /// Returns the number of bytes held. The buffers of a batch and the classes of segments are not included, because
+    /// they do not grow with groups.
     pub(crate) fn bytes(&self) -> usize {
         self.partial.bytes() + self.last_segments.bytes()
     }
@@ -90,9 +96,10 @@ impl<'a> EventAggregator<'a> {
         let columns = leads.map_or(columns, LeadHistories::columns);
         let mut query = BoundQuery::new(self.context, columns, customers);
         let dense_key_bits = query.grouping.dense_key_bits();
-        let passing = query.filter.passing_customers(blocks.clone(), &self.cache);
-        let is_cleared = self.cache.begin_row_group(query.granularity);
-        self.histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits);
+        let SegmentMemo { cache, histogram } = &mut self.memo;
+        let passing = query.filter.passing_customers(blocks.clone(), cache);
+        let is_cleared = cache.begin_row_group(query.granularity);
+        histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits);
         let reads_events = query.counting.reads_events() || plan.sub_ranges.len() > 1;
         let prefetch = Prefetch::new(columns, &plan.projection, reads_events);
         let mut ahead = blocks.clone();
@@ -101,20 +108,20 @@ impl<'a> EventAggregator<'a> {
             ahead.by_ref().take(1).for_each(|block| prefetch.fetch(&block.customers));
             let segments = &mut self.batch.segments;
             let whole_patterns = self.splitter.split(columns, leads, block, &plan.days, passing.as_deref(), segments);
-            self.cache.classify(columns, segments, whole_patterns);
+            self.memo.cache.classify(columns, segments, whole_patterns);
             if segments.len() >= BATCH_SEGMENTS {
                 interrupt.check()?;
                 self.add_batch(&mut query);
             }
         }
         self.add_batch(&mut query);
-        self.histogram.flush(&mut query.grouping, &mut self.partial.grouped);
+        self.memo.histogram.flush(&mut query.grouping, &mut self.partial.grouped);
         Ok(())
     }
 
     /// Adds the segments of the batch, and clears it.
     fn add_batch(&mut self, query: &mut BoundQuery<'_>) {
-        let Self { partial, cache, batch, histogram, last_segments, .. } = self;
+        let Self { partial, memo: SegmentMemo { cache, histogram }, batch, last_segments, .. } = self;
         let BoundQuery { filter, grouping, counting, granularity } = query;
         let segments = batch.segments.len();
         if segments == 0 {

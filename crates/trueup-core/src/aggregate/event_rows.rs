@@ -56,7 +56,7 @@ impl EventRows {
         let dimensions = context.plan.dimensions.iter();
         let mut encoders: Vec<_> = dimensions.map(|dimension| Some(dimension).filter(is_encoded).map(bind)).collect();
         rows.dimensions.resize_with(encoders.len(), EncodedDimension::default);
-        let mut cache = SegmentCache::new(context);
+        let mut cache = SegmentCache::new(&context.memo.increments);
         cache.begin_row_group(Granularity::Row);
         let passing = filter.passing_customers(blocks.clone(), &cache);
         let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
@@ -80,7 +80,7 @@ impl EventRows {
     fn add(
         &mut self,
         batch: &mut SegmentBatch,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         filter: &mut EventFilter<'_>,
         encoders: &mut [Option<KeyEncoder<'_>>],
     ) {

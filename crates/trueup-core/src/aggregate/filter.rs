@@ -62,7 +62,7 @@ impl<'a> EventFilter<'a> {
     pub(crate) fn passing_customers<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b CustomerBlock>,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
     ) -> Option<Vec<bool>> {
         if self.condition.is_none() || self.granularity != Granularity::Customer {
             return None;
@@ -78,7 +78,7 @@ impl<'a> EventFilter<'a> {
 
     /// Drops the segments of a batch that do not pass or, if rows are filtered one by one, the rows. `needs_rows` says
     /// whether the rows of the batch are needed; it must be set if rows are filtered.
-    pub(crate) fn apply(&mut self, batch: &mut SegmentBatch, cache: &SegmentCache<'_>, needs_rows: bool) {
+    pub(crate) fn apply(&mut self, batch: &mut SegmentBatch, cache: &SegmentCache, needs_rows: bool) {
         if self.granularity == Granularity::Segment && self.select(batch, cache) {
             batch.segments.retain(&self.passing);
         }
@@ -91,7 +91,7 @@ impl<'a> EventFilter<'a> {
     }
 
     /// Selects the units that pass. Returns false if there is no filter.
-    fn select(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>) -> bool {
+    fn select(&mut self, batch: &SegmentBatch, cache: &SegmentCache) -> bool {
         let Some(results) = self.evaluate(&batch.units(self.granularity, cache)) else { return false };
         select_indexes(&mut self.passing, results.iter().map(|result| *result == Ternary::True));
         true

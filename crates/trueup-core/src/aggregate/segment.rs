@@ -170,7 +170,7 @@ impl SegmentBatch {
     }
 
     /// Returns what is filtered or grouped at a granularity.
-    pub(crate) fn units<'a>(&'a self, granularity: Granularity, cache: &'a SegmentCache<'_>) -> GroupingUnits<'a> {
+    pub(crate) fn units<'a>(&'a self, granularity: Granularity, cache: &'a SegmentCache) -> GroupingUnits<'a> {
         match granularity {
             Granularity::Row => GroupingUnits {
                 events: &self.rows.events,
@@ -186,7 +186,7 @@ impl SegmentBatch {
     /// filtered one by one, first drops the segments whose state row did not pass.
     pub(crate) fn state_row_values<T: Copy>(
         &mut self,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         are_rows_filtered: bool,
         of_rows: &[T],
         of_segments: &mut Vec<T>,
@@ -220,7 +220,7 @@ impl SegmentBatch {
 
 impl<'a> GroupingUnits<'a> {
     /// Returns segments as units. If there is one segment per customer, the units are customers.
-    pub(crate) fn of_segments(segments: &'a Segments, cache: &'a SegmentCache<'_>) -> Self {
+    pub(crate) fn of_segments(segments: &'a Segments, cache: &'a SegmentCache) -> Self {
         Self { events: &segments.events, rows: None, segments, outcomes: cache.outcomes() }
     }
 

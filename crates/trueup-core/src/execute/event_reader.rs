@@ -1,5 +1,6 @@
 //! Reads events with their computed fields, as Arrow.
 
+use super::partial::PlannedQuery;
 use super::row_groups::{RowGroupSet, SelectedRowGroups};
 use super::{AnyRowGroup, Execution, Split};
 use crate::Day;
@@ -66,7 +67,7 @@ const TOTAL: &str = "total";
 #[derive(Debug)]
 pub struct EventReader<D> {
     dataset: D,
-    plan: Plan,
+    planned: Arc<PlannedQuery>,
     execution: Execution,
     schema: SchemaRef,
     /// The row groups that are left.
@@ -105,14 +106,14 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
     /// The query has a fault, or asks for what events do not have: a metric other than `total`, a condition on another
     /// metric, an order, a limit or totals; or the split is of another query, dataset or version.
     pub fn new(dataset: D, query: &EventsQuery, split: &Split, execution: Execution) -> Result<Self, Error> {
-        let plan = dataset.plan_of_split(query, split)?;
-        check(query, &plan)?;
-        let columns = columns(&plan).into_iter();
+        let planned = dataset.plan_of_split(query, split)?;
+        check(query, &planned.plan)?;
+        let columns = columns(&planned.plan).into_iter();
         let schema = Schema::new(columns.map(|(name, column)| column.field(name)).collect::<Vec<_>>());
         let row_groups: Vec<u32> = split.row_groups().iter().collect();
         Ok(Self {
             dataset,
-            plan,
+            planned,
             execution,
             schema: Arc::new(schema),
             row_groups: row_groups.into_iter(),
@@ -132,7 +133,7 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
             self.execution.interrupt.check()?;
             if let Some(current) = self.current.as_mut().filter(|current| current.returned < current.rows.events.len())
             {
-                return current.next_batch(&self.plan, &self.schema).map(Some);
+                return current.next_batch(&self.planned.plan, &self.schema).map(Some);
             }
             let Some(number) = self.row_groups.next() else { return Ok(None) };
             self.current = self.read(number)?;
@@ -141,14 +142,15 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
 
     /// Reads the events of a row group; `None` if the row group is one of spend.
     fn read(&self, number: u32) -> Result<Option<RowGroupEvents>, Error> {
-        let row_groups = SelectedRowGroups::of_set(&self.dataset, &self.plan, &RowGroupSet::from_iter([number]));
+        let PlannedQuery { plan, memo, .. } = &*self.planned;
+        let row_groups = SelectedRowGroups::of_set(&self.dataset, plan, &RowGroupSet::from_iter([number]));
         let Some((_, AnyRowGroup::Events(row_group))) = row_groups.get(0) else { return Ok(None) };
         let interrupt = &self.execution.interrupt;
-        let columns = row_group.read_until(&self.plan.projection, ReadingAhead::default(), interrupt)?;
-        if self.plan.cohort.is_some() {
+        let columns = row_group.read_until(&plan.projection, ReadingAhead::default(), interrupt)?;
+        if plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
-        let rows = EventRows::new(&QueryContext::new(&self.plan, self.dataset.accounts()), &columns, interrupt)?;
+        let rows = EventRows::new(&QueryContext::new(plan, self.dataset.accounts(), memo), &columns, interrupt)?;
         Ok(Some(RowGroupEvents { columns, rows, returned: 0 }))
     }
 }

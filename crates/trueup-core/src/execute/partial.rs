@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `planned` | keeps the plan of a query for all of its splits in this process |
 //! | `split` | divides the row groups of a query |
 //! | `control` | counts what a partial result covers, and refuses a merge that does not add up |
 //! | `wire` | writes a partial result as bytes, and reads it: a header, and groups as Arrow |
@@ -9,6 +10,7 @@
 
 mod control;
 mod error;
+mod planned;
 mod split;
 mod wire;
 
@@ -16,11 +18,12 @@ pub use error::PartialError;
 pub use split::Split;
 
 pub(super) use control::{ControlTotal, CoveredResult};
+pub(super) use planned::PlannedQuery;
 
 use super::row_groups::SelectedRowGroups;
 use super::{Execution, aggregate_in_pool, finish_checked, in_pool};
 use crate::Interrupt;
-use crate::aggregate::ResultShape;
+use crate::aggregate::{AggregationMemo, ResultShape};
 use crate::dataset::{Dataset, DatasetId};
 use crate::error::Error;
 use crate::finish::ResultTable;
@@ -28,6 +31,8 @@ use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// The version of what metrics mean. Partial results of different versions are never merged.
 const SEMANTICS_VERSION: u32 = 1;
@@ -114,9 +119,15 @@ impl PartialKey {
 
 impl PlanPartial {
     /// Aggregates the row groups of a split that a plan reads.
-    fn run(dataset: &Dataset, plan: &Plan, split: &Split, execution: &Execution) -> Result<Self, Error> {
+    fn run(
+        dataset: &Dataset,
+        plan: &Plan,
+        memo: &AggregationMemo,
+        split: &Split,
+        execution: &Execution,
+    ) -> Result<Self, Error> {
         let row_groups = SelectedRowGroups::of_set(dataset, plan, split.row_groups());
-        let mut covered = aggregate_in_pool(dataset, plan, &row_groups, execution)?.covered;
+        let mut covered = aggregate_in_pool(dataset, plan, memo, &row_groups, execution)?.covered;
         covered.add_up();
         Ok(Self { shape: ResultShape::new(plan), covered })
     }
@@ -128,12 +139,16 @@ impl PlanPartial {
         self.covered.merge(other.covered, &Interrupt::default())
     }
 
-    fn finish(self, dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<ResultTable, Error> {
+    fn finish(
+        self,
+        plan: &Plan,
+        row_groups: &SelectedRowGroups<'_>,
+        execution: &Execution,
+    ) -> Result<ResultTable, Error> {
         if self.shape != ResultShape::new(plan) {
             return Err(PartialError::OtherQuery.into());
         }
-        let planned = SelectedRowGroups::new(dataset, plan, true);
-        let result = self.covered.checked(&planned)?;
+        let result = self.covered.checked(row_groups)?;
         finish_checked(plan, result, Share::new(execution.memory.clone()), execution)
     }
 }
@@ -144,21 +159,16 @@ impl Dataset {
     ///
     /// # Errors
     /// The query has a fault.
-    pub fn plan_splits(&self, query: &EventsQuery, splits: std::num::NonZeroUsize) -> Result<Vec<Split>, Error> {
-        let plan = self.plan(query)?;
-        let planned = SelectedRowGroups::new(self, &plan, true);
-        Ok(Split::divide(&PartialKey::new(self, query), &planned, splits))
+    pub fn plan_splits(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<Vec<Split>, Error> {
+        let planned = PlannedQuery::of(self, query)?;
+        Ok(Split::divide(&planned.key, &planned.selected(self, &planned.plan), splits))
     }
 
     /// Returns the plan of a query, after a check that the split is one of the query and of this dataset.
-    pub(super) fn plan_of_split(&self, query: &EventsQuery, split: &Split) -> Result<Plan, Error> {
-        PartialKey::new(self, query).check(split.key())?;
-        let plan = self.plan(query)?;
-        let planned = SelectedRowGroups::new(self, &plan, true).set();
-        match split.row_groups().difference(&planned).iter().next() {
-            Some(row_group) => Err(PartialError::Unplanned { row_group }.into()),
-            None => Ok(plan),
-        }
+    pub(super) fn plan_of_split(&self, query: &EventsQuery, split: &Split) -> Result<Arc<PlannedQuery>, Error> {
+        let planned = PlannedQuery::of(self, query)?;
+        planned.check(split)?;
+        Ok(planned)
     }
 
     /// Aggregates the row groups of a split. The dataset must be the one that planned it, opened in any process. The
@@ -168,11 +178,13 @@ impl Dataset {
     /// The split is of another query, dataset or version, or of a program that defines metrics differently; and as
     /// [`run`](Self::run).
     pub fn run_split(&self, query: &EventsQuery, split: &Split, execution: &Execution) -> Result<Partial, Error> {
-        let (key, plan) = (PartialKey::new(self, query), self.plan_of_split(query, split)?);
+        let planned = self.plan_of_split(query, split)?;
+        let run = |plan, memo| PlanPartial::run(self, plan, memo, split, execution);
         in_pool(execution, || {
-            let rows = PlanPartial::run(self, &plan, split, execution)?;
-            let totals = plan.totals.as_ref().map(|plan| PlanPartial::run(self, plan, split, execution));
-            Ok(Partial { key, rows, totals: totals.transpose()? })
+            let rows = run(&planned.plan, &planned.memo)?;
+            let totals = planned.plan.totals.as_deref().zip(planned.totals_memo.as_ref());
+            let totals = totals.map(|(plan, memo)| run(plan, memo)).transpose()?;
+            Ok(Partial { key: planned.key.clone(), rows, totals })
         })
     }
 }
@@ -202,11 +214,12 @@ impl Partial {
     /// cover every row group that the query reads exactly once, or does not add up to its control total; and as
     /// [`Dataset::run`](crate::Dataset::run).
     pub fn finish(self, dataset: &Dataset, query: &EventsQuery, execution: &Execution) -> Result<ResultTable, Error> {
-        PartialKey::new(dataset, query).check(&self.key)?;
-        let plan = dataset.plan(query)?;
-        let mut table = self.rows.finish(dataset, &plan, execution)?;
-        match (&plan.totals, self.totals) {
-            (Some(plan), Some(totals)) => table.set_totals(totals.finish(dataset, plan, execution)?, plan.range),
+        let planned = PlannedQuery::take(dataset, query)?;
+        planned.key.check(&self.key)?;
+        let finish = |partial: PlanPartial, plan| partial.finish(plan, &planned.selected(dataset, plan), execution);
+        let mut table = finish(self.rows, &planned.plan)?;
+        match (&planned.plan.totals, self.totals) {
+            (Some(plan), Some(totals)) => table.set_totals(finish(totals, plan)?, plan.range),
             (None, None) => {}
             _ => return Err(PartialError::OtherQuery.into()),
         }

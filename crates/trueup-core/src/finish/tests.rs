@@ -1,6 +1,6 @@
 use super::arrow::dictionary;
 use super::{Column, Texts, Values, finish};
-use crate::aggregate::{PartialResult, QueryContext};
+use crate::aggregate::{PartialResult, ResultShape};
 use crate::dataset::{Dataset, Tables};
 use crate::error::Error;
 use crate::query::{EventsQuery, Interval};
@@ -76,8 +76,7 @@ fn a_query_may_be_canceled_after_aggregation() {
     let dataset = dataset();
     for fields in [&["leads"][..], &["account", "unknown", "leads", "spend", "opportunityAgents"]] {
         let plan = dataset.plan(&query(fields)).unwrap();
-        let context = QueryContext::new(&plan, dataset.accounts());
-        let finish = |interrupt| finish(&plan, PartialResult::new(&context.shape), None, &interrupt);
+        let finish = |interrupt| finish(&plan, PartialResult::new(&ResultShape::new(&plan)), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());
         let canceled = Interrupt::default();
         canceled.cancel();

@@ -86,7 +86,7 @@ impl Histogram {
     pub(crate) fn expect_batch(
         &mut self,
         rows: usize,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
     ) -> bool {
@@ -105,7 +105,7 @@ impl Histogram {
     pub(crate) fn add_batch(
         &mut self,
         batch: &mut SegmentBatch,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         counting: &Counting<'_>,
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
@@ -183,14 +183,14 @@ impl DistinctIncrements {
         };
         if granularity == Granularity::Row {
             for event in 0..EventFlags::COUNT {
-                increments.by_event[event] = increments.number(&context.row_increments, event);
+                increments.by_event[event] = increments.number(&context.memo.increments.of_rows, event);
             }
         }
         Some(increments)
     }
 
     /// Finds the increments of the classes that are new in the cache.
-    fn update(&mut self, cache: &SegmentCache<'_>) {
+    fn update(&mut self, cache: &SegmentCache) {
         for (class, has_revenue) in cache.has_revenue().iter().enumerate().skip(self.by_class.len()) {
             let number = self.number(cache.increments(), class);
             self.by_class.push(number | if *has_revenue { HAS_REVENUE } else { 0 });

@@ -59,7 +59,7 @@ impl<'a> AmountColumn<'a> {
         &self,
         segments: &Segments,
         segment: usize,
-        cache: &SegmentCache<'_>,
+        cache: &SegmentCache,
         slot: GroupSlot,
         state: &mut GroupState,
     ) {

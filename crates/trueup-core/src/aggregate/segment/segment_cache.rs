@@ -1,13 +1,14 @@
 //! A memo table of segments: the outcome and the increments of each class of segments, derived once.
 
 use super::{SegmentClass, SegmentOutcome, Segments};
-use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, state_fact};
+use crate::aggregate::memo::Increments;
 use crate::aggregate::types::{Granularity, add_quad};
 use crate::dictionary::Measure;
 use crate::scan::{EventColumns, FlagsSlice, PackedFlags, PatternId, StagePattern, stage};
 use hashbrown::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The classes of segments that one thread of a query has seen.
 ///
@@ -16,8 +17,9 @@ use std::ops::Range;
 /// the segment and by whether a cancellation after the segment follows a booking in it, because these decide the
 /// outcome.
 #[derive(Debug)]
-pub(crate) struct SegmentCache<'a> {
-    context: &'a QueryContext<'a>,
+pub(crate) struct SegmentCache {
+    /// What the rows of the query add.
+    of_query: Arc<Increments>,
     /// The units that are grouped; `None` before the first row group. If segments are grouped, they count with all of
     /// their rows; if rows are grouped, segments count for their state rows alone.
     granularity: Option<Granularity>,
@@ -67,12 +69,12 @@ impl PatternEntry {
     }
 }
 
-impl<'a> SegmentCache<'a> {
-    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
+impl SegmentCache {
+    pub(crate) fn new(increments: &Arc<Increments>) -> Self {
         Self {
-            context,
+            of_query: increments.clone(),
             granularity: None,
-            increments: IncrementTable::empty(&context.plan.layout),
+            increments: IncrementTable::empty(&increments.layout),
             outcomes: Vec::new(),
             has_revenue: Vec::new(),
             patterns: HashMap::new(),
@@ -89,7 +91,7 @@ impl<'a> SegmentCache<'a> {
         let is_cleared = self.granularity != Some(granularity) || self.outcomes.len() > MAX_SEGMENT_CLASSES;
         if is_cleared {
             if self.granularity.is_some() {
-                *self = Self::new(self.context);
+                *self = Self::new(&self.of_query);
             }
             self.granularity = Some(granularity);
             // The entry of `SegmentClass::NONE`.
@@ -228,20 +230,20 @@ impl<'a> SegmentCache<'a> {
 
     /// Appends the class of segments with an outcome and events.
     fn push_class(&mut self, outcome: SegmentOutcome, events: FlagsSlice<'_>) -> SegmentClass {
-        let Self { context, granularity, increments, outcomes, has_revenue, .. } = self;
+        let Self { of_query, granularity, increments, outcomes, has_revenue, .. } = self;
         let (events, facts) = match granularity {
             // The segment as a whole is in one group, so its customer counts there once.
             Some(Granularity::Segment) => (events, outcome.facts | state_fact(Measure::Opportunities, true)),
             _ => (FlagsSlice::default(), outcome.facts),
         };
         for (quad, by_class) in increments.quads.iter_mut().enumerate() {
-            let mut sum = context.state_increments.quads[quad][usize::from(facts)];
-            let of_rows = &context.row_increments.quads[quad];
+            let mut sum = of_query.of_states.quads[quad][usize::from(facts)];
+            let of_rows = &of_query.of_rows.quads[quad];
             events.iter().for_each(|event| add_quad(&mut sum, &of_rows[event.index()]));
             by_class.push(sum);
         }
         outcomes.push(outcome);
-        has_revenue.push(context.plan.layout.revenues[usize::from(outcome.state)].is_some());
+        has_revenue.push(of_query.layout.revenues[usize::from(outcome.state)].is_some());
         // A row group adds at most one class per event.
         SegmentClass(u32::try_from(outcomes.len() - 1).unwrap_or(u32::MAX))
     }

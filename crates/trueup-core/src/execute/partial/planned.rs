@@ -1,0 +1,90 @@
+//! A query, planned once for all of its splits in this process.
+
+use super::{PartialError, PartialKey, Split};
+use crate::aggregate::AggregationMemo;
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::execute::row_groups::{RowGroupSet, SelectedRowGroups};
+use crate::plan::Plan;
+use crate::query::EventsQuery;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of queries that are kept: more than a process runs splits of at the same time.
+const KEPT: usize = 8;
+
+/// The queries whose splits this process has planned or run last, the latest at the end. They are kept per process and
+/// not per dataset, because a task that runs one split may open the dataset for itself.
+static PLANNED: Mutex<VecDeque<Arc<PlannedQuery>>> = Mutex::new(VecDeque::new());
+
+/// A query, planned for a version of a dataset, and what its splits share.
+#[derive(Debug)]
+pub(in crate::execute) struct PlannedQuery {
+    query: EventsQuery,
+    pub(super) key: PartialKey,
+    pub(in crate::execute) plan: Plan,
+    pub(in crate::execute) memo: AggregationMemo,
+    /// The memo of the plan of the totals, if the query asks for them.
+    pub(super) totals_memo: Option<AggregationMemo>,
+    /// The row groups that the query reads.
+    row_groups: RowGroupSet,
+}
+
+impl PlannedQuery {
+    /// Returns a query planned for a dataset, and keeps it for the next splits.
+    pub(super) fn of(dataset: &Dataset, query: &EventsQuery) -> Result<Arc<Self>, Error> {
+        if let Some(planned) = kept().iter().find(|planned| planned.is_of(dataset, query)) {
+            return Ok(planned.clone());
+        }
+        let planned = Arc::new(Self::new(dataset, query)?);
+        let mut kept = kept();
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(planned.clone());
+        Ok(planned)
+    }
+
+    /// Returns a query planned for a dataset, and does not keep it any longer, because all of its splits have been run.
+    pub(super) fn take(dataset: &Dataset, query: &EventsQuery) -> Result<Arc<Self>, Error> {
+        let mut kept = kept();
+        let at = kept.iter().position(|planned| planned.is_of(dataset, query));
+        let planned = at.and_then(|at| kept.remove(at));
+        drop(kept);
+        planned.map_or_else(|| Self::new(dataset, query).map(Arc::new), Ok)
+    }
+
+    fn new(dataset: &Dataset, query: &EventsQuery) -> Result<Self, Error> {
+        let plan = dataset.plan(query)?;
+        Ok(Self {
+            query: query.clone(),
+            key: PartialKey::new(dataset, query),
+            memo: AggregationMemo::new(&plan),
+            totals_memo: plan.totals.as_deref().map(AggregationMemo::new),
+            row_groups: SelectedRowGroups::new(dataset, &plan, true).set(),
+            plan,
+        })
+    }
+
+    fn is_of(&self, dataset: &Dataset, query: &EventsQuery) -> bool {
+        self.key.dataset == *dataset.id() && self.query == *query
+    }
+
+    /// Checks that a split is one of the query and of the dataset.
+    pub(super) fn check(&self, split: &Split) -> Result<(), PartialError> {
+        self.key.check(split.key())?;
+        match split.row_groups().difference(&self.row_groups).iter().next() {
+            Some(row_group) => Err(PartialError::Unplanned { row_group }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the row groups that a plan of the query reads: that of its rows, or that of its totals.
+    pub(super) fn selected<'a>(&self, dataset: &'a Dataset, plan: &Plan) -> SelectedRowGroups<'a> {
+        SelectedRowGroups::of_set(dataset, plan, &self.row_groups)
+    }
+}
+
+fn kept() -> MutexGuard<'static, VecDeque<Arc<PlannedQuery>>> {
+    PLANNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
