@@ -140,7 +140,7 @@ impl Dataset {
     fn each_account(&self, accounts: &AccountFilter, mut pass: impl FnMut(&str)) -> Result<(), DatasetError> {
         let projection = EventProjection::default();
         for columns in read_each(self.events.iter().filter(|events| !events.entry.excludes(accounts)), &projection) {
-            columns?.customers.present_accounts().for_each(|key| pass(key));
+            columns?.customers.present_accounts().for_each(&mut pass);
         }
         let projection = SpendProjection::default();
         for columns in read_each(self.spend.iter().filter(|spend| !spend.entry.excludes(accounts)), &projection) {

@@ -20,7 +20,9 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
+use std::ops::Range;
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 
 /// Returns the bytes of the list of some files, in their order.
@@ -117,7 +119,7 @@ fn list(element: FieldRef, lengths: impl Iterator<Item = usize>, values: ArrayRe
 pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), DatasetError> {
     let start = |list: &FileList| -> Result<(CheckedFile, ReadingAhead), DatasetError> {
         let file = CheckedFile::open(folder, &list.file)?;
-        let ahead = file.read_ahead(&[0..list.file.size]);
+        let ahead = file.read_ahead(slice::from_ref(&whole(list)));
         Ok((file, ahead))
     };
     let lists = manifest.lists.events.iter().chain(&manifest.lists.spend);
@@ -126,8 +128,8 @@ pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), D
     {
         for (list, (file, ahead)) in lists.iter().zip(&mut started) {
             let mut listed = Vec::new();
-            for slice in file.read_ranges(&[0..list.file.size], ahead) {
-                listed.extend(decode_list(file.path(), slice?.within(&(0..list.file.size)))?);
+            for bytes in file.read_ranges(slice::from_ref(&whole(list)), ahead) {
+                listed.extend(decode_list(file.path(), bytes?.within(&whole(list)))?);
             }
             let (found, promised) = (listed.len() as u64, list.file.rows);
             if found != promised {
@@ -137,6 +139,11 @@ pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), D
         }
     }
     Ok(())
+}
+
+/// Returns the range of all bytes of a list.
+fn whole(list: &FileList) -> Range<u64> {
+    0..list.file.size
 }
 
 /// Decodes a list.
@@ -224,7 +231,7 @@ fn present<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a ArrayRef,
 }
 
 /// Returns the range of the values of a list.
-fn range(lists: &GenericListArray<i32>, row: usize) -> std::ops::Range<usize> {
+fn range(lists: &GenericListArray<i32>, row: usize) -> Range<usize> {
     let start = usize::try_from(lists.value_offsets()[row]).unwrap_or(0);
     start..start + usize::try_from(lists.value_length(row)).unwrap_or(0)
 }

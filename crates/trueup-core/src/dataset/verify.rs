@@ -238,7 +238,7 @@ impl RowGroupEntry {
     fn check(&self, columns: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
             let inside = |key: &str| first.as_str() <= key && key <= last.as_str();
-            if !columns.customers.present_accounts().all(|key| inside(&key)) {
+            if !columns.customers.present_accounts().all(inside) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }
         }
