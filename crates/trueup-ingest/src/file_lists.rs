@@ -39,7 +39,7 @@ impl StoredLists {
     /// Returns the lists of a version; none if there is no version yet.
     pub(crate) fn of(manifest: Option<&Manifest>) -> Self {
         let lists = |lists: fn(&Manifest) -> (&[FileList], &[DataFile])| {
-            manifest.map(|manifest| lists(manifest)).map(|(lists, files)| stored(lists, files)).unwrap_or_default()
+            manifest.map(lists).map(|(lists, files)| stored(lists, files)).unwrap_or_default()
         };
         Self {
             events: lists(|manifest| (&manifest.lists.events, &manifest.events)),

@@ -105,7 +105,7 @@ impl ParquetFileWriter {
     /// Ends the file. It is durable after [`FileFinisher::wait`].
     pub(crate) fn end(self) -> Result<FileFinisher, IngestError> {
         let columns = self.columns.iter().map(|column| column.name().to_owned()).collect();
-        let row_groups = self.writer.flushed_row_groups().iter().map(|metadata| describe_row_group(metadata)).collect();
+        let row_groups = self.writer.flushed_row_groups().iter().map(describe_row_group).collect();
         let file = self.writer.into_inner().writing(&self.path)?;
         Ok(file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))?.with_row_groups(columns, row_groups))
     }
