@@ -26,6 +26,7 @@ Examples:
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
+Open /explore in a browser to ask questions with a key.
 GET /health reports that it is running, GET /openapi.json describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
 Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
@@ -56,6 +57,10 @@ pub(crate) struct ServeCommand {
     /// Check for a new version of the dataset every SECONDS
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
     refresh: Duration,
+
+    /// Do not serve the page at /explore
+    #[arg(long)]
+    no_explorer: bool,
 
     /// Largest number of requests to work on at the same time; others wait
     #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_requests_at_once)]
@@ -105,6 +110,7 @@ impl ServeCommand {
         let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
         let default_settings = Settings::default();
         let settings = Settings {
+            explorer: !self.no_explorer,
             max_requests_at_once: self.max_requests_at_once,
             max_connections: self.max_connections,
             max_connections_per_address: self.max_connections_per_address,

@@ -76,19 +76,22 @@ impl IngestCase {
         assert!(self.second(program()).stderr(Stdio::null()).status().unwrap().success(), "{what}");
         assert_eq!(answers(&self.dataset()).unwrap(), self.new, "{what}");
         assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
-        assert_eq!(count(&self.dataset()), (2, 1, 2), "{what}: leftover files");
+        assert_eq!(count(&self.dataset()), TWO_VERSIONS, "{what}: leftover files");
         found == self.new
     }
 }
 
-/// Counts the manifests, the other entries, and the event files of a dataset.
-fn count(dataset: &Path) -> (usize, usize, usize) {
+/// The [counts](count) of a dataset of two versions, which have no file in common.
+const TWO_VERSIONS: [usize; 4] = [2, 2, 2, 2];
+
+/// Counts the manifests, the other entries, the event files and the lists of files of a dataset.
+fn count(dataset: &Path) -> [usize; 4] {
     let names = |dir: &Path| -> Vec<String> {
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     let (manifests, others): (Vec<_>, Vec<_>) =
         names(dataset).into_iter().partition(|name| name.starts_with("manifest-"));
-    (manifests.len(), others.len(), names(&dataset.join("events")).len())
+    [manifests.len(), others.len(), names(&dataset.join("events")).len(), names(&dataset.join("lists")).len()]
 }
 
 fn program() -> Command {

@@ -159,6 +159,17 @@ fn serve_answers_like_get_until_a_stop_signal() {
     }
 }
 
+#[test]
+fn serve_has_the_page_of_the_explorer_unless_it_is_left_out() {
+    let (workspace, _) = Workspace::with_directory();
+    for (options, status) in [(&[][..], "200"), (&["--no-explorer"], "404")] {
+        let server = RunningServer::of(&workspace, options);
+        let (head, _) = server.get("/explore", "");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        server.stop("-TERM");
+    }
+}
+
 /// The token of a session is sent in the cookie `session`. API.md does not name the cookie; the contract does.
 #[test]
 fn a_session_of_users_login_is_accepted_by_api_alone() {

@@ -45,6 +45,9 @@ fn has_golden(goldens: &[(String, String)], file: &str, text: &str) -> bool {
 /// Returns whether a file below `crates` has a test of that name.
 fn has_test(path: &str, name: &str) -> bool {
     let Ok(text) = fs::read_to_string(at("crates").join(path)) else { return false };
+    if path.ends_with(".py") {
+        return text.contains(&format!("\ndef {name}("));
+    }
     let Some(at) = text.find(&format!("fn {name}(")) else { return false };
     // The attribute belongs to this function only if no other item ends between the two.
     let before = text[..at].trim_end();
