@@ -3,7 +3,7 @@
 
 The cluster is a master and two workers on this machine, each worker with one executor of one core. Every answer is compared with
 that of trueup in one process: byte for byte that of `trueup.spark`, and each metric of Spark SQL. Times are in seconds, the size of
-partial results in bytes. Before the questions, the first jobs of the session are timed: two whose tasks do nothing, and two of trueup.
+partial results in bytes. Before the questions, the first jobs of the session are timed: two whose tasks do nothing, and a question of trueup, twice.
 
 Needs a Python with `trueup`, built in the release profile, and crates/trueup-python/tests/spark/requirements.txt; Java 17.
 """

@@ -68,7 +68,7 @@ pub(crate) struct IngestReport {
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
 /// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York". Without it,
-///     such a `dateTime` breaks a rule.
+///     such a `dateTime` breaks a rule, unless a mapping states its time zone.
 /// rejects: write rows that break a rule to this file, and ingest the others.
 /// replace_rejects: replace that file if it exists.
 /// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%". By default any number,

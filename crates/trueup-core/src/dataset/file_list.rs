@@ -1,7 +1,7 @@
 //! Lists of files: the entries of the files of events and spend, in Parquet files that manifests name.
 //!
 //! A list never changes, and later versions name it for as long as they have enough of its files. It holds for each
-//! file what a query needs before it reads the file, so that opening a dataset reads the lists and no other file.
+//! file what a query needs before it reads the file, so that opening a dataset reads no file of events or spend.
 
 use super::checked_file::{CheckedFile, ReadingAhead};
 use super::error::DatasetError;

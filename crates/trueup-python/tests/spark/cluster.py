@@ -16,7 +16,7 @@ from typing import Any
 
 HOST = "127.0.0.1"
 
-# What `spark-class` opens for the JVM, of what Spark needs for these processes.
+# The packages of the JVM that Spark's own start script opens to it, as far as these processes need them.
 OPENS = [
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -146,8 +146,8 @@ class Cluster:
         return process
 
     def connect_server(self, variables: dict[str, str]) -> str:
-        """Starts a server of Spark Connect that has environment variables, as its executors have, unless one runs already.
-        Returns its URL."""
+        """Starts a server of Spark Connect, unless one runs already, and returns its URL. The server and its executors get
+        these environment variables."""
         if self.connect_url is not None:
             return self.connect_url
         port = free_port()

@@ -294,7 +294,7 @@ def _is_id(ids: Any) -> Any:
 
 
 def _is_equal(one: Any, other: Any) -> Any:
-    """Returns where two columns have the same value. Null is equal to null, and no number to no number."""
+    """Returns where two columns have the same value. Null is equal to null, and NaN to NaN."""
     try:
         is_equal = _compute.fill_null(_compute.equal(one, other), False)
     except pyarrow.ArrowNotImplementedError:
