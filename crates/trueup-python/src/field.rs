@@ -27,6 +27,8 @@ pub(crate) struct Field {
     adds_up: Option<&'static str>,
     /// Of a metric: which values are better: "higher", "lower" or "neither".
     better: Option<&'static str>,
+    /// Whether only queries of a cohort have it.
+    only_in_cohorts: bool,
     /// All values of a dimension that has a fixed set of values; empty for any other field.
     values: Vec<&'static str>,
 }
@@ -98,6 +100,7 @@ impl Field {
             formula: metric.map(|metric| metric.formula.to_string()),
             adds_up: metric.map(Metric::adds_up),
             better: metric.map(|metric| metric.direction.name()),
+            only_in_cohorts: dictionary::cohort_fields().any(|known| known.name == name),
             values: field.map_or_else(Vec::new, |field| field.values.to_vec()),
         }
     }

@@ -44,7 +44,7 @@ CONDITIONS = [
 
 def question(chance: random.Random, dataset: trueup.Dataset) -> dict[str, Any]:
     """Returns the arguments of a query."""
-    metrics = [field.name for field in trueup.fields() if field.kind == "metric"]
+    metrics = [field.name for field in trueup.fields() if field.kind == "metric" and not field.only_in_cohorts]
     assert dataset.date_range is not None
     first, last = dataset.date_range
     days = (last - first).days
