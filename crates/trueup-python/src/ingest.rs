@@ -3,7 +3,7 @@
 use crate::arguments::{Keywords, texts};
 use crate::dataset::warn;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run};
+use crate::run::{CallInterrupt, Outcome, run};
 use crate::source::sources;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -109,14 +109,7 @@ pub(crate) fn ingest(
     let call = CallInterrupt::new(given, keywords.timeout()?);
     keywords.finish()?;
     ingest = ingest.interrupt(call.interrupt());
-    let outcome = run(py, &call, || ingest.run())?;
-    if let Some(signal) = outcome.signal {
-        note_publication(py, &signal, &outcome.result)?;
-        return Err(signal.into());
-    }
-    let summary = outcome.result?;
-    summary.warnings.iter().try_for_each(|warning| warn(py, warning))?;
-    Ok(IngestReport::new(summary))
+    IngestReport::of(py, run(py, &call, || ingest.run())?)
 }
 
 /// Adds an input of a table to an ingest.
@@ -172,11 +165,7 @@ pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Resul
 }
 
 /// Adds to the exception of a signal that the ingest was published all the same, if it was.
-pub(crate) fn note_publication(
-    py: Python<'_>,
-    signal: &PyErr,
-    result: &Result<IngestSummary, IngestError>,
-) -> PyResult<()> {
+fn note_publication(py: Python<'_>, signal: &PyErr, result: &Result<IngestSummary, IngestError>) -> PyResult<()> {
     let note = match result {
         Ok(summary) => format!("the ingest was published before it could be canceled, as version {}", summary.version),
         Err(error) if error.may_be_published() => format!("the ingest may be published: {error}"),
@@ -190,7 +179,21 @@ pub(crate) fn note_publication(
 }
 
 impl IngestReport {
-    pub(crate) fn new(summary: IngestSummary) -> Self {
+    /// Returns the report of an ingest that has ended, and gives its warnings to Python.
+    ///
+    /// # Errors
+    /// The ingest failed, or a signal canceled it.
+    pub(crate) fn of(py: Python<'_>, outcome: Outcome<Result<IngestSummary, IngestError>>) -> Result<Self, Failure> {
+        if let Some(signal) = outcome.signal {
+            note_publication(py, &signal, &outcome.result)?;
+            return Err(signal.into());
+        }
+        let summary = outcome.result?;
+        summary.warnings.iter().try_for_each(|warning| warn(py, warning))?;
+        Ok(Self::new(summary))
+    }
+
+    fn new(summary: IngestSummary) -> Self {
         let counts = |counts: trueup::ingest::RowCounts| RowCounts {
             taken: counts.taken,
             replaced: counts.replaced,

@@ -1,9 +1,9 @@
 //! `begin_ingest`, `stage` and `StagedIngest`: an ingest whose events several processes write.
 
 use crate::arguments::{Keywords, texts};
-use crate::dataset::{location, warn};
+use crate::dataset::location;
 use crate::error::Failure;
-use crate::ingest::{Add, IngestReport, note_publication, with_options};
+use crate::ingest::{Add, IngestReport, with_options};
 use crate::run::{CallInterrupt, run};
 use crate::source::sources;
 use pyo3::prelude::*;
@@ -230,14 +230,7 @@ impl StagedIngest {
         let staged = staged.try_iter()?.map(|part| Ok(part?.cast::<Staged>()?.get().0.clone()));
         let staged: Vec<engine::Staged> = staged.collect::<PyResult<_>>()?;
         let begun = self.take().ok_or_else(|| Failure::Value("the ingest has ended already".to_owned()))?;
-        let outcome = run(py, &self.call, || begun.commit(staged))?;
-        if let Some(signal) = outcome.signal {
-            note_publication(py, &signal, &outcome.result)?;
-            return Err(signal.into());
-        }
-        let summary = outcome.result?;
-        summary.warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        Ok(IngestReport::new(summary))
+        IngestReport::of(py, run(py, &self.call, || begun.commit(staged))?)
     }
 
     /// Gives the ingest up, unless it is committed: removes what it has written, and lets others write.

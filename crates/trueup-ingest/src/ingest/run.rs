@@ -51,17 +51,11 @@ impl Ingest {
         if plan.is_empty() {
             return Ok(summary);
         }
-        let mut reader = TableReader {
-            files: &self.files,
-            limits,
-            monitor,
-            faulty_rows: match rejects {
-                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
-                None => FaultyRows::Refuse { first: None },
-            },
-            refused: RefusedRows::default(),
-            warnings: Vec::new(),
+        let faulty_rows = match rejects {
+            Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
+            None => FaultyRows::Refuse { first: None },
         };
+        let mut reader = self.reader(faulty_rows, monitor);
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
@@ -74,8 +68,21 @@ impl Ingest {
         Ok(summary)
     }
 
+    /// Returns the reader of all tables.
+    pub(super) fn reader<'a>(&'a self, faulty_rows: FaultyRows, monitor: &'a Monitor) -> TableReader<'a> {
+        let limits = self.limits();
+        TableReader {
+            files: &self.files,
+            limits,
+            monitor,
+            faulty_rows,
+            refused: RefusedRows::default(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Returns the limits of what is read.
-    pub(super) fn limits(&self) -> ReadLimits {
+    fn limits(&self) -> ReadLimits {
         ReadLimits {
             rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
             decoded_bytes: self.memory / 8,

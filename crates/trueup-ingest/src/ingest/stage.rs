@@ -6,8 +6,6 @@ use crate::error::ErrorKind;
 use crate::events::{self, StoredEvents};
 use crate::monitor::Monitor;
 use crate::parts::{StageFault, StagePlan, Staged, base_of};
-use crate::read::TableReader;
-use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows};
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -91,14 +89,7 @@ impl Ingest {
         let rewritten = plan.rewritten_of(base.map_or(&[], |manifest| &manifest.events));
         let accounts_of_part = plan.part(part)?;
         let settings = self.event_settings(&accounts, &zone_changes, self.memory);
-        let mut reader = TableReader {
-            files: &self.files,
-            limits: self.limits(),
-            monitor,
-            faulty_rows: FaultyRows::Refuse { first: None },
-            refused: RefusedRows::default(),
-            warnings: Vec::new(),
-        };
+        let mut reader = self.reader(FaultyRows::Refuse { first: None }, monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
         let inputs: Vec<&Input> = inputs.iter().collect();
         let written = events::ingest(&inputs, stored, &self.dir, &settings, version, &mut reader);

@@ -9,8 +9,6 @@ use crate::events::{ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
 use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, Settings, StageFault, StagePlan, Staged, in_order};
-use crate::read::TableReader;
-use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows};
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -119,14 +117,7 @@ impl Ingest {
     ) -> Result<StagedIngest, IngestError> {
         let batches = BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.files, monitor)?;
         let mut summary = IngestSummary { warnings: batches.warnings(), ..IngestSummary::default() };
-        let mut reader = TableReader {
-            files: &self.files,
-            limits: self.limits(),
-            monitor,
-            faulty_rows: FaultyRows::Refuse { first: None },
-            refused: RefusedRows::default(),
-            warnings: Vec::new(),
-        };
+        let mut reader = self.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
         let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);
         let written = written.and_then(|mut written| {
