@@ -3,7 +3,8 @@
 
 The cluster is a master and two workers on this machine, each worker with one executor of one core. Every answer is compared with
 that of trueup in one process: byte for byte that of `trueup.spark`, and each metric of Spark SQL. Times are in seconds, the size of
-partial results in bytes. Before the questions, the first jobs of the session are timed: two whose tasks do nothing, and a question of trueup, twice.
+partial results in bytes. Before the questions, the first jobs of the session are timed: two whose tasks do nothing, and a question of
+trueup; each at first, and when it is repeated.
 
 Needs a Python with `trueup`, built in the release profile, and crates/trueup-python/tests/spark/requirements.txt; Java 17.
 """
@@ -52,7 +53,7 @@ def arguments():
 
 
 def described(program, dataset, names):
-    """Returns the questions of the suite."""
+    """Returns the questions of the suite that have these names."""
     lines = "".join(f"{name} question\n" for name in names)
     ran = subprocess.run([program, "bench", dataset, "--on-request"], input=lines, text=True, capture_output=True, check=True)
     return [json.loads(line) for line in ran.stdout.splitlines()]
@@ -72,7 +73,7 @@ def times(run, rounds):
 
 
 def first_jobs(spark, options):
-    """Prints how long the first jobs of a session take: jobs of Spark whose tasks do nothing, and a small question."""
+    """Prints how long the first jobs of a session take, and how long they take again: two whose tasks do nothing, and a small question."""
     dataset = trueup.open(options.dataset)
     last = dataset.date_range[1]
 

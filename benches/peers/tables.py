@@ -28,14 +28,22 @@ NEVER = 65_536
 
 
 def files(dataset, table):
-    """Returns the files of a table that the newest manifest names, sorted by path."""
-    manifest = max(glob.glob(os.path.join(dataset, "manifest-*.json")))
-    with open(manifest) as file:
-        named = json.dumps(json.load(file))
-    paths = sorted(glob.glob(os.path.join(dataset, table, "*.parquet")))
-    kept = [path for path in paths if os.path.basename(path) in named]
-    assert kept, f"no files of {table}"
-    return kept
+    """Returns the files of a table that the newest manifest names, itself or in lists of files (docs/format.md), sorted by path."""
+    with open(max(glob.glob(os.path.join(dataset, "manifest-*.json")))) as file:
+        manifest = json.load(file)
+    if table in manifest["lists"]:
+        paths = [path for one in manifest["lists"][table] for path in listed(dataset, one)]
+    else:
+        paths = [entry["path"] for entry in manifest[table]]
+    assert paths, f"no files of {table}"
+    return sorted(os.path.join(dataset, path) for path in paths)
+
+
+def listed(dataset, one):
+    """Returns the files of a list, without what the version no longer has."""
+    paths = pq.read_table(os.path.join(dataset, one["file"]["path"]), columns=["path"]).column(0).to_pylist()
+    removed = set(one.get("removed", ()))
+    return [path for number, path in enumerate(paths) if number not in removed]
 
 
 def numbered(dataset):

@@ -38,7 +38,8 @@ impl<D: Organizations + Users + Keys + Requests + Send + Sync> Directory for D {
 ///
 /// In a nested result, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the client.
 ///
-/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+/// In addition to the errors of each method, every method may return an error for which [`Error::is_storage`] is
+/// true.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};

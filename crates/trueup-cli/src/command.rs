@@ -1,33 +1,45 @@
-//! The commands of the program. Each file implements one or two commands, except seven: `option_values` parses the
-//! values of options, `block_cache` has the options of the block cache, `names` checks account keys, `range` has the
-//! options for the days of a query, `directory` opens the directory of a dataset, `service` has the options of a
-//! service, and `explain_report` has the JSON of `explain`.
+//! The commands of the program. Each file implements one or two commands, except eight: `option_values` parses the
+//! values of options, `jobs_values` the keys that jobs files share, `block_cache` has the options of the block cache,
+//! `names` checks account keys, `range` has the options for the days of a query, `directory` opens the directory of a
+//! dataset, `service` has the options of a service, and `explain_report` has the JSON of `explain`.
 
 mod batch;
 mod bench;
 mod block_cache;
+mod define;
 mod demo;
+mod diff;
 mod directory;
+mod expire;
 mod explain_report;
+mod explore;
 mod fields;
 mod get;
 mod ingest;
 mod inspect;
+mod jobs_values;
 mod keys;
 mod mapping;
 mod names;
 mod option_values;
 mod orgs;
+mod output_args;
 mod query;
 mod range;
+mod report;
 mod serve;
 mod service;
 mod shell;
 mod users;
+mod versions;
+mod why;
 
 use crate::exit::Failure;
+use crate::progress::Step;
+use crate::telemetry;
 use std::path::Path;
 use trueup::Dataset;
+use trueup::versions::AsOf;
 
 /// A command. The help text of each is the documentation of its type.
 #[derive(Debug, clap::Subcommand)]
@@ -37,14 +49,22 @@ pub(crate) enum Command {
     Ingest(ingest::IngestCommand),
     #[command(subcommand)]
     Mapping(mapping::MappingCommand),
+    Define(define::DefineCommand),
     Query(query::QueryCommand),
     Batch(batch::BatchCommand),
+    Report(report::ReportCommand),
     Explain(query::ExplainCommand),
+    Why(why::WhyCommand),
     Fields(fields::FieldsCommand),
     Inspect(inspect::InspectCommand),
     Verify(inspect::VerifyCommand),
+    Versions(versions::VersionsCommand),
+    Diff(diff::DiffCommand),
+    Expire(expire::ExpireCommand),
+    Vacuum(expire::VacuumCommand),
     Get(get::GetCommand),
     Serve(serve::ServeCommand),
+    Explore(explore::ExploreCommand),
     #[command(subcommand)]
     Users(users::UsersCommand),
     #[command(subcommand)]
@@ -58,19 +78,31 @@ pub(crate) enum Command {
 impl Command {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        // The log of `serve` is set up together with its traces.
+        if !matches!(self, Self::Serve(_)) {
+            telemetry::start()?;
+        }
         match self {
             Self::Bench(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Ingest(command) => command.run(),
             Self::Mapping(command) => command.run(),
+            Self::Define(command) => command.run(),
             Self::Query(command) => command.run(),
             Self::Batch(command) => command.run(),
+            Self::Report(command) => command.run(),
             Self::Explain(command) => command.run(),
+            Self::Why(command) => command.run(),
             Self::Fields(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Verify(command) => command.run(),
+            Self::Versions(command) => command.run(),
+            Self::Diff(command) => command.run(),
+            Self::Expire(command) => command.run(),
+            Self::Vacuum(command) => command.run(),
             Self::Get(command) => command.run(),
             Self::Serve(command) => command.run(),
+            Self::Explore(command) => command.run(),
             Self::Users(command) => command.run(),
             Self::Orgs(command) => command.run(),
             Self::Keys(command) => command.run(),
@@ -80,10 +112,11 @@ impl Command {
     }
 }
 
-/// Opens a version of the dataset in `folder`, which may be a URL; `None` means the newest version.
-fn open_dataset(folder: &Path, version: Option<u64>) -> Result<Dataset, Failure> {
-    Ok(match version {
-        Some(version) => Dataset::open_version(folder, version)?,
+/// Opens the dataset in `folder`, which may be a URL: the version that is meant; `None` means the newest.
+fn open_dataset(folder: &Path, as_of: Option<AsOf>) -> Result<Dataset, Failure> {
+    let _step = Step::new("opening the dataset");
+    Ok(match as_of {
+        Some(as_of) => Dataset::open_as_of(folder, as_of)?,
         None => Dataset::open(folder)?,
     })
 }

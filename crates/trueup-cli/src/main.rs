@@ -2,14 +2,18 @@
 //!
 //! [`command`] runs the command, which writes its result to stdout through [`output`]. [`notice`] writes everything
 //! else to stderr. [`terminal`] makes both safe for a terminal. [`exit`] maps every failure to an exit code,
-//! [`signals`] interrupts a command, and [`panics`] describes a panic that ends the program.
+//! [`signals`] interrupts a command, and [`panics`] describes a panic that ends the program. [`progress`] shows how far
+//! a command is, [`report`] makes the reports of `trueup report`, and [`telemetry`] exports traces.
 
 mod command;
 mod exit;
 mod notice;
 mod output;
 mod panics;
+mod progress;
+mod report;
 mod signals;
+mod telemetry;
 mod terminal;
 
 use clap::Parser;
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         notice::error(&format!("this is a bug in trueup; please report it with this message: {what}"));
         Exit::Fault
     });
+    telemetry::finish();
     exit.into()
 }
 

@@ -1,13 +1,10 @@
-//! Messages and progress bars on stderr. Messages are in color on a terminal, unless `NO_COLOR` is set; progress bars
-//! are drawn only on a terminal.
+//! Messages on stderr, in color on a terminal unless `NO_COLOR` is set.
 
 use crate::exit::Exit;
+use crate::progress;
 use crate::terminal::{printable, printable_lines};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
-use trueup_ingest::{Phase, Progress};
 
 /// Reports the error that ends the program.
 pub(crate) fn error(message: &str) {
@@ -47,74 +44,5 @@ pub(crate) fn aside(message: impl Display) {
 
 fn print(message: std::fmt::Arguments<'_>) {
     // If stderr cannot be written, there is nowhere else to report it, and a good result must not turn into a failure.
-    drop(writeln!(anstream::stderr(), "{message}"));
-}
-
-// The templates of progress bars: for a known number of bytes, a number of things, and an unknown number of bytes.
-const KNOWN_BYTES: &str = "{msg:24} {bar:32} {binary_bytes:>11} of {binary_total_bytes}  {eta}";
-const COUNT: &str = "{msg:24} {bar:32} {human_pos:>11} of {human_len}  {eta}";
-const UNKNOWN_BYTES: &str = "{msg:24} {spinner} {binary_bytes:>11}  {elapsed}";
-
-/// Creates a progress bar that counts up to `total`.
-pub(crate) fn progress_bar(name: &'static str, total: u64) -> ProgressBar {
-    bar(name, COUNT, Some(total))
-}
-
-/// The progress of an ingest: a bar for each phase, one after another.
-#[derive(Debug, Default)]
-pub(crate) struct IngestProgress {
-    /// The phase that is running, and its bar; `None` before the first phase.
-    current: Option<(Phase, ProgressBar)>,
-}
-
-impl IngestProgress {
-    /// Shows how far the ingest is.
-    pub(crate) fn show(&mut self, progress: &Progress) {
-        let Progress { phase, bytes, total_bytes, .. } = *progress;
-        match &self.current {
-            Some((current, bar)) if *current == phase => bar.set_position(bytes),
-            _ => {
-                self.clear();
-                let template = if total_bytes.is_some() { KNOWN_BYTES } else { UNKNOWN_BYTES };
-                self.current = Some((phase, bar(&phase.to_string(), template, total_bytes)));
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        if let Some((_, bar)) = self.current.take() {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-impl Drop for IngestProgress {
-    /// Removes the last bar.
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-fn bar(name: &str, template: &str, total: Option<u64>) -> ProgressBar {
-    // If stderr is not a terminal, this target draws nothing.
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(8));
-    // A test checks that the templates above are well formed.
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("━╸ "));
-    }
-    bar.set_message(printable(name));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn templates_are_well_formed() {
-        for template in [KNOWN_BYTES, COUNT, UNKNOWN_BYTES] {
-            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
-        }
-    }
+    progress::above(|| drop(writeln!(anstream::stderr(), "{message}")));
 }

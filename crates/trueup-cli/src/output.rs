@@ -4,6 +4,7 @@
 //! [`Format`].
 
 pub(crate) mod number;
+pub(crate) mod shell_word;
 pub(crate) mod table;
 mod wrap;
 mod writer;
@@ -15,17 +16,13 @@ pub(crate) use wrap::write_lines;
 pub(crate) use writer::OutputWriter;
 
 use crate::exit::Failure;
+use crate::progress;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::TextList;
-use trueup::{Column, ResultTable, Texts, Value, Values, json, money};
+use trueup::{Column, ResultTable, Texts, Value, Values, json};
 
 /// The file endings that [`Format::of_ending`] knows. A test compares the two.
 const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
@@ -35,7 +32,7 @@ const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
 pub(crate) enum Format {
     /// Aligned columns for people; money, percentages and large numbers are formatted for reading.
     Table,
-    /// One JSON array, exactly as the service returns it.
+    /// One JSON array of rows; for a query, exactly as the service returns it.
     Json,
     /// One JSON object per line.
     Ndjson,
@@ -146,9 +143,11 @@ pub(crate) fn write(
 
 /// Writes text to stdout with `write`. A reader that has closed its pipe is not a failure.
 pub(crate) fn print(write: impl FnOnce(&mut OutputWriter) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = OutputWriter::stdout();
-    let written = write(&mut out).map_err(Failure::fault);
-    out.finish(written)
+    progress::above(|| {
+        let mut out = OutputWriter::stdout();
+        let written = write(&mut out).map_err(Failure::fault);
+        out.finish(written)
+    })
 }
 
 /// Writes the lines of a report to stdout, wrapped to the width of a terminal.
@@ -162,8 +161,7 @@ fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failur
     if out.is_terminal() { writeln!(out).map_err(Failure::fault) } else { Ok(()) }
 }
 
-/// Writes a header and the rows. Texts are unchanged, money is an exact decimal, and a ratio is its shortest decimal
-/// that reads back as the same number.
+/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact).
 fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(answer.columns().iter().map(|column| column.name.as_str()))?;
@@ -171,10 +169,7 @@ fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
         for (_, value) in row.values() {
             match value {
                 Value::Text(text) => writer.write_field(text)?,
-                Value::Day(day) => writer.write_field(day.to_string())?,
-                Value::Count(count) => writer.write_field(count.to_string())?,
-                Value::Money(micros) => writer.write_field(money::format_micros(micros))?,
-                Value::Ratio(ratio) => writer.write_field(ratio.to_string())?,
+                value => writer.write_field(number::exact(value))?,
             }
         }
         writer.write_record(None::<&[u8]>)?;
@@ -191,33 +186,9 @@ fn write_arrow(answer: &ResultTable, out: impl Write) -> Result<(), ArrowError> 
     writer.finish()
 }
 
-/// Writes a Parquet file with the columns of [`ResultTable::record_batch`]. The file contains no Arrow schema, because
-/// some readers would turn text columns into dictionaries; Parquet's own types describe everything else.
-fn write_parquet(answer: &ResultTable, out: impl Write + Send) -> Result<(), ParquetError> {
-    let batch = answer.record_batch()?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("trueup ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_write_batch_size(rows_per_size_check(answer))
-        .build();
-    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-    let mut writer = ArrowWriter::try_new_with_options(out, batch.schema(), options)?;
-    writer.write(&batch)?;
-    writer.close()?;
-    Ok(())
-}
-
-/// Returns how many rows the Parquet writer may add to a page before it checks the page's size. The longer the texts,
-/// the fewer rows, because readers refuse very large pages.
-fn rows_per_size_check(answer: &ResultTable) -> usize {
-    const MAX_ROWS: usize = 1_024;
-    const MAX_BYTES: usize = 1 << 20;
-    let texts = answer.columns().iter().filter_map(|column| match &column.values {
-        Values::Texts(texts) => Some(texts.dictionary()),
-        _ => None,
-    });
-    let longest = texts.flat_map(TextList::iter).map(str::len).max().unwrap_or(0);
-    (MAX_BYTES / longest.max(1)).clamp(1, MAX_ROWS)
+/// Writes a Parquet file with the columns of [`ResultTable::record_batch`].
+fn write_parquet(answer: &ResultTable, out: impl Write + Send) -> io::Result<()> {
+    answer.write_parquet(out, |_| Ok(()))
 }
 
 /// A builder for a table that is not the result of a query, such as a list of users. All its columns must have the same
@@ -238,8 +209,8 @@ impl ResultTableBuilder {
     }
 
     /// Adds a column of counts.
-    pub(crate) fn counts(self, name: &str, counts: impl IntoIterator<Item = usize>) -> Self {
-        self.column(name, Values::Counts(counts.into_iter().map(|count| count as u64).collect()))
+    pub(crate) fn counts(self, name: &str, counts: impl IntoIterator<Item = u64>) -> Self {
+        self.column(name, Values::Counts(counts.into_iter().collect()))
     }
 
     fn column(mut self, name: &str, values: Values) -> Self {

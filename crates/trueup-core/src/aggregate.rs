@@ -42,16 +42,18 @@
 //! | `key_encoder` | encodes the values of a dimension, for filters and for groups |
 //! | `filter` | step 2 |
 //! | `group` with `local_group_cache`, `interner`, `group_table` | step 3 |
-//! | `count` with `histogram`, `text_counts`, `open_leads`, `money`, `agents`, `group_state` | step 4 |
+//! | `count` with `histogram`, `text_counts`, `open_leads`, `durations`, `money`, `agents`, `group_state` | step 4 |
 //! | `spend` | the same for the spend table, in one file |
 //! | `partial_result` with `shape` | collects and merges |
 //! | `group_columns` | turns a partial result into Arrow columns, and back |
 //! | `event_rows` | takes steps 1 and 2 alone, and keeps the rows: events with their computed fields |
+//! | `contributions` | takes steps 1 and 2 for one group, and keeps what each row adds to its measures |
 //!
 //! Some code exists for speed alone: without it, a slower path gives the same result. docs/design.md lists these fast
 //! paths with what each gains.
 
 mod context;
+mod contributions;
 mod count;
 mod event_aggregator;
 mod event_rows;
@@ -60,6 +62,7 @@ mod filter;
 mod group;
 mod group_columns;
 mod key_encoder;
+mod local_time;
 mod memo;
 mod partial_result;
 mod segment;
@@ -68,11 +71,14 @@ mod spend;
 mod types;
 
 pub(crate) use context::QueryContext;
+pub(crate) use contributions::{Contribution, Contributions, revenue_state};
+pub(crate) use count::{DayCount, PairDurations};
 pub(crate) use event_aggregator::EventAggregator;
 pub(crate) use event_rows::{EncodedDimension, EventRows};
 pub(crate) use group_columns::GroupColumns;
 pub(crate) use memo::AggregationMemo;
 pub(crate) use partial_result::PartialResult;
+pub(crate) use segment::SegmentOutcome;
 pub(crate) use shape::ResultShape;
-pub(crate) use spend::{SpendSums, aggregate_spend};
+pub(crate) use spend::{SpendSums, aggregate_spend, spend_rows};
 pub(crate) use types::GroupSlot;

@@ -7,9 +7,11 @@
 //! | `fields` | lists the metrics and dimensions, and the amounts that each metric is the ratio of |
 //! | `data` | [`BenchmarkData::gather`] reads the amounts of all accounts for a range of days, once |
 //! | `answer` | [`BenchmarkData::answer`] selects the cohort and splits its amounts by segment |
+//! | `comparison` | [`BenchmarkComparison`] compares the rows of an answer with the benchmarks of their segments |
 //! | `pool` | pools and ranks the accounts of one segment in exact ratios, and withholds what could reveal an account |
 
 mod answer;
+mod comparison;
 mod data;
 mod fields;
 mod pool;
@@ -18,6 +20,7 @@ mod request;
 mod tests;
 
 pub use answer::{BenchmarkQuery, BenchmarkRow};
+pub use comparison::{BenchmarkComparison, NotBenchmarked};
 pub use data::BenchmarkData;
 pub use fields::{BenchmarkDimension, BenchmarkMetric};
 pub use pool::{Privacy, Series};

@@ -1,26 +1,37 @@
-//! The files of a dataset: opened, checked, pruned, and read column by column. In call order:
+//! The files of a dataset: opened, checked, pruned, and read column by column.
 //!
-//! - `manifest`, `file_list`, `store`: the manifest, the lists of files that it names, and both in the folder of a
-//!   dataset
+//! In call order:
+//!
+//! - `manifest`, `file_list`, `deletion_vector`, `store`: the manifest, the lists of files and the superseded rows that
+//!   it names, and all of them in the folder of a dataset
+//! - `commit`, `as_of`: when and by what a version was made, and the version that a number or a time means
 //! - `open`: a dataset from its folder, or from tables in memory
 //! - `id`: the identity of a version, by which processes know that they read the same one
 //! - `row_group`: the columns of a row group, decoded once and held in a cache
-//! - `table_file`, `footer`: a Parquet file, the bounds by which a query skips a row group, its footer, which is read
-//!   when a question first needs the file, and the column chunks of a row group
+//! - `table_file`, `footer`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
+//!   which a query skips a row group, and the column chunks of a row group
 //! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
 //!   checksums
 //! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
+//! - `expiry`: versions that expire, and the removal of files that no version names any more
+//! - `condition`: what the operator of a service asks of an open dataset
+//! - `version_summary`: all versions, and what each takes
 //! - `verify`: a check of every file
 //! - `error`: why a dataset or its manifest cannot be read
 //!
 //! The pages go to `scan`, which decodes them to typed columns.
 
+mod as_of;
 mod block_checksums;
 mod checked_file;
+mod commit;
+mod condition;
+mod deletion_vector;
 pub(crate) mod error;
+pub mod expiry;
 mod file_list;
 mod file_slice;
 mod footer;
@@ -39,20 +50,26 @@ mod table_file;
 mod tests;
 mod thrift;
 mod verify;
+mod version_summary;
 
+pub use as_of::{AsOf, InvalidAsOf, listed};
 pub use block_checksums::BlockHasher;
 pub use checked_file::{CheckedFile, CheckedReader};
+pub use commit::{Commit, CommitOperation, CommitTime};
+pub use condition::ColumnCacheCounts;
+pub use deletion_vector::{Days, DeletionVector, encode_vectors};
 pub use error::DatasetError;
 pub use file_list::encode_list;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
-pub use open::{Tables, read_accounts};
+pub use open::{Tables, read_accounts, read_definitions};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
 pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, shown};
 pub use verify::Verification;
+pub use version_summary::VersionSummary;
 
 pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;
@@ -61,6 +78,8 @@ pub(crate) use row_group::RowGroup;
 pub use table_file::describe_row_group;
 pub(crate) use table_file::{Pruning, TableFile};
 
+use crate::definitions::{DefinitionError, Definitions};
+use crate::dictionary;
 use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
@@ -68,8 +87,11 @@ use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
 use insights::InsightFile;
 use manifest::Manifest;
 use row_group::{ColumnCache, read_each};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Events, spend, accounts and insights, ready for queries. A dataset never changes, and threads can share it.
 ///
@@ -78,9 +100,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Dataset {
     id: DatasetId,
+    /// The folder or URL of the dataset; `None` in memory.
+    folder: Option<PathBuf>,
+    opened: SystemTime,
     /// The manifest of the open version; `None` in memory.
     manifest: Option<Manifest>,
     accounts: Accounts,
+    definitions: Definitions,
     /// The names of the text columns of events, except for `account` and `type`.
     columns: BTreeSet<String>,
     events: Vec<RowGroup<EventColumns>>,
@@ -167,7 +193,51 @@ impl Dataset {
     /// # Errors
     /// Returns [`QueryError::UnknownFields`] with every name that neither the dictionary nor this dataset knows.
     pub fn check_names(&self, query: &EventsQuery) -> Result<(), QueryError> {
-        query.check_names(&self.columns)
+        self.own_query(query).check_names(&self.columns)
+    }
+
+    /// Returns the metrics and dimensions that the dataset defines; none unless somebody has defined some.
+    #[must_use]
+    pub const fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    /// Returns the same dataset with other definitions, in place of its own. What is stored stays as it is.
+    ///
+    /// # Errors
+    /// A definition has the name of a column, or is derived from a dimension that is unknown.
+    pub fn with_definitions(mut self, definitions: Definitions) -> Result<Self, DefinitionError> {
+        definitions.check_columns(&self.columns)?;
+        self.id = self.id.with_definitions(definitions.text());
+        self.definitions = definitions;
+        Ok(self)
+    }
+
+    /// Returns the query with the definitions of this dataset.
+    pub(crate) fn own_query<'q>(&self, query: &'q EventsQuery) -> Cow<'q, EventsQuery> {
+        if query.definitions == self.definitions {
+            Cow::Borrowed(query)
+        } else {
+            Cow::Owned(query.clone().definitions(&self.definitions))
+        }
+    }
+
+    /// Returns whether a name is that of a metric: of the dictionary, or one that the dataset defines.
+    #[must_use]
+    pub fn is_metric(&self, name: &str) -> bool {
+        dictionary::metric(name).is_some() || self.definitions.metric(name).is_some()
+    }
+
+    /// Returns whether a field has a name: of the dictionary, of the definitions, or of the columns.
+    #[must_use]
+    pub fn has_field(&self, name: &str) -> bool {
+        dictionary::field(name).is_some() || self.definitions.has(name) || self.columns.contains(name)
+    }
+
+    /// Returns the fields that are most similar to a name: of the dictionary, the definitions and the columns.
+    #[must_use]
+    pub fn similar_names(&self, name: &str) -> Vec<String> {
+        self.definitions.similar_names(name, &self.columns)
     }
 
     /// Returns the number of events.
@@ -188,8 +258,9 @@ impl Dataset {
         self.events.len()
     }
 
-    /// Returns the first and the last day of any event or spend row; `None` if there are no rows. The day of an event
-    /// is the one in the time zone of its account.
+    /// Returns the first and the last day of any event or spend row, by the statistics of the row groups; `None` if
+    /// there are no rows or no statistics. Row groups without statistics are left out. The day of an event is the one
+    /// in the time zone of its account.
     #[must_use]
     pub fn date_range(&self) -> Option<DateRange> {
         let entries = self.events.iter().map(|events| &events.entry).chain(self.spend.iter().map(|spend| &spend.entry));
@@ -204,12 +275,12 @@ impl Dataset {
         lasts.max().unwrap_or(Day::MIN)
     }
 
-    /// Reads the footers of all files now, and not each when a question first needs its file. A service does so before
-    /// it answers from a version, so that a file which is missing or damaged there is noticed before a question needs
-    /// it.
+    /// Reads the footers of all files now, and not each when its file is first needed. A service does so before it
+    /// answers from a version, so that a file which is missing or damaged is noticed before a request needs the file.
     ///
     /// # Errors
-    /// A file is missing, has another length or another footer than the manifest says, or cannot be read.
+    /// A file is missing, has another length or another footer than the manifest says, or cannot be read; or the
+    /// interrupt ends the reading.
     pub fn read_footers(&self, interrupt: &Interrupt) -> Result<(), Error> {
         let spend = self.spend.iter().filter_map(RowGroup::file);
         Ok(TableFile::read_footers(self.events.iter().filter_map(RowGroup::file).chain(spend), interrupt)?)
@@ -237,7 +308,8 @@ impl Dataset {
         self.cache.count_against(memory);
     }
 
-    /// Returns the bytes of the held columns, texts included.
+    /// Returns the bytes of the held columns, including the texts of events. The texts of spend and the keys of
+    /// accounts are few, and are not counted.
     #[must_use]
     pub fn held_column_bytes(&self) -> usize {
         self.cache.bytes()

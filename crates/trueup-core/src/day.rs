@@ -147,7 +147,7 @@ impl From<Day> for String {
 }
 
 /// Returns the date that a text of the form `YYYY-MM-DD` names, of any year; `None` if there is none.
-fn calendar_date(text: &str) -> Option<NaiveDate> {
+pub(crate) fn calendar_date(text: &str) -> Option<NaiveDate> {
     let has_form = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',

@@ -6,17 +6,20 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `stage_pair` | [`StagePair`]: the stages between which days are counted |
 //! | `measure` | [`Measure`]: the integers that the engine counts or sums |
 //! | `field` | [`Field`]: the entry of a metric or dimension |
 //! | `entry` | constructors of entries |
-//! | `metrics`, `dimensions` | the entries |
+//! | `metrics`, `durations`, `dimensions` | the entries |
 //! | `synonyms` | other names of fields, and the fields that are similar to a name |
 
 mod dimensions;
+mod durations;
 mod entry;
 mod field;
 mod measure;
 mod metrics;
+mod stage_pair;
 mod synonyms;
 
 pub use field::{
@@ -24,18 +27,36 @@ pub use field::{
     SpendColumn, Unit, ValueFormat,
 };
 pub use measure::{Measure, MeasureKind};
+pub use stage_pair::StagePair;
 pub use synonyms::similar_names;
+
+pub(crate) use synonyms::similar_names_with;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Field>> =
-    LazyLock::new(|| fields().chain(cohort_fields()).map(|field| (field.name, field)).collect());
+    LazyLock::new(|| all_fields().map(|field| (field.name, field)).collect());
 
-/// Returns the fields that every query may have: the metrics, then the dimensions, each in the order in which lists of
-/// fields show them. Fields of one [group](FieldGroup) are not always next to each other.
+/// Returns all fields: the metrics, then the dimensions, each in the order in which lists of fields show them. Fields
+/// of one [group](FieldGroup) are not always next to each other.
+pub fn all_fields() -> impl Iterator<Item = &'static Field> {
+    metrics::TABLES.iter().chain(&durations::TABLES).copied().flatten().chain(cohort_fields()).chain(dimension_fields())
+}
+
+/// Returns the fields that the dictionary of the service has always listed: [all](all_fields) but
+/// [those of days between stages](duration_fields) and [of cohorts](cohort_fields).
 pub fn fields() -> impl Iterator<Item = &'static Field> {
-    metrics::TABLES.iter().chain(&dimensions::TABLES).copied().flatten()
+    metrics::TABLES.iter().copied().flatten().chain(dimension_fields())
+}
+
+fn dimension_fields() -> impl Iterator<Item = &'static Field> {
+    dimensions::TABLES.iter().copied().flatten()
+}
+
+/// Returns the metrics of the days between two stages.
+pub fn duration_fields() -> impl Iterator<Item = &'static Field> {
+    durations::TABLES.iter().copied().flatten()
 }
 
 /// Returns the metrics that only [cohorts](crate::query::EventsQuery::cohort) have.

@@ -1,9 +1,11 @@
 //! The errors of queries, by what is at fault.
 
+use crate::benchmarks::NotBenchmarked;
 use crate::dataset::error::{DatasetError, StoreError};
+use crate::definitions::DefinitionError;
 use crate::execute::PartialError;
 use crate::interrupt::Interruption;
-use crate::query::FilterFault;
+use crate::query::{FilterFault, Interval, RowFault, TooEarly};
 use crate::{Day, NoRoom, Shown, model};
 use std::fmt;
 
@@ -28,6 +30,19 @@ pub enum Error {
         /// What is wrong with the column.
         fault: &'static str,
     },
+    /// The lines that explain a number do not add up to it, which is a bug in trueup.
+    #[error("the lines of `{metric}` add up to {found}, but the answer says {expected}")]
+    Unbalanced {
+        /// The name of the metric.
+        metric: String,
+        /// What the lines add up to.
+        found: String,
+        /// The value of the metric in the answer.
+        expected: String,
+    },
+    /// The definitions of metrics and dimensions are at fault.
+    #[error("definitions: {0}")]
+    Definitions(#[from] DefinitionError),
     /// The query was interrupted before it was answered.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
@@ -98,7 +113,7 @@ pub enum QueryError {
         /// `start` or `end`.
         name: String,
     },
-    /// A field or a condition is on a metric that only cohorts have.
+    /// A field or a condition names a metric that only cohorts have, and the query is not one of a cohort.
     #[error(
         "only a cohort has `{name}`, which counts leads whose window is not over; ask for a cohort, or leave it out"
     )]
@@ -113,6 +128,35 @@ pub enum QueryError {
         start: Day,
         /// The last day of the range.
         end: Day,
+    },
+    /// A comparison has an interval other than `total`.
+    #[error(
+        "a comparison has one row per group, and none per {interval}; leave the interval out, or compare each {interval} \
+         by itself"
+    )]
+    ComparedIntervals {
+        /// The interval.
+        interval: Interval,
+    },
+    /// The range to compare with ends before it starts.
+    #[error("the range to compare with ends on {end}, before it starts on {start}")]
+    ReversedComparison {
+        /// Its first day.
+        start: Day,
+        /// Its last day.
+        end: Day,
+    },
+    /// The range to compare with begins before [`Day::MIN`].
+    #[error(transparent)]
+    ComparedTooEarly(#[from] TooEarly),
+    /// The query cannot be compared with benchmarks.
+    #[error(transparent)]
+    NotBenchmarked(#[from] Box<NotBenchmarked>),
+    /// A field of a comparison has the name of a column that the answer has for a metric, such as `leads.change`.
+    #[error("a field cannot be named `{name}` in a comparison: answers show what became of a metric under that name")]
+    ReservedComparisonField {
+        /// The name of the column.
+        name: String,
     },
     /// One sub-range, that of the interval `total`, would be longer than the attribution window.
     #[error(
@@ -159,13 +203,16 @@ pub enum QueryError {
         /// What events do not have.
         part: String,
     },
+    /// The row whose numbers are to be explained is not one of the answer.
+    #[error(transparent)]
+    Row(#[from] RowFault),
     /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {
         /// The name of the metric.
-        name: &'static str,
+        name: String,
     },
-    /// The answer would have more rows than allowed, before conditions on metrics.
+    /// The answer would have more rows than allowed, before conditions on metrics and before the limit of the query.
     #[error(
         "the answer would have more than {limit} rows; ask for fewer dimensions, a shorter range or longer intervals"
     )]

@@ -4,22 +4,27 @@
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
+//! | `comparison` | executes the plans of both ranges of a comparison, and has them joined |
 //! | `last_event` | finds the last day of the events, which decides whether the windows of a cohort are over |
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
+//! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
 //! | `unseen_values` | finds the values in filters that no event has |
 
+mod comparison;
 mod event_reader;
 mod explain;
 mod last_event;
 mod partial;
 mod row_groups;
 mod unseen_values;
+mod why;
 
 pub use event_reader::EventReader;
-pub use explain::{ExplainedDimension, Explanation, RunStatistics};
+pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::{UnseenValue, ValueSearch};
+pub use why::{ExplainedMeasure, ExplainedMetric, Why};
 
 use crate::aggregate::{AggregationMemo, EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, ReadAhead, ReadingAhead};
@@ -34,9 +39,10 @@ use last_event::last_event_day;
 use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
 use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a query is executed. Options decide whether and how fast a query is answered; none changes a byte of the answer.
@@ -64,19 +70,55 @@ pub struct Execution {
     /// Counts the memory of the query, and that of its answer until it is dropped; `None` counts nothing. A query that
     /// does not fit ends with [`Error::NoRoom`](crate::Error::NoRoom).
     pub memory: Option<Arc<Reservation>>,
+    /// Receives how far the query is; `None` tells nobody.
+    pub progress: Option<QueryProgress>,
+}
+
+/// Receives how far a query is: the number of rows that it has read so far, and of rows that it reads in all. It is
+/// called after each row group, by the thread that has read it. A query with totals reads its rows twice: both numbers
+/// begin again for the totals.
+#[derive(Clone)]
+pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
+
+impl QueryProgress {
+    /// Calls `report` with the number of rows that were read, and of all rows.
+    ///
+    /// ```
+    /// use trueup_core::{Execution, QueryProgress};
+    ///
+    /// let progress = QueryProgress::new(|rows, total| eprintln!("{rows} of {total} rows"));
+    /// let execution = Execution { progress: Some(progress), ..Execution::default() };
+    /// ```
+    pub fn new(report: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+}
+
+impl fmt::Debug for QueryProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QueryProgress")
+    }
 }
 
 impl Default for Execution {
     fn default() -> Self {
-        Self { threads: None, pruning: true, max_rows: None, interrupt: Interrupt::default(), memory: None }
+        Self {
+            threads: None,
+            pruning: true,
+            max_rows: None,
+            interrupt: Interrupt::default(),
+            memory: None,
+            progress: None,
+        }
     }
 }
 
 impl Dataset {
     /// Resolves a query.
     pub(crate) fn plan(&self, query: &EventsQuery) -> Result<Plan, QueryError> {
+        let _span = tracing::debug_span!("plan").entered();
         let last_day = query.cohort.map_or(Day::MAX, |_| self.last_event_bound());
-        Plan::new(query, self.columns(), last_day)
+        Plan::new(&self.own_query(query), self.columns(), last_day)
     }
 
     /// Answers a query.
@@ -103,6 +145,7 @@ impl Dataset {
     /// The query has a fault, a file cannot be read, threads cannot be started, or a limit or the interrupt of
     /// `execution` ends the query.
     pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
+        let _span = tracing::debug_span!("query").entered();
         execute(self, &self.plan(query)?, &execution).map(|(table, _)| table)
     }
 
@@ -157,7 +200,9 @@ fn in_pool<T: Send>(execution: &Execution, run: impl FnOnce() -> Result<T, Error
         None => run(),
         Some(threads) => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-            pool.map_err(|error| Error::Threads(error.to_string()))?.install(run)
+            // The threads of the pool continue the span of the caller.
+            let span = tracing::Span::current();
+            pool.map_err(|error| Error::Threads(error.to_string()))?.install(|| span.in_scope(run))
         }
     }
 }
@@ -168,31 +213,50 @@ fn execute_in_pool(
     plan: &Plan,
     execution: &Execution,
 ) -> Result<(ResultTable, RunStatistics), Error> {
+    let (mut table, mut statistics) = match &plan.comparison {
+        Some(comparison) => comparison::execute(dataset, plan, &comparison.earlier, execution)?,
+        None => execute_range(dataset, plan, execution)?,
+    };
+    let start = Instant::now();
+    if let Some(totals) = &plan.totals {
+        let (totals, _) = execute_in_pool(dataset, totals, execution)?;
+        table.set_totals(totals, plan.range);
+    }
+    statistics.totals = start.elapsed();
+    Ok((table, statistics))
+}
+
+/// Executes a plan without its totals and its comparison.
+fn execute_range(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
+    let (partial, share, mut statistics) = aggregate_range(dataset, plan, execution)?;
+    let start = Instant::now();
+    let table = finish_checked(plan, partial, share, execution)?;
+    statistics.result_rows = table.len();
+    statistics.finishing = start.elapsed();
+    Ok((table, statistics))
+}
+
+/// Aggregates all row groups that a plan reads. Returns their checked result, its memory, and what that took.
+fn aggregate_range(
+    dataset: &Dataset,
+    plan: &Plan,
+    execution: &Execution,
+) -> Result<(PartialResult, Share, RunStatistics), Error> {
     let start = Instant::now();
     let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
     let WorkerResult { covered, share, merging } =
         aggregate_in_pool(dataset, plan, &AggregationMemo::new(plan), &row_groups, execution)?;
     let partial = covered.checked(&row_groups)?;
-    let aggregation = start.elapsed();
-    let (kept_rows, groups) = (partial.rows, partial.len());
-    let mut table = finish_checked(plan, partial, share, execution)?;
-    let finishing = start.elapsed().saturating_sub(aggregation);
-    if let Some(totals) = &plan.totals {
-        let (totals, _) = execute_in_pool(dataset, totals, execution)?;
-        table.set_totals(totals, plan.range);
-    }
     let statistics = RunStatistics {
         row_groups: row_groups.len(),
         rows: row_groups.rows(),
-        kept_rows,
-        groups,
-        result_rows: table.len(),
-        aggregation,
+        kept_rows: partial.rows,
+        groups: partial.len(),
+        aggregation: start.elapsed(),
         merging,
-        finishing,
-        totals: start.elapsed().saturating_sub(aggregation + finishing),
+        ..RunStatistics::default()
     };
-    Ok((table, statistics))
+    Ok((partial, share, statistics))
 }
 
 /// The partial result of one thread, or of several whose results were merged.
@@ -220,6 +284,7 @@ fn aggregate_in_pool(
     row_groups: &SelectedRowGroups<'_>,
     execution: &Execution,
 ) -> Result<WorkerResult, Error> {
+    let _span = tracing::debug_span!("scan", row_groups = row_groups.len(), rows = row_groups.rows()).entered();
     row_groups.read_footers(&execution.interrupt)?;
     let mut context = QueryContext::new(plan, dataset.accounts(), memo);
     if plan.layout.has(Measure::OpenLeads)
@@ -227,12 +292,12 @@ fn aggregate_in_pool(
     {
         context = context.with_last_event(day);
     }
-    let next = AtomicUsize::new(0);
+    let next = NextRowGroup { rows: row_groups.rows(), ..NextRowGroup::default() };
     let is_remote = row_groups.get(0).is_some_and(|(_, row_group)| row_group.is_remote());
     let ahead = ReadAhead::new(is_remote, |at| row_groups.get(at).map(|(_, row_group)| row_group.read_ahead(plan)));
     let work = |_| {
         // If one thread fails, the others need not read any more row groups.
-        let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
+        let stop = |_: &Error| next.taken.store(row_groups.len(), Ordering::Relaxed);
         aggregate(&context, execution, row_groups, &next, &ahead).inspect_err(stop)
     };
     let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
@@ -241,14 +306,24 @@ fn aggregate_in_pool(
     merged.unwrap_or_else(|| aggregate(&context, execution, row_groups, &next, &ahead))
 }
 
-/// Aggregates row group after row group, until `next` is beyond the last. All threads share `next`, the number of row
-/// groups taken so far: first those of events, then those of spend. Each thread takes one at a time, because row groups
-/// take different times.
+/// How far the threads of a query are, which they share.
+#[derive(Debug, Default)]
+struct NextRowGroup {
+    /// The number of row groups taken so far: first those of events, then those of spend.
+    taken: AtomicUsize,
+    /// The rows of the row groups that were read so far.
+    read_rows: AtomicU64,
+    /// The rows of all row groups.
+    rows: u64,
+}
+
+/// Aggregates row group after row group, until `next` is beyond the last. Each thread takes one at a time, because row
+/// groups take different times.
 fn aggregate(
     context: &QueryContext<'_>,
     execution: &Execution,
     row_groups: &SelectedRowGroups<'_>,
-    next: &AtomicUsize,
+    next: &NextRowGroup,
     ahead: &ReadAhead<impl Fn(usize) -> Option<ReadingAhead>>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
@@ -257,7 +332,7 @@ fn aggregate(
     let (mut covered, mut rows) = (RowGroupSet::default(), 0);
     loop {
         execution.interrupt.check()?;
-        let at = next.fetch_add(1, Ordering::Relaxed);
+        let at = next.taken.fetch_add(1, Ordering::Relaxed);
         let Some((number, row_group)) = row_groups.get(at) else {
             return Ok(WorkerResult::new(aggregator.into_partial(), covered, rows, share));
         };
@@ -279,6 +354,10 @@ fn aggregate(
             }
         }
         share.set(|| aggregator.bytes())?;
+        if let Some(QueryProgress(report)) = &execution.progress {
+            let before = next.read_rows.fetch_add(row_group.rows(), Ordering::Relaxed);
+            report(before + row_group.rows(), next.rows);
+        }
     }
 }
 
@@ -302,6 +381,7 @@ fn finish_checked(
     mut share: Share,
     execution: &Execution,
 ) -> Result<ResultTable, Error> {
+    let _span = tracing::debug_span!("finish", groups = partial.len()).entered();
     execution.interrupt.check()?;
     share.set(|| partial.bytes() + finish::bytes(plan, &partial))?;
     let mut table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;

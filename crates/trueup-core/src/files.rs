@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An operation on a file or a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
-    /// Open a file or folder for reading, or a file for writing at its end.
+    /// Open a file or folder for reading, or a file for writing at its end, which creates it if it does not exist.
     Open,
     /// Create a file that must not exist.
     Create,
@@ -85,7 +85,7 @@ impl Files {
         }
     }
 
-    /// Opens a file for reading.
+    /// Opens a file for reading, or a folder, which can then be locked or synced.
     ///
     /// # Errors
     /// An error of the operating system.

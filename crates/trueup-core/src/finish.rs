@@ -3,24 +3,43 @@
 //! | file, in the order of the calls | what it does |
 //! |---|---|
 //! | `sorted_dictionary` with `prefix_keys` | sorts the texts of each dimension |
-//! | `measures` | evaluates conditions on metrics, and computes the metrics |
+//! | `measures` with `percentiles` | evaluates conditions on metrics, and computes the metrics |
 //! | `sort` | sorts the groups as the query asks |
+//! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
+//! | `sort_columns` | sorts the rows of a comparison with benchmarks, whose columns are finished |
+//! | `operands` | holds the exact values that a comparison computes with |
+//! | `difference` | compares two answers row by row |
 //! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `table` | holds the result |
-//! | `arrow`, `polars` | convert it |
+//! | `arrow`, `parquet`, `polars` | convert it |
 
 mod arrow;
+mod comparison;
+mod difference;
+mod effects;
+mod exact;
+mod join;
 mod measures;
+mod operands;
 mod order;
+mod parquet;
+mod percentiles;
 #[cfg(feature = "polars")]
 mod polars;
 mod prefix_keys;
 mod sort;
+mod sort_columns;
 mod sorted_dictionary;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
+pub use difference::DifferentColumns;
+pub(crate) use exact::nearest_quotient;
+pub(crate) use measures::to_f64;
+pub use parquet::ParquetProgress;
+pub(crate) use sort_columns::sort_columns;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub(crate) use table::{ROW_TYPE, TableMemory};
 
@@ -28,9 +47,10 @@ use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};
 use crate::plan::{Output, Plan, Ternary};
 use crate::query::Interval;
-use crate::{Day, Interrupt};
+use crate::{Day, Interrupt, Interruption};
 use measures::GroupMeasures;
 use order::{map_interruptible, sort_by_rank};
+use percentiles::SortedDurations;
 use sort::sort_groups;
 use sorted_dictionary::SortedDictionary;
 
@@ -59,7 +79,9 @@ pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     let sorted = texts().map(|texts| texts.bytes() + texts.len() * size_of::<u32>());
     // The prefix keys of one dimension at a time are sorted from one buffer to another.
     let prefix_keys = texts().map(|texts| 2 * texts.len() * size_of::<u128>()).max().unwrap_or(0);
-    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys
+    let durations = partial.grouped.state.durations.pairs().iter().filter_map(|pair| pair.by_day());
+    let durations = durations.map(|by_day| SortedDurations::bytes(by_day.len(), partial.len()));
+    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys + durations.sum::<usize>()
 }
 
 /// Returns the largest number of bytes of a value of a column.
@@ -68,7 +90,7 @@ const fn width(output: &Output) -> usize {
         Output::Dimension(_) => size_of::<u32>(),
         Output::Blank(_) => 0,
         // Money is the widest.
-        Output::Metric(..) => size_of::<i128>(),
+        Output::Metric(_) => size_of::<i128>(),
     }
 }
 
@@ -83,16 +105,7 @@ pub(crate) fn finish(
     max_rows: Option<usize>,
     interrupt: &Interrupt,
 ) -> Result<ResultTable, Error> {
-    if plan.dimensions.is_empty() && plan.blank.is_empty() {
-        partial.add_sub_ranges(plan.sub_ranges.len());
-    }
-    let spend = if plan.needs_spend() { partial.add_spend_groups(interrupt)? } else { Vec::new() };
-    if let Some(limit) = max_rows.filter(|limit| partial.len() > *limit) {
-        return Err(QueryError::TooManyRows { limit }.into());
-    }
-    let texts = std::mem::take(&mut partial.grouped.groups.texts).into_iter();
-    let dictionaries =
-        texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
+    let (spend, dictionaries) = complete(plan, &mut partial, max_rows, interrupt)?;
     let measures = GroupMeasures::new(plan, &partial, spend, interrupt)?;
     let groups = ordered_groups(plan, &partial, &measures, &dictionaries, interrupt)?;
     let code = |group: u32, at: usize| partial.grouped.groups.table.key(group as usize)[at];
@@ -120,8 +133,8 @@ pub(crate) fn finish(
             Output::Blank(place) => {
                 Column { name: plan.blank[*place].name.clone(), values: Values::Texts(blank.clone()) }
             }
-            Output::Metric(field, formula) => {
-                Column { name: field.name.to_owned(), values: measures.values(*formula, field.name, &groups)? }
+            Output::Metric(metric) => {
+                Column { name: metric.name().to_owned(), values: measures.values(metric, &groups)? }
             }
         })
     };
@@ -134,8 +147,36 @@ pub(crate) fn finish(
         totals: None,
         has_totals_row: false,
         unknown_fields: plan.unknown_fields.clone(),
+        definitions: plan.definitions.clone(),
         memory: TableMemory::default(),
     })
+}
+
+/// Adds the groups that events do not make, and takes the texts of the dimensions. Returns for each group the slot of
+/// its spend, and the sorted texts of each dimension.
+fn complete(
+    plan: &Plan,
+    partial: &mut PartialResult,
+    max_rows: Option<usize>,
+    interrupt: &Interrupt,
+) -> Result<(Vec<GroupSlot>, Vec<SortedDictionary>), Error> {
+    if plan.dimensions.is_empty() && plan.blank.is_empty() {
+        partial.add_sub_ranges(plan.sub_ranges.len());
+    }
+    let spend = if plan.needs_spend() { partial.add_spend_groups(interrupt)? } else { Vec::new() };
+    check_rows(partial.len(), max_rows)?;
+    let texts = std::mem::take(&mut partial.grouped.groups.texts).into_iter();
+    let dictionaries =
+        texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
+    Ok((spend, dictionaries))
+}
+
+/// Refuses an answer that would have more rows than allowed.
+fn check_rows(rows: usize, max_rows: Option<usize>) -> Result<(), QueryError> {
+    match max_rows {
+        Some(limit) if rows > limit => Err(QueryError::TooManyRows { limit }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the groups of the answer in order: those for which the conditions on metrics hold, by sub-range and then by
@@ -149,19 +190,31 @@ fn ordered_groups(
 ) -> Result<Vec<u32>, Error> {
     let results = plan.having.as_ref().map(|having| measures.evaluate(having)).transpose()?;
     let passes = |group: &u32| results.as_ref().is_none_or(|results| results[*group as usize] == Ternary::True);
-    let mut groups: Vec<u32> = (0_u32..).take(partial.len()).filter(passes).collect();
+    let groups = (0_u32..).take(partial.len()).filter(passes).collect();
+    let mut groups = sort_by_dimensions(groups, partial, dictionaries, interrupt)?;
     let code = |group: u32, at: usize| partial.grouped.groups.table.key(group as usize)[at];
-    // Stable sorts, the least significant key first.
-    for (place, SortedDictionary { ranks, .. }) in dictionaries.iter().enumerate().rev() {
-        if ranks.len() > 1 {
-            let rank = |group: u32| ranks[code(group, place + 1) as usize];
-            groups = sort_by_rank(&groups, ranks.len(), interrupt, rank)?;
-        }
-    }
     if plan.sub_ranges.len() > 1 {
         groups = sort_by_rank(&groups, plan.sub_ranges.len(), interrupt, |group| code(group, 0))?;
     }
     groups = sort_groups(groups, &plan.sort, measures, dictionaries, interrupt, code)?;
     groups.truncate(plan.limit.unwrap_or(usize::MAX));
+    Ok(groups)
+}
+
+/// Returns groups in the order of their dimensions, the first of which decides first. Groups that are equal in all of
+/// them stay in their order.
+fn sort_by_dimensions(
+    mut groups: Vec<u32>,
+    partial: &PartialResult,
+    dictionaries: &[SortedDictionary],
+    interrupt: &Interrupt,
+) -> Result<Vec<u32>, Interruption> {
+    // Stable sorts, the least significant key first.
+    for (place, SortedDictionary { ranks, .. }) in dictionaries.iter().enumerate().rev() {
+        if ranks.len() > 1 {
+            let rank = |group: u32| ranks[partial.grouped.groups.table.key(group as usize)[place + 1] as usize];
+            groups = sort_by_rank(&groups, ranks.len(), interrupt, rank)?;
+        }
+    }
     Ok(groups)
 }

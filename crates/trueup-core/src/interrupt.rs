@@ -59,8 +59,8 @@ impl Interrupt {
         Self { deadline: None, canceled: flag }
     }
 
-    /// Ends the queries and ingests that hold this interrupt, a clone of it, one that [`within`](Self::within) made
-    /// from it, or the one that it was made from.
+    /// Ends the queries and ingests that hold this interrupt, a clone of it, or an interrupt that
+    /// [`within`](Self::within) made from it. If `within` made this interrupt from another, also those of the other.
     pub fn cancel(&self) {
         self.canceled.store(true, Ordering::Relaxed);
     }

@@ -3,6 +3,7 @@
 //! | module, in the order in which a query passes through them | what it does |
 //! |---|---|
 //! | [`dictionary`] | defines the metrics, their measures, and the dimensions |
+//! | [`definitions`] | holds the metrics and dimensions that users define |
 //! | [`query`] | says what is wanted: fields, range, interval, accounts, filter |
 //! | `execute` | answers a query: calls the next five modules |
 //! | `plan` | resolves the query against the dictionary and the columns of the dataset |
@@ -20,6 +21,7 @@ mod aggregate;
 pub mod benchmarks;
 pub mod dataset;
 pub mod day;
+pub mod definitions;
 pub mod dictionary;
 mod error;
 mod execute;
@@ -39,10 +41,12 @@ pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
-    EventReader, Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
-    ValueSearch,
+    EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation,
+    Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch, Why,
 };
-pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
+pub use finish::{
+    Column, DifferentColumns, ExtraMemory, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values,
+};
 pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;

@@ -1,7 +1,7 @@
 //! Money: an integer number of millionths of a currency unit. The data has one currency, which is not named.
 //!
-//! Amounts stay integers from ingest to the last sum, because a sum of floats would depend on the order of addition. A
-//! stored amount is an `i64`, a sum of amounts an `i128`.
+//! Amounts stay integers from ingest to the last sum, because a sum of floats would depend on the order of addition.
+//! The amount of one row fits into an `i64`; a sum of amounts is an `i128`.
 //!
 //! ```
 //! use trueup_core::money;

@@ -5,28 +5,35 @@
 //! | `dimension` | where the values of a dimension come from |
 //! | `filter` | which part of the filter is decided on events, which on finished rows |
 //! | `amount_range` | which amounts pass a test of `total` |
+//! | `metric` | what the formula of a metric is |
 //! | `measure_layout` | which measures are aggregated, and where each is held |
+//! | `comparison` | how an earlier range is read, and which contributions add up |
 //! | `projection` | which columns are read |
 //! | `day_tables` | the sub-range, date, week and month of each day |
 
 mod amount_range;
+mod comparison;
 mod day_tables;
 mod dimension;
 mod filter;
 mod measure_layout;
+mod metric;
 mod projection;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use amount_range::AmountRange;
+pub(crate) use comparison::ComparisonPlan;
 pub(crate) use day_tables::{DayTable, DayTables};
 pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
-pub(crate) use measure_layout::MeasureLayout;
+pub(crate) use measure_layout::{DurationLayout, MeasureLayout};
+pub(crate) use metric::MetricRef;
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN, text_column};
 
 use crate::Day;
-use crate::dictionary::{self, Computed, Field, Formula, Measure};
+use crate::definitions::Definitions;
+use crate::dictionary::{Computed, Measure};
 use crate::error::QueryError;
 use crate::query::{AccountFilter, DateRange, EventsQuery, Interval, SortKey, Within};
 use crate::scan::{EventProjection, SpendProjection};
@@ -56,6 +63,8 @@ pub(crate) struct Plan {
     pub(crate) limit: Option<usize>,
     /// The plan of the totals, if the query asks for them.
     pub(crate) totals: Option<Box<Self>>,
+    /// The plan of the earlier range, if the query compares. The sort columns are then those of the comparison.
+    pub(crate) comparison: Option<Box<ComparisonPlan>>,
     /// The dimensions that rows are grouped by, in the order of the query.
     pub(crate) dimensions: Vec<DimensionRef>,
     /// Dimensions that no table has, in the order of the query. They are empty on every row, so they make no groups,
@@ -79,40 +88,42 @@ pub(crate) struct Plan {
     pub(crate) days: DayTables,
     /// Names that neither the dictionary nor the dataset knows.
     pub(crate) unknown_fields: Vec<String>,
+    /// The metrics and dimensions that the dataset defines.
+    pub(crate) definitions: Definitions,
 }
 
 /// One column of the result table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Output {
     /// The dimension at this index of [`Plan::dimensions`].
     Dimension(usize),
     /// The dimension at this index of [`Plan::blank`].
     Blank(usize),
     /// A metric.
-    Metric(&'static Field, Formula),
+    Metric(MetricRef),
 }
 
 /// A column to sort the answer by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SortColumn {
     pub(crate) source: SortSource,
     pub(crate) is_descending: bool,
 }
 
 /// Where the values of a column to sort by come from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum SortSource {
     /// The sub-range. Its first and its last day have the same order.
     SubRange,
     /// The dimension at this index of [`Plan::dimensions`].
     Dimension(usize),
     /// A metric.
-    Metric(Formula),
+    Metric(MetricRef),
 }
 
 impl Plan {
-    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones, and of which none
-    /// is after `last_day`.
+    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones. No event is after
+    /// `last_day`.
     ///
     /// # Errors
     /// Returns the first fault in this order, on which clients rely: fields, range, columns to sort by, unknown names,
@@ -129,7 +140,7 @@ impl Plan {
     /// Returns the plan of the totals of `query`: its metrics over the whole range, as one sub-range and one group.
     /// Conditions on metrics decide on rows, and not on the totals.
     fn of_totals(query: &EventsQuery, columns: &BTreeSet<String>, last_day: Day) -> Result<Self, QueryError> {
-        let fields = query.fields.iter().filter(|name| dictionary::metric(name).is_some()).cloned().collect();
+        let fields = query.fields.iter().filter(|name| query.is_metric(name)).cloned().collect();
         let (interval, sort, limit) = (Interval::Total, Vec::new(), None);
         let query = EventsQuery { fields, interval, sort, limit, ..query.clone() };
         Self::resolve(&query, columns, last_day, false)
@@ -142,9 +153,9 @@ impl Plan {
         last_day: Day,
         keeps_having: bool,
     ) -> Result<Self, QueryError> {
-        let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
+        let (output, dimensions, blank) = resolve_fields(&query.fields, columns, &query.definitions);
         let (event_filter, having) = match &query.filter {
-            Some(filter) => filter::split(filter, query.patterns.clone(), columns)?,
+            Some(filter) => filter::split(filter, query.patterns.clone(), columns, &query.definitions)?,
             None => (None, None),
         };
         query.check_cohort(query.conditions().into_iter().map(|(name, _)| name))?;
@@ -159,6 +170,10 @@ impl Plan {
         let is_of_state = |dimension: &DimensionRef| {
             matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
         };
+        let earlier = query.earlier_range()?;
+        let comparison = earlier
+            .map(|range| ComparisonPlan::new(query, range, columns, last_day, keeps_having).map(Box::new))
+            .transpose()?;
         let sub_ranges = query.range.sub_ranges(query.interval);
         let last = query.cohort.map_or(query.range.end, |within| within.last_day(query.range.end).min(last_day));
         Ok(Self {
@@ -174,14 +189,25 @@ impl Plan {
             unknown_fields: unknown_fields(blank.iter().chain(tested())),
             event_filter: event_filter.as_ref().map(FieldPredicate::group),
             sub_ranges,
-            sort: query.sort.iter().filter_map(|key| sort_column(key, &dimensions)).collect(),
+            sort: query.sort.iter().filter_map(|key| sort_column(key, &dimensions, &query.definitions)).collect(),
             limit: query.limit,
+            definitions: query.definitions.clone(),
             totals: None,
+            comparison,
             output,
             dimensions,
             blank,
             having,
             spend,
+        })
+    }
+
+    /// Returns the plans of all ranges of the query: the one of the rows and, if the query compares, that of the
+    /// earlier range; then those of the totals.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = &Self> {
+        [Some(self), self.totals.as_deref()].into_iter().flatten().flat_map(|plan| {
+            let earlier = plan.comparison.as_ref().map(|comparison| &comparison.earlier);
+            [Some(plan), earlier].into_iter().flatten()
         })
     }
 
@@ -199,7 +225,7 @@ fn unknown_fields<'a>(dimensions: impl Iterator<Item = &'a DimensionRef>) -> Vec
 }
 
 /// Checks the attribution window, which a cohort replaces by its own. Months, weeks and days are never longer, but the
-/// totals cover the whole range.
+/// totals cover the whole range. A range to compare with may be longer.
 fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     let (days, limit) = (query.range.days(), ATTRIBUTION_WINDOW_DAYS);
     match query.interval {
@@ -212,11 +238,11 @@ fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
 
 /// Returns the column that a key sorts by; `None` if the column has the same value in all rows, because no table has
 /// it. [`EventsQuery::check`] has found that the answer has the column.
-fn sort_column(key: &SortKey, dimensions: &[DimensionRef]) -> Option<SortColumn> {
+fn sort_column(key: &SortKey, dimensions: &[DimensionRef], definitions: &Definitions) -> Option<SortColumn> {
     let dimension = |name: &str| dimensions.iter().position(|dimension| dimension.name == name);
-    let source = match (key.field.as_str(), dictionary::metric(&key.field)) {
+    let source = match (key.field.as_str(), MetricRef::find(&key.field, definitions)) {
         ("start" | "end", _) => SortSource::SubRange,
-        (_, Some((_, metric))) => SortSource::Metric(metric.formula),
+        (_, Some(metric)) => SortSource::Metric(metric),
         (name, None) => SortSource::Dimension(dimension(name)?),
     };
     Some(SortColumn { source, is_descending: key.is_descending })
@@ -225,16 +251,16 @@ fn sort_column(key: &SortKey, dimensions: &[DimensionRef]) -> Option<SortColumn>
 type ResolvedFields = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);
 
 /// Returns the columns of the result table, the dimensions that rows are grouped by, and the blank dimensions.
-fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> ResolvedFields {
+fn resolve_fields(fields: &[String], columns: &BTreeSet<String>, definitions: &Definitions) -> ResolvedFields {
     let mut output = Vec::new();
     let (mut dimensions, mut blank) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for name in fields.iter().filter(|name| seen.insert(*name)) {
-        if let Some((field, metric)) = dictionary::metric(name) {
-            output.push(Output::Metric(field, metric.formula));
+        if let Some(metric) = MetricRef::find(name, definitions) {
+            output.push(Output::Metric(metric));
             continue;
         }
-        let dimension = DimensionRef::new(name, columns);
+        let dimension = DimensionRef::new(name, columns, definitions);
         if dimension.is_blank() {
             output.push(Output::Blank(blank.len()));
             blank.push(dimension);
@@ -249,9 +275,9 @@ fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> ResolvedFiel
 /// Returns the measures that some selected or tested metric needs.
 fn needed_measures(output: &[Output], having: Option<&Condition<MetricPredicate>>) -> BTreeSet<Measure> {
     let selected = output.iter().filter_map(|column| match column {
-        Output::Metric(_, formula) => Some(*formula),
+        Output::Metric(metric) => Some(metric),
         Output::Dimension(_) | Output::Blank(_) => None,
     });
-    let tested = having.into_iter().flat_map(Condition::leaves).map(|test| test.formula);
-    selected.chain(tested).flat_map(Formula::measures).collect()
+    let tested = having.into_iter().flat_map(Condition::leaves).map(|test| &test.metric);
+    selected.chain(tested).flat_map(MetricRef::measures).collect()
 }

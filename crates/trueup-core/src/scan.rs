@@ -5,7 +5,8 @@
 //! - `source`: where stored columns come from: the pages of a row group, or a record batch
 //! - `column_chunk`: the pages of a stored column
 //! - `encoding`: the encodings of Parquet's pages
-//! - `stored_column`: what the pages hold: values, and which row has which value
+//! - `stored_column`: what the pages hold: values, and which row has which value; `left_rows`: which rows are left,
+//!   where later rows have superseded others
 //! - `text`, `amounts`, `customers`, `history`: the typed columns, each as narrow as its values allow
 //! - `prefetch`: brings the next blocks of customers into the processor's cache while a query reads the current ones
 //!
@@ -17,6 +18,7 @@ mod customers;
 mod encoding;
 mod event_columns;
 mod history;
+mod left_rows;
 mod prefetch;
 mod projection;
 mod source;
@@ -32,6 +34,7 @@ pub(crate) use event_columns::{EventColumns, customer_numbers};
 pub(crate) use history::{
     EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
 };
+pub(crate) use left_rows::LeftRows;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

@@ -218,10 +218,10 @@ mod tests {
 
     #[test]
     fn names_are_split_into_words() {
-        let split = |name| words(name).into_iter().collect::<Vec<_>>().join(" ");
-        assert_eq!(split("avgCostPerLeads"), "avg cost lead per");
-        assert_eq!(split("CPLClosed_2026"), "2026 closed cpl");
-        assert_eq!(split("--"), "");
+        let words_of = |name| words(name).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(words_of("avgCostPerLeads"), "avg cost lead per");
+        assert_eq!(words_of("CPLClosed_2026"), "2026 closed cpl");
+        assert_eq!(words_of("--"), "");
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl DemoCalendar {
     }
 
     /// Returns the offset of a time zone from UTC in seconds, for each day. It is taken at noon UTC: by then the clocks
-    /// have changed everywhere in the United States, and no event happens at night.
+    /// have changed everywhere in the United States, and no event happens before 6:30 in local time.
     pub(super) fn offsets(&self, zone: Tz) -> Vec<i64> {
         (self.first..=self.last)
             .map(|day| {

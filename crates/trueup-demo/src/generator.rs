@@ -17,8 +17,8 @@ use super::settings::{Settings, SettingsError};
 use super::spend::SpendLedger;
 use super::tables::{self, Batches};
 
-/// Number of customers to draw in the rehearsal, which counts their events. The ratio shows how many customers have
-/// about as many events as the settings ask for.
+/// Number of customers to draw in the rehearsal, which counts their events. The events per customer show how many
+/// customers have about as many events as the settings ask for.
 const REHEARSED_CUSTOMERS: u64 = 20_000;
 
 /// A generator of one synthetic dataset. Each table can be generated any number of times; only one batch of rows is in

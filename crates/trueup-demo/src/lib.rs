@@ -1,10 +1,10 @@
 //! Generates a synthetic dataset of home-services businesses that advertise. The data are realistic, of any size, and
-//! the same on every machine for the same seed.
+//! the same on every machine for the same settings.
 //!
-//! Each account has an industry with its season, a main phone line, and a long tail of campaigns. A customer converts
-//! through one of them, may convert again, and is booked, visited, estimated, sold and invoiced, or canceled on the
-//! way. Spend is what the expected leads of each campaign cost, so it matches the events although it is not computed
-//! from them.
+//! Each account has an industry with its season, a main phone line, and a long tail of campaigns. Most customers begin
+//! with a conversion through one of them, and may convert again. About a third are booked; these are visited,
+//! estimated, sold and invoiced, or lost on the way. Spend is what the expected leads of each campaign cost, so it
+//! matches the events although it is not computed from them.
 //!
 //! # Examples
 //! ```

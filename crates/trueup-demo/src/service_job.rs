@@ -67,7 +67,7 @@ impl ServiceJob {
     fn sale(self, dice: &mut Dice, visit: LocalTime, events: &mut Vec<Event>) -> Option<(LocalTime, u64)> {
         let price = price(dice, self.level);
         let is_sold = dice.chance(480);
-        // Small jobs are done immediately, without an estimate.
+        // Some visits bring no estimate: the job is sold at once, or not at all.
         let options = if dice.chance(120) { 0 } else { dice.table(&[(700, 1), (220, 2), (80, 3)]) };
         let mut offer = if is_sold { price } else { better_price(dice, price) };
         for option in 0..options {

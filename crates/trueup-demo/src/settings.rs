@@ -94,7 +94,7 @@ pub enum SettingsError {
     Events(u64),
     /// Too few or too many months.
     Months(u32),
-    /// Not the first of a month, or a year that a dataset does not support.
+    /// Not the first of a month from 1970 to 2138.
     Start(NaiveDate),
     /// Batches of 0 rows.
     BatchRows,

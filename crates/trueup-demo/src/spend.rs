@@ -19,12 +19,13 @@ pub(super) struct SpendRow {
     /// Ad spend and management fee; exactly one of them is present.
     pub(super) ad_cents: Option<u64>,
     pub(super) fee_cents: Option<u64>,
-    /// Clicks and impressions; present for channels that are paid per click.
+    /// Clicks and impressions; present on ad spend of channels that are paid per click.
     pub(super) clicks: Option<i64>,
     pub(super) impressions: Option<i64>,
 }
 
-/// Smallest bill in cents. A campaign is billed on the day on which it owes at least this much.
+/// Smallest bill in cents. A campaign is billed on the day on which it owes at least this much; on the last day of the
+/// dataset, it is billed for whatever it owes.
 const MIN_BILL_CENTS: u64 = 2_000;
 
 /// A generator of the spend of an account, month by month: what its leads are expected to cost, spread unevenly over

@@ -176,7 +176,7 @@ fn on_job(row: &EventRow) -> bool {
     row.event.stage != Stage::LeadOriginated
 }
 
-/// Returns whether a technician has visited the customer by the time of the event.
+/// Returns whether the event has a stage that only follows the visit of a technician.
 fn on_site(row: &EventRow) -> bool {
     matches!(row.event.stage, Stage::Estimated | Stage::Sold | Stage::Closed)
 }

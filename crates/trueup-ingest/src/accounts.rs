@@ -116,7 +116,7 @@ pub(crate) fn zone_changes(
     let mut changes: BTreeMap<_, _> = changed.filter(|(_, change)| change.from != change.to).collect();
     match manifest.filter(|_| !changes.is_empty()) {
         Some(manifest) => {
-            let with_events = events::accounts_with_events(&manifest.events, dir)?;
+            let with_events = events::accounts_with_events(&manifest.events, &manifest.superseded, dir)?;
             changes.retain(|account, _| with_events.contains(account));
             Ok(ZoneChanges::new(changes))
         }
@@ -133,6 +133,6 @@ pub(crate) fn write(accounts: &Accounts, version: &mut VersionBuilder) -> Result
         .build();
     let mut file = ParquetFileWriter::begin(version.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
     file.write(&[batch])?;
-    // The file is read whole.
+    // The file is read whole, so that its entry needs neither columns nor row groups.
     Ok(vec![DataFile { columns: Vec::new(), row_groups: Vec::new(), ..file.finish()? }])
 }

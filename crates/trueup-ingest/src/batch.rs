@@ -1,5 +1,5 @@
-//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the manifest's record
-//! of it.
+//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the entry of the
+//! batch in the manifest.
 
 use crate::error::{ErrorContext, OPEN};
 use crate::input::MappedInputs;
@@ -92,7 +92,7 @@ impl BatchPlan {
         Some(planned.inputs.iter().collect())
     }
 
-    /// Returns the manifest's record of the ingest.
+    /// Returns the entry of the batch in the manifest.
     ///
     /// # Errors
     /// An input cannot be read.

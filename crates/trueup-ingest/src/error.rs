@@ -85,12 +85,15 @@ impl IngestError {
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
     /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is damaged; another
-    /// ingest into the same dataset; an object store that [cannot keep a dataset](ErrorKind::UnconditionalStore); or a
-    /// rejects file that may not be written.
+    /// ingest into the same dataset; an object store that [cannot keep a dataset](ErrorKind::UnconditionalStore); a
+    /// rejects file that may not be written; or parts of a distributed ingest that do not fit together.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
             ErrorKind::Input { .. }
+            | ErrorKind::Definitions(_)
+            | ErrorKind::DefinedColumn { .. }
+            | ErrorKind::NoDataset(_)
             | ErrorKind::NoMatch(_)
             | ErrorKind::EmptyFolder(_)
             | ErrorKind::UnknownInFolder { .. }
@@ -168,7 +171,7 @@ pub struct FaultyRow<'e> {
     pub location: InputLocation,
     /// The column at fault; `None` if the record as a whole is.
     pub column: Option<&'e str>,
-    /// The value at fault as text, shortened if it is long, and empty if it is null; `None` if there is no single one.
+    /// The value at fault as text, as [`RowFault::value`](crate::RowFault::value) returns it.
     pub value: Option<&'e str>,
     /// The rule that the row breaks.
     pub rule: Rule,

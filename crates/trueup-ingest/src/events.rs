@@ -34,6 +34,8 @@ pub(crate) use budget::Budget;
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
+use crate::error::ErrorKind;
+use crate::left_rows::Superseded;
 use crate::monitor::Phase;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
@@ -58,8 +60,12 @@ pub(crate) struct Settings<'a> {
     pub(crate) accounts: &'a Accounts,
     /// The accounts that have stored events and get another time zone.
     pub(crate) zone_changes: &'a ZoneChanges,
+    /// The names that the dataset defines. No input may have a column with one.
+    pub(crate) defined_names: &'a BTreeSet<String>,
     /// The time zone of times without an offset; `None` if they are refused.
     pub(crate) clock_zone: Option<ClockZone>,
+    /// The stored rows that are superseded, which are not read.
+    pub(crate) superseded: &'a Superseded,
     pub(crate) budget: Budget,
     /// The most rows of a row group, unless a single customer has more.
     pub(crate) group_rows: usize,
@@ -110,7 +116,8 @@ pub(crate) fn ingest(
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenEvents, IngestError> {
     let mut counts = RowCounts::default();
-    let Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows } = *settings;
+    let Settings { accounts, zone_changes, defined_names, clock_zone, superseded, budget, group_rows, file_rows } =
+        *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     let missing_total = MissingTotal::default();
@@ -126,6 +133,11 @@ pub(crate) fn ingest(
             reader.warnings.extend(missing_total.take_warning(input));
         }
         buffer.check_dimensions(reader.limits.max_columns)?;
+        // Before this input, no column had such a name.
+        if let Some(column) = defined_names.iter().find(|name| buffer.has_dimension(name)) {
+            let (path, column) = (input.shown.clone(), column.clone());
+            return Err(ErrorKind::DefinedColumn { path, column }.into());
+        }
     }
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), counts));
@@ -138,11 +150,11 @@ pub(crate) fn ingest(
         StoredEvents::All(files) => {
             let mut changed = buffer.new_accounts();
             changed.extend(zone_changes.accounts().map(str::to_owned));
-            files_with(files, dir, &|account| changed.contains(account))?
+            files_with(files, superseded, dir, &|account| changed.contains(account))?
         }
         StoredEvents::Rewritten(files, part) => {
             buffer.new_accounts().iter().try_for_each(|account| part.check(account))?;
-            (files_with(files, dir, &|account| part.has(account))?.0, Vec::new())
+            (files_with(files, superseded, dir, &|account| part.has(account))?.0, Vec::new())
         }
     };
     let part = match stored {
@@ -154,13 +166,13 @@ pub(crate) fn ingest(
     for file in &rewritten {
         let copy = local_copy(dir, file, version, reader.monitor)?;
         let dir = copy.as_ref().map_or(dir, Scratch::path);
-        stored_files::read(dir, file, reader, zone_changes, &dictionaries, part, &mut |batch| {
+        stored_files::read(dir, (file, superseded), reader, zone_changes, &dictionaries, part, &mut |batch| {
             carried += batch.len() as u64;
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    reader.monitor.begin(Phase::WritingEvents, None);
+    reader.monitor.begin_rows(Phase::WritingEvents, counts.taken + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();
     let layout =

@@ -2,8 +2,8 @@
 //!
 //! A list holds the entries of many files and never changes. An ingest that adds or replaces a few files writes the
 //! entries of these alone: a short list, and in the manifest the numbers of the listed files that are gone. A list is
-//! at least twice as long as the next one, and half of it is in use, so that a version has few lists, and an entry is
-//! written again only when the number of files has doubled.
+//! at least twice as long as the next one, and at least half of it is in use, so that a version has few lists, and an
+//! entry is written again only when the number of files has doubled.
 
 #[cfg(test)]
 mod tests;

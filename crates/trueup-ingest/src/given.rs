@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Returns the files that a path stands for, sorted by path: the files below a folder, the files that match a pattern,
-/// or the path itself. `takes_any` says whether a folder's files are taken whatever their names.
+/// or the path itself. A path with the characters of a pattern is no pattern if a file has that very name. `takes_any`
+/// says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
 /// The path is a folder without files, with a file that is not taken, or that cannot be listed; or a pattern that is

@@ -141,8 +141,8 @@ impl Ingest {
         self
     }
 
-    /// Reads everything that [`Ingest::events`] adds through a mapping file, which makes events, spend and accounts of
-    /// it.
+    /// Reads through a mapping file all inputs that [`Ingest::events`] adds. The mapping makes events, spend and
+    /// accounts of them.
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
         self
@@ -222,8 +222,12 @@ impl Ingest {
     /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a
     /// customer's history that takes more than an eighth of the memory; the list of the accounts that have events, if
     /// it takes more than half of the memory; and the spend of one calendar quarter, the days of the new spend, the
-    /// accounts, the keys of insights, or the inputs that a mapping joins together with its first conversions, if they
-    /// take more than a fourth of the memory. Each of them may always take 16 MiB, and a history never 2 GiB or more.
+    /// accounts, the keys of insights, the texts and styles of an XLSX file, or the inputs that a mapping joins
+    /// together with its first conversions, if they take more than a fourth of the memory. Each of them may always take
+    /// 16 MiB, and a history never 2 GiB or more.
+    ///
+    /// A record of CSV or NDJSON may take a sixteenth of the memory: always 4 MiB, and never more than 64 MiB. The
+    /// pages of a row group of Parquet and one of its rows may together take a fourth of the memory, and always 96 MiB.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self
@@ -258,7 +262,8 @@ impl Ingest {
         self
     }
 
-    /// Sets the most bytes of a text; 1 MiB if not set. A row with a longer text breaks a rule.
+    /// Sets the most bytes of a text; 1 MiB if not set. A row with a longer text breaks a rule. It does not limit
+    /// insight documents, whose lines may have 16 MiB.
     pub fn max_text_bytes(mut self, bytes: usize) -> Self {
         self.max_text_bytes = bytes.max(1);
         self
@@ -305,9 +310,10 @@ impl Ingest {
     ///
     /// # Errors
     /// The call or the mapping is at fault, an input cannot be read, breaks a rule or exceeds a limit, the dataset is
-    /// damaged or does not allow the change, another ingest is writing to it, the ingest is interrupted, or the file
-    /// system or an object store refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then
-    /// unchanged, unless the new version [may be published](IngestError::may_be_published).
+    /// damaged or does not allow the change, another ingest is writing to it or has published a version meanwhile, the
+    /// ingest is interrupted, or the file system or an object store refuses. [`ErrorKind`](crate::ErrorKind) lists all
+    /// causes. The dataset is then unchanged, unless the new version
+    /// [may be published](IngestError::may_be_published).
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`] panics. The dataset is then unchanged.

@@ -17,22 +17,27 @@
 //!     spill_file     rows on disk that do not fit into memory
 //!   file_lists       writes the lists of the files of events and spend
 //!     parquet_file   writes a Parquet file (pending_file)
+//!     left_rows      leaves out stored rows that are superseded
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
-//! `table` names the four tables. `monitor` reports the progress of an ingest and stops it when it is interrupted,
-//! `report` holds what an ingest returns, and `error` says how it fails (`error/input` if an input as a whole is at
-//! fault).
+//! `define` stores definitions of metrics and dimensions in a version of their own. `expire` lets versions
+//! expire, and removes files that nobody needs any more. `table` names the four tables.
+//! `monitor` reports the progress of an ingest and stops it when it is interrupted, `report` holds what an ingest
+//! returns, and `error` says how it fails (`error/input` if an input as a whole is at fault).
 
 mod accounts;
 mod batch;
+mod define;
 mod error;
 mod events;
+mod expire;
 mod file_lists;
 mod given;
 mod ingest;
 mod input;
 mod insights;
+mod left_rows;
 pub mod mapping;
 mod monitor;
 mod output;
@@ -53,7 +58,9 @@ mod stored_copy;
 mod table;
 mod version;
 
+pub use define::define;
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
+pub use expire::{Expire, ExpireSummary, FileCount};
 pub use ingest::{Ingest, StagedIngest};
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
@@ -63,11 +70,8 @@ pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, R
 pub use report::{IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};
 pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};
-pub use trueup_core::model::{Reason, SchemaFault};
+pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
-
-/// The time zone of times without an offset.
-pub use trueup_core::model::ClockZone;
 
 use source::Input;
 

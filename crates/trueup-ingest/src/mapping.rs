@@ -42,7 +42,6 @@ mod values;
 pub use draft::{DraftOptions, draft};
 pub use error::{MappingError, ValueFault};
 
-use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
@@ -51,6 +50,7 @@ use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, RowCounts};
 use crate::source::{Input, InputFormat, ReadLimits, ReadOptions};
 use crate::table::Table;
+use crate::{IngestError, Interrupt};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
@@ -156,7 +156,7 @@ impl Mapping {
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
         let tables = self.tables(&inputs, &files, limits, None)?;
         let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
-        let monitor = Monitor::default();
+        let monitor = Monitor::new(None, Interrupt::default());
         let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, refused, warnings };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tracing::Span;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
@@ -19,8 +20,10 @@ pub struct Progress {
     /// The bytes of the phase that are done, as they are in the inputs, in the stored files, or in the new files that
     /// are uploaded; of record batches that are received, the bytes of memory. 0 while files are written.
     pub bytes: u64,
-    /// The bytes of the phase, if they are known before.
+    /// The bytes of the phase, if they are known before; `None` while files are written.
     pub total_bytes: Option<u64>,
+    /// The rows of the phase, if they are known before: while files are written.
+    pub total_rows: Option<u64>,
 }
 
 /// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order. The first
@@ -85,12 +88,15 @@ impl fmt::Debug for ReportProgress {
     }
 }
 
-/// Reports the progress of an ingest, and stops it when it is interrupted.
-#[derive(Default)]
+/// Reports the progress of an ingest, traces it, and stops it when it is interrupted.
 pub(crate) struct Monitor {
     /// `None` if nobody wants to know the progress.
     reporter: Option<Mutex<Reporter>>,
     stop: Arc<Stop>,
+    /// The whole ingest in a trace.
+    span: Span,
+    /// The phase in a trace; none before the first phase.
+    phase: Mutex<Span>,
 }
 
 struct Reporter {
@@ -109,7 +115,8 @@ struct Stop {
 impl Monitor {
     pub(crate) fn new(report: Option<ReportProgress>, interrupt: Interrupt) -> Self {
         let reporter = report.map(|report| Mutex::new(Reporter { progress: None, report }));
-        Self { reporter, stop: Arc::new(Stop { interrupt, stopped_by: OnceLock::new() }) }
+        let stop = Arc::new(Stop { interrupt, stopped_by: OnceLock::new() });
+        Self { reporter, stop, span: tracing::debug_span!("ingest"), phase: Mutex::new(Span::none()) }
     }
 
     /// Returns file operations that the interrupt makes fail. What cleans up still works.
@@ -124,7 +131,23 @@ impl Monitor {
 
     /// Begins a phase.
     pub(crate) fn begin(&self, phase: Phase, total_bytes: Option<u64>) {
-        self.report(|progress| *progress = Some(Progress { phase, rows: 0, bytes: 0, total_bytes }));
+        self.trace(phase);
+        self.report(|progress| *progress = Some(Progress { phase, rows: 0, bytes: 0, total_bytes, total_rows: None }));
+    }
+
+    /// Begins a phase that writes rows.
+    pub(crate) fn begin_rows(&self, phase: Phase, rows: u64) {
+        self.trace(phase);
+        let total_rows = Some(rows);
+        self.report(|progress| {
+            *progress = Some(Progress { phase, rows: 0, bytes: 0, total_bytes: None, total_rows });
+        });
+    }
+
+    /// Ends the phase before in a trace, and begins this one.
+    fn trace(&self, phase: Phase) {
+        let span = tracing::debug_span!(parent: &self.span, "phase", name = %phase);
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = span;
     }
 
     /// Adds rows and bytes that are done.

@@ -25,8 +25,8 @@ use std::collections::BTreeSet;
 /// The most parts of an ingest. More would only make small files.
 pub(crate) const MAX_PARTS: u32 = 100_000;
 
-/// Returns the part of an account, from 0: the CRC-32 of its key in UTF-8, modulo the number of parts; 0 if that is 0.
-/// Other engines have this function, too: in Spark SQL it is `crc32(account) % parts`.
+/// Returns the part of an account, counted from 0: the CRC-32 of its key in UTF-8, modulo the number of parts.
+/// Returns 0 if there are no parts. Other engines have this function, too: in Spark SQL it is `crc32(account) % parts`.
 ///
 /// ```
 /// use trueup_ingest::part_of;

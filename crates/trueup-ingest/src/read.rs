@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! TableReader::read        one input; calls the steps below until the input ends
-//!   InputReader::next      RawChunk: a block of text or a row group                 source.rs
+//!   InputReader::next      RawChunk: a block of text, a row group, or decoded rows  source.rs
 //!   ChunkChecker::check    decodes and checks a chunk, on any thread
 //!     RawChunk::decode     DecodedBatch: rows in the columns of the input           source/
 //!     check_rows           leaves out rows with texts that are too long             row_check.rs
 //!       RowRules           sound rows, and the faults of the others                 events/encode.rs, spend.rs
-//!   RowSink::take_chunk    rejects faulty rows, and passes CheckedBatch on, in file order
+//!   RowSink::take_chunk    rejects faulty rows, and passes the sound ones on, in file order
 //! ```
 
 use crate::error::{ErrorKind, InputFault};

@@ -27,7 +27,8 @@ pub struct RefusedRule {
     pub column: Option<String>,
     /// The number of rows.
     pub rows: u64,
-    /// The first rows, at most three. A row of a file that is several rows of events is listed once.
+    /// The first rows, at most three. A row of a file that a mapping makes into several events is listed
+    /// once.
     pub first: Vec<RefusedRow>,
 }
 

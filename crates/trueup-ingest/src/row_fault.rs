@@ -39,7 +39,7 @@ pub enum InputLocation {
         row: usize,
     },
     /// A row of a file without lines, counted from 1: the row of a sheet as the spreadsheet shows it, the element of a
-    /// JSON list, or the row of a Parquet file or of record batches that a mapping reads.
+    /// JSON array, or the row of a Parquet file or of record batches that a mapping reads.
     Record(u64),
 }
 
@@ -144,7 +144,7 @@ impl Rule {
             Self::CellCount { expected } => format!("expected {expected} cells as in the header").into(),
             Self::SheetValue => "expected a value".into(),
             Self::JsonObject => "expected a JSON object".into(),
-            Self::MemberName => "a member of the object has no name".into(),
+            Self::MemberName => "expected a name for each member".into(),
             Self::RepeatedMember => "expected each member once".into(),
             Self::MemberValue(expected) => (*expected).into(),
             Self::InsightLine => "expected {\"account\", \"date\", \"insight\"}".into(),
@@ -172,7 +172,8 @@ pub struct ValueFault {
     pub path: PathBuf,
     /// Where the row is in the file.
     pub location: InputLocation,
-    /// The column as the file names it, or as the mapping renames it; of a join by several columns, all of their names.
+    /// The column as the file names it, or as the mapping renames it. Of a join by several columns, all of their names;
+    /// of a value that several columns make, the first column, or `date` if the row has no date at all.
     pub column: String,
     /// The value; empty if there is none.
     pub value: String,
@@ -217,8 +218,8 @@ impl RowFault {
         self.column.as_deref()
     }
 
-    /// Returns the value at fault as text, shortened if it is long, and empty if it is null; `None` if there is no
-    /// single one.
+    /// Returns the value at fault as text, shortened if it is long, and empty if it is null. It is the whole line if a
+    /// line of JSON as a whole is at fault, and `None` if there is no single value.
     #[must_use]
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()

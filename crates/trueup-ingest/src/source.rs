@@ -9,8 +9,8 @@
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //!   SheetReader          XLSX: decoded rows                            xlsx.rs (workbook_bounds.rs)
 //!   BatchReader          record batches: decoded rows                  arrow.rs
-//! RawChunk               a block or a row group, not yet decoded       chunk.rs
-//! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
+//! RawChunk               a block, a row group, or decoded rows         chunk.rs
+//! ChunkDecoder           CsvDecoder, NdjsonDecoder, or decoded batches csv.rs, ndjson.rs
 //!   RowMapper            maps these rows to canonical rows             input.rs
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```

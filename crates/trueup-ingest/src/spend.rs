@@ -2,6 +2,7 @@
 //! by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to one file ([`SpendFile`]).
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::left_rows::{Superseded, only_left};
 use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
@@ -34,7 +35,7 @@ use trueup_core::model::{
 /// spend, or the stored files if the inputs have no sound row or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
-    stored: &[DataFile],
+    (stored, superseded): (&[DataFile], &Superseded),
     dir: &Path,
     group_rows: usize,
     version: &mut VersionBuilder,
@@ -62,15 +63,17 @@ pub(crate) fn ingest(
     if counts.taken == 0 || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
+    let mut rows = counts.taken;
     for file in stored {
-        read_stored(dir, file, &mut |batch| {
+        read_stored(dir, (file, superseded), &mut |batch| {
             reader.monitor.check()?;
             let kept = replaced_days.kept_rows(&batch).doing("replace spend")?;
+            rows += u64::try_from(kept.num_rows()).unwrap_or(0);
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
             quarters.push(&kept, version)
         })?;
     }
-    reader.monitor.begin(Phase::WritingSpend, None);
+    reader.monitor.begin_rows(Phase::WritingSpend, rows);
     let none = concat_spend(&[]).doing("sort spend")?;
     let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
     let mut groups = SpendFile { file, group_rows, rest: none };
@@ -325,10 +328,10 @@ fn account_days(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>
     }
 }
 
-/// Passes on the rows of a stored file, row group by row group.
+/// Passes on the rows that a stored file has left, row group by row group.
 fn read_stored(
     dir: &Path,
-    file: &DataFile,
+    (file, superseded): (&DataFile, &Superseded),
     take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let path = dir.join(&file.path);
@@ -345,7 +348,12 @@ fn read_stored(
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
             Ok(builder.with_row_groups(vec![row_group]).build()?.collect::<Result<Vec<_>, _>>()?)
         };
-        catch_panics(rows).of_dataset(&path)?.into_iter().try_for_each(&mut *take)?;
+        let mut first = 0;
+        for batch in catch_panics(rows).of_dataset(&path)? {
+            let from = (file, row_group, first);
+            first += batch.num_rows();
+            take(only_left(batch, from, superseded).doing("read stored spend")?)?;
+        }
     }
     Ok(())
 }

@@ -14,22 +14,34 @@ mod store_version;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
+use crate::expire::FileCount;
 use crate::file_lists::StoredLists;
 use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::TryLockError;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use store_version::StoreVersion;
-use trueup_core::dataset::manifest::{DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, hex};
-use trueup_core::dataset::{RemoteFolder, encode_list, shown, store};
+use trueup_core::dataset::expiry::{self, Unnamed};
+use trueup_core::dataset::manifest::{
+    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, VECTORS_FOLDER, hex,
+};
+use trueup_core::dataset::{Commit, CommitOperation, CommitTime, RemoteFolder, encode_list, shown, store};
+use trueup_core::definitions::Definitions;
 use trueup_core::files::{Files, OpenFile};
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-const FOLDERS: [&str; 5] =
-    [Table::Events.name(), Table::Spend.name(), Table::Accounts.name(), Table::Insights.name(), LISTS_FOLDER];
+const FOLDERS: [&str; 7] = [
+    Table::Events.name(),
+    Table::Spend.name(),
+    Table::Accounts.name(),
+    Table::Insights.name(),
+    DEFINITIONS_FOLDER,
+    LISTS_FOLDER,
+    VECTORS_FOLDER,
+];
 
 /// The beginning of a record's name; the id follows.
 const RECORD_PREFIX: &str = ".trueup-pending-";
@@ -65,6 +77,12 @@ pub(crate) struct VersionBuilder {
     store: Option<StoreVersion>,
     /// The lists of the version before.
     lists: StoredLists,
+    /// The files of expired versions that were removed when the version was begun.
+    removed: FileCount,
+    /// When the version before was committed; `None` if there is none.
+    before: Option<CommitTime>,
+    /// The definitions that this version brings; `None` if it keeps those of the version before.
+    definitions: Option<Definitions>,
 }
 
 enum Made {
@@ -87,8 +105,8 @@ impl VersionBuilder {
     /// files of ingests that were killed.
     ///
     /// # Errors
-    /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system or the store
-    /// refuses.
+    /// Another ingest is writing to the dataset, the newest manifest is damaged, the URL is of no store or of a web
+    /// server, the store lets writers replace the objects of others, or the file system or the store refuses.
     pub(crate) fn begin(files: &Files, dir: &Path, monitor: &Monitor) -> Result<(Self, Option<Manifest>), IngestError> {
         if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
             return Self::begin_in_store(files, remote, dir, monitor);
@@ -102,6 +120,7 @@ impl VersionBuilder {
         let latest = version.follow_newest(dir)?;
         if latest.is_some() {
             version.remove_leftovers()?;
+            version.remove_expired(dir, monitor);
         }
         Ok((version, latest))
     }
@@ -122,6 +141,7 @@ impl VersionBuilder {
         let mut version = Self::without_number(files, dir, id, DatasetLock { _folder: folder }, made);
         let latest = version.follow_newest(location)?;
         version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
+        version.remove_expired(location, monitor);
         Ok((version, latest))
     }
 
@@ -141,6 +161,9 @@ impl VersionBuilder {
             outcome: Outcome::Unpublished,
             store: None,
             lists: StoredLists::default(),
+            removed: FileCount::default(),
+            before: None,
+            definitions: None,
         }
     }
 
@@ -150,7 +173,26 @@ impl VersionBuilder {
         let latest = store::read_latest(location)?;
         self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
         self.lists = StoredLists::of(latest.as_ref());
+        self.before = match &latest {
+            Some(Manifest { commit: Some(commit), .. }) => Some(commit.time),
+            Some(manifest) => Some(store::committed(location, manifest.version)?),
+            None => None,
+        };
         Ok(latest)
+    }
+
+    /// Returns the files of expired versions that were removed when the version was begun.
+    pub(crate) const fn removed_at_begin(&self) -> FileCount {
+        self.removed
+    }
+
+    /// Removes the files of expired versions whose grace period is over. What cannot be read or removed now is removed
+    /// another time.
+    fn remove_expired(&mut self, dataset: &Path, monitor: &Monitor) {
+        let Ok(unnamed) = Unnamed::find(dataset, None) else { return };
+        if unnamed.remove(&self.files, dataset, monitor.interrupt()).is_ok() {
+            self.removed = FileCount::of(unnamed.due.iter().map(|file| file.size));
+        }
     }
 
     /// Returns the number of the version.
@@ -171,15 +213,12 @@ impl VersionBuilder {
         if records.is_empty() {
             return Ok(());
         }
-        let mut named = HashSet::new();
-        for version in store::versions(&self.dir)? {
-            // A manifest that cannot be read may name any file, so nothing may be removed.
-            let Ok(manifest) = store::read(&self.dir, version) else { return Ok(()) };
-            named.extend(manifest.files().map(|file| self.dir.join(&file.path)));
-        }
+        // A manifest that cannot be read may name any file, so nothing may be removed.
+        let Ok(needed) = expiry::needed_files(&self.dir) else { return Ok(()) };
+        let needed: HashSet<PathBuf> = needed.into_iter().map(|path| self.dir.join(path)).collect();
         for folder in FOLDERS {
             for (path, name) in entries(&self.files, &self.dir.join(folder))? {
-                let is_left = records.iter().any(|(_, id)| has_id(&name, id)) && !named.contains(&path);
+                let is_left = records.iter().any(|(_, id)| has_id(&name, id)) && !needed.contains(&path);
                 if is_left && path.is_file() && !path.is_symlink() {
                     self.files.remove(&path).at("remove", &path)?;
                 }
@@ -263,15 +302,58 @@ impl VersionBuilder {
         Ok(FileList { file: file.finish(files.len() as u64)?, removed: Vec::new() })
     }
 
+    /// Writes the definitions of metrics and dimensions, in place of those of the version before, and names them in the
+    /// manifest.
+    pub(crate) fn write_definitions(
+        &mut self,
+        definitions: &Definitions,
+        manifest: &mut Manifest,
+    ) -> Result<(), IngestError> {
+        manifest.definitions = None;
+        self.definitions = Some(definitions.clone());
+        if definitions.is_empty() {
+            return Ok(());
+        }
+        self.make_record()?;
+        self.make_folder(DEFINITIONS_FOLDER)?;
+        let mut file = self.create_named(format!("{DEFINITIONS_FOLDER}/{:08}-0000-{}.toml", self.number, self.id))?;
+        let path = file.path().to_owned();
+        file.write_all(definitions.text().as_bytes()).at("write", &path)?;
+        manifest.definitions = Some(file.finish(definitions.names().count() as u64)?);
+        Ok(())
+    }
+
+    /// Checks that no column of events has the name of a definition that this version brings, and that the columns
+    /// which these definitions are derived from exist. The columns of inputs were checked when they were read.
+    fn check_definitions(&self, manifest: &Manifest) -> Result<(), IngestError> {
+        let Some(new) = &self.definitions else { return Ok(()) };
+        let columns: BTreeSet<String> = manifest.events.iter().flat_map(|file| &file.columns).cloned().collect();
+        new.check_columns(&columns).map_err(|error| ErrorKind::Definitions(error).into())
+    }
+
     /// Writes the lists of the files of events and spend that the manifest names, and makes the version visible. From
     /// the publication on, nothing is undone.
     ///
     /// # Errors
-    /// The file system or the store refuses. The error says whether the version may be published nevertheless.
-    pub(crate) fn publish(mut self, manifest: &mut Manifest, monitor: &Monitor) -> Result<(), IngestError> {
+    /// Another ingest has published a version with this number, the ingest is interrupted, or the file system or the
+    /// store refuses. The error says whether the version may be published nevertheless.
+    pub(crate) fn publish(
+        mut self,
+        manifest: &mut Manifest,
+        operation: CommitOperation,
+        monitor: &Monitor,
+    ) -> Result<(), IngestError> {
+        self.check_definitions(manifest)?;
         let lists = std::mem::take(&mut self.lists);
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
+        let files = manifest.events.iter().chain(&manifest.spend);
+        let paths: HashSet<&str> = files.map(|file| file.path.as_str()).collect();
+        manifest.superseded.retain(|path, _| paths.contains(path.as_str()));
+        if manifest.superseded.is_empty() {
+            manifest.deletion_vectors.clear();
+        }
         manifest.schema_version = SCHEMA_VERSION;
+        manifest.commit = Some(Commit::after(self.before, operation));
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);
         }
@@ -449,7 +531,7 @@ fn has_id(name: &str, id: &str) -> bool {
 
 /// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.
 fn version_and_id(name: &str) -> Option<(u64, &str)> {
-    let stem = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".ndjson"))?;
+    let stem = [".parquet", ".ndjson", ".toml"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
     let (version, rest) = stem.split_once('-')?;
     let (_, id) = rest.split_once('-')?;
     Some((version.parse().ok()?, id)).filter(|(_, id)| is_id(id))

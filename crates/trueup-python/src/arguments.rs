@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 use trueup::Day;
+use trueup::versions::AsOf;
 
 /// Largest number of threads, the same as for the program. No machine benefits from more, and far more take time and
 /// memory.
@@ -90,6 +91,18 @@ impl<'py> Keywords<'py> {
             None => Ok(()),
         }
     }
+}
+
+/// Returns the version that an argument means: its number, or a time, as a `datetime` or as a text.
+pub(crate) fn as_of(value: &Bound<'_, PyAny>) -> Result<AsOf, Failure> {
+    if let Ok(version) = value.extract() {
+        return Ok(AsOf::Version(version));
+    }
+    let text: String = match value.call_method0("isoformat") {
+        Ok(text) => text.extract()?,
+        Err(_) => value.extract().map_err(|_| unexpected("as_of", "the number of a version, or a time", value))?,
+    };
+    text.parse().map_err(|error| Failure::Value(format!("`as_of`: {error}")))
 }
 
 /// Returns the error of an argument with a value of another type than it takes.

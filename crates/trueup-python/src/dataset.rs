@@ -1,6 +1,6 @@
 //! `Dataset`: one version of a dataset, and its queries.
 
-use crate::arguments::Keywords;
+use crate::arguments::{self, Keywords};
 use crate::error::Failure;
 use crate::events::EventReader;
 use crate::field::Field;
@@ -8,6 +8,7 @@ use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
 use crate::run::{CallInterrupt, Interrupt, run};
 use crate::table::Table;
+use crate::why::{Why, WhyArguments};
 use chrono::NaiveDate;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -26,13 +27,15 @@ pub(crate) struct Dataset {
     version: u64,
 }
 
-/// Opens the newest version of the dataset in a folder or below a URL such as "s3://bucket/acme", or the version
-/// `as_of`.
+/// Opens the newest version of the dataset in a folder or below a URL such as "s3://bucket/acme", or an earlier one,
+/// `as_of`: the number of a version, or a time, for the last version that was committed at that time or before. A time
+/// is a `datetime` with a time zone, or a text with an offset, such as "2026-01-31T18:00:00Z".
 #[pyfunction]
 #[pyo3(signature = (path, *, as_of = None))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<u64>) -> Result<Dataset, Failure> {
+pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<Bound<'_, PyAny>>) -> Result<Dataset, Failure> {
+    let as_of = as_of.as_ref().map(arguments::as_of).transpose()?;
     let open = || match as_of {
-        Some(version) => trueup::Dataset::open_version(&path, version),
+        Some(as_of) => trueup::Dataset::open_as_of(&path, as_of),
         None => trueup::Dataset::open(&path),
     };
     let opened = run(py, &CallInterrupt::new(None, None), open)?;
@@ -94,7 +97,7 @@ impl Dataset {
     /// The result has one row for each combination of the dimensions' values, in each sub-range of the interval.
     ///
     /// fields: metrics and dimensions, as a list or as a text with commas; or a `Query` that was prepared, with no
-    ///     other arguments than `strict`, `threads`, `timeout` and `interrupt`.
+    ///     other arguments than `strict`, `max_rows`, `threads`, `timeout` and `interrupt`.
     /// start, end: the first and the last day, both included, as `datetime.date` or YYYY-MM-DD. In their place one of
     ///     month ("2026-05"), quarter ("2026-Q2"), year ("2026"), last ("90d", "12w"; today is the last day) and range
     ///     ("last-month", "month-to-date", ...). `today` is the day that the last two count from, by default that of
@@ -102,6 +105,9 @@ impl Dataset {
     /// interval: "total" (one sub-range), "month", "week" or "day".
     /// cohort: select leads by the day of their first event, and count what becomes of them. within: the window of a
     ///     cohort, a number of days after the first event, such as "90d", or "all".
+    /// compare: an earlier range, "previous-period", "previous-year" or "2025-01-01..2025-01-31". After each metric m
+    ///     come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect. Only with the
+    ///     interval "total".
     /// accounts: only these accounts, as a list, or one account as a text; by default all.
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.
@@ -116,8 +122,8 @@ impl Dataset {
     #[pyo3(
         signature = (fields, **options),
         text_signature = "($self, fields, *, start=None, end=None, month=None, quarter=None, year=None, last=None, \
-                          range=None, today=None, interval='total', cohort=False, within=None, accounts=None, where=None, \
-                          filter=None, sort=None, limit=None, totals=False, allow_long_total=False, \
+                          range=None, today=None, interval='total', cohort=False, within=None, compare=None, accounts=None, \
+                          where=None, filter=None, sort=None, limit=None, totals=False, allow_long_total=False, \
                           allow_unknown=False, strict=False, max_rows=None, threads=None, timeout=None, \
                           interrupt=None)"
     )]
@@ -143,6 +149,28 @@ impl Dataset {
         unseen.iter().try_for_each(|message| warn(py, message))?;
         self.range_warning(&query).map_or(Ok(()), |message| warn(py, &message))?;
         Ok(Table::new(table))
+    }
+
+    /// Explains the numbers of one row of an answer: the events, customers and rows of spend behind them.
+    ///
+    /// fields and the days, conditions and other options are those of `query`. row: the value of each dimension of the
+    ///     query and, with an interval, the first day as `start`; a dict of `Table.to_dicts` is such a row, because
+    ///     numbers in it are left out. metrics: only these metrics of the query. order: "oldest" day first, "newest"
+    ///     day first, or "largest" number or amount first. limit: the most lines of each measure.
+    #[pyo3(signature = (fields, **options))]
+    fn why(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Why, Failure> {
+        let keywords = Keywords::new("why", options)?;
+        let arguments = WhyArguments::read(&keywords)?;
+        let question = arguments.question(query::prepare(py, &self.dataset, fields, &keywords)?);
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let why = run(py, &call, || self.dataset.why(&question, execution))?;
+        Ok(Why(why.unless_signaled()??))
     }
 
     /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,

@@ -30,12 +30,14 @@ impl Cells {
 fn cell(column: &Column, row: usize) -> String {
     match &column.values {
         Values::Ratios(ratios) => ratios.get(row).map_or_else(|| "–".to_owned(), ratio),
+        Values::Numbers(numbers) => numbers.get(row).copied().flatten().map_or_else(|| "–".to_owned(), ratio),
         _ => match column.value(row) {
             Some(Value::Day(day)) => day.to_string(),
             Some(Value::Text(text)) => shown_text(text),
             Some(Value::Count(count)) => count.to_string(),
             Some(Value::Money(micros)) => money::format_micros(micros),
-            Some(Value::Ratio(_)) | None => String::new(),
+            Some(Value::Integer(integer)) => integer.to_string(),
+            Some(Value::Ratio(_) | Value::Number(_) | Value::Null) | None => String::new(),
         },
     }
 }

@@ -11,6 +11,7 @@
 //! | `partial` | `Split` and `Partial`: parts of a query, which run in any process |
 //! | `events` | `EventReader`: events with their computed fields, as Arrow |
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
+//! | `why` | `Why`: the events and the spend behind the numbers of one row |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
 //! | `staged` | `begin_ingest`, `stage` and `StagedIngest`: an ingest that several processes run |
@@ -34,6 +35,7 @@ mod run;
 mod source;
 mod staged;
 mod table;
+mod why;
 
 /// The extension module.
 #[pyo3::pymodule]
@@ -60,6 +62,8 @@ mod _trueup {
     use super::staged::{StagePlan, Staged, StagedIngest, begin_ingest, part_of, stage};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::why::Why;
 
     /// The version of the package.
     #[pymodule_export]

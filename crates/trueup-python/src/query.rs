@@ -12,8 +12,8 @@ use trueup::{Dataset, Day, QueryError};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
-/// `Dataset.prepare` makes it. `Dataset.query`, `Dataset.explain`, `Dataset.unseen_values`, `Dataset.plan_splits`,
-/// `Dataset.run_split`, `Dataset.read_events` and `Partial.finish` take it. It can be pickled.
+/// `Dataset.prepare` makes it. `Dataset.query`, `Dataset.why`, `Dataset.explain`, `Dataset.unseen_values`,
+/// `Dataset.plan_splits`, `Dataset.run_split`, `Dataset.read_events` and `Partial.finish` take it. It can be pickled.
 #[pyclass(frozen, module = "trueup", eq)]
 #[derive(PartialEq)]
 pub(crate) struct Query(pub(crate) EventsQuery);
@@ -87,7 +87,8 @@ fn read(
     let allow_unknown = keywords.flag("allow_unknown")?;
     let mut query = EventsQuery::new(names("fields", fields)?, range.start, range.end)
         .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
-        .allow_unknown(allow_unknown);
+        .allow_unknown(allow_unknown)
+        .definitions(dataset.definitions());
     query = match (keywords.flag("cohort")?, keywords.parsed("within")?) {
         (true, Some(within)) => query.cohort(within),
         (false, None) => query,
@@ -96,6 +97,9 @@ fn read(
             return Err(Failure::Query("`within` is the window of a cohort; `cohort=True` asks for one".to_owned()));
         }
     };
+    if let Some(earlier) = keywords.parsed("compare")? {
+        query = query.compare(earlier);
+    }
     if let Some(keys) = accounts {
         py.detach(|| check_accounts(dataset, &keys))?;
         query = query.accounts(keys);

@@ -16,8 +16,9 @@ use trueup::{ResultTable, Value, json, money};
 ///
 /// pyarrow, polars and DuckDB read it without a copy, because it has the Arrow PyCapsule interface:
 /// `pyarrow.table(table)`, `polars.DataFrame(table)`, `duckdb.from_arrow(table)`. Days are `date32`, dimensions
-/// dictionaries of texts, counts `uint64`, money `decimal128(38, 6)` in currency units, and ratios `float64`. Nothing
-/// is null: a dimension without a value is the empty text, and a ratio whose denominator is 0 is 0.
+/// dictionaries of texts, counts `uint64`, money `decimal128(38, 6)` in currency units, and ratios `float64`. A
+/// dimension without a value is the empty text, and a ratio whose denominator is 0 is 0. Only a comparison has nulls:
+/// in `m.ratio` and the effects of a metric `m`, where there is no such number.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct Table {
     table: ResultTable,
@@ -74,7 +75,7 @@ impl Table {
     }
 
     /// Returns the rows as dicts: days as `datetime.date`, dimensions as `str`, counts as `int`, money as
-    /// `decimal.Decimal`, ratios as `float`.
+    /// `decimal.Decimal`, ratios as `float`, and null as None.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for row in self.table.rows() {
@@ -167,14 +168,16 @@ impl Table {
 }
 
 /// Returns a value as Python has it.
-fn to_python<'py>(py: Python<'py>, value: Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_python<'py>(py: Python<'py>, value: Value<'_>) -> PyResult<Bound<'py, PyAny>> {
     static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     Ok(match value {
         Value::Day(day) => day.date().into_pyobject(py)?.into_any(),
         Value::Text(text) => text.into_pyobject(py)?.into_any(),
         Value::Count(count) => count.into_pyobject(py)?.into_any(),
         Value::Money(micros) => DECIMAL.import(py, "decimal", "Decimal")?.call1((money::format_micros(micros),))?,
-        Value::Ratio(ratio) => ratio.into_pyobject(py)?.into_any(),
+        Value::Ratio(number) | Value::Number(number) => number.into_pyobject(py)?.into_any(),
+        Value::Integer(integer) => integer.into_pyobject(py)?.into_any(),
+        Value::Null => py.None().into_bound(py),
     })
 }
 

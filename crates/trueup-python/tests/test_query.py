@@ -134,11 +134,26 @@ def test_a_dataset_is_described(demo: Dataset, demo_folder: Path) -> None:
         trueup.open(demo_folder, as_of=7)
 
 
+def test_a_version_is_opened_as_of_a_time(demo: Dataset, demo_folder: Path) -> None:
+    later = datetime.datetime.now(datetime.timezone.utc)
+    assert trueup.open(demo_folder, as_of=later).version == demo.version
+    assert trueup.open(demo_folder, as_of=later.isoformat()).version == demo.version
+    with pytest.raises(trueup.DatasetError, match="its first version, 1, was committed at 20"):
+        trueup.open(demo_folder, as_of="2020-01-01T00:00:00Z")
+    with pytest.raises(ValueError, match="add the time, such as"):
+        trueup.open(demo_folder, as_of="2026-01-31")
+    with pytest.raises(ValueError, match="a time with its offset"):
+        trueup.open(demo_folder, as_of=datetime.datetime(2026, 1, 31))
+
+
 def test_fields_are_described(demo: Dataset) -> None:
     rate = demo.fields("bookRate")
     assert (rate.kind, rate.unit, rate.formula) == ("metric", "ratio", "bookedCustomers / customers")
     assert (rate.adds_up, rate.better, rate.display_name) == ("never: a ratio", "higher", "Book Rate")
     assert "bookRate" in repr(rate)
+    days = trueup.fields("medianDaysLeadToSold")
+    assert (days.unit, days.formula, days.better) == ("days", "50th percentile of dayCountsLeadToSold", "lower")
+    assert not days.only_in_cohorts and "medianDaysLeadToSold" in [field.name for field in demo.fields()]
     campaign = trueup.fields("campaign")
     assert (campaign.kind, campaign.unit, campaign.formula) == ("dimension", None, None)
     names = [field.name for field in demo.fields()]

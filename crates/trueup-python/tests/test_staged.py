@@ -47,7 +47,7 @@ def test_parts_of_other_processes_are_one_ingest(tmp_path: Path, worked_example:
     for dimensions in (["account", "week"], ["campaign", "crew"], ["attributionChannel", "dateTime"]):
         answer = dataset.query([*dimensions, *names], **asked)
         assert answer.to_json() == worked_example.query([*dimensions, *names], **asked).to_json()
-    # The accounts of a later ingest, of which there are none, decide which files stay.
+    # A later ingest that has events of no account leaves all files of events as they are.
     with trueup.begin_ingest(tmp_path / "dataset", 1, event_accounts=[]) as ingest:
         report = ingest.commit([trueup.stage(ingest.plan, 0, rows(0).slice(0, 0))])
     assert report.version == 2 and trueup.open(tmp_path / "dataset").event_rows == worked_example.event_rows

@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use std::sync::LazyLock;
 
-/// What a browser allows the page: nothing but files and answers of its own server, and no text as a program.
+/// What a browser allows the page: files and answers of its own server, images in `data:` URLs, nothing else, and no
+/// text as a program.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
@@ -19,7 +20,7 @@ static HEADERS: [(HeaderName, HeaderValue); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// Asked for every time, because it names the files of the newest build.
+/// The page. Browsers ask for it every time, because it names the files of the newest build.
 static PAGE: LazyLock<StaticFile> =
     LazyLock::new(|| StaticFile::new("text/html; charset=utf-8", "no-cache", include_bytes!("../web/dist/page.html")));
 

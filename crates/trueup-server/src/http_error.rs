@@ -24,6 +24,8 @@ pub(crate) enum HttpError {
     },
     /// The header `Host` does not follow RFC 9112, section 3.2.
     Host(HostFault),
+    /// The listener of operators has no such path.
+    NotForOperators,
     /// trueup is at fault.
     Internal,
 }
@@ -123,6 +125,13 @@ impl HttpError {
                 format!("there are too many headers, and the limit is {limit}; send fewer of them"),
             ),
             Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.message().to_owned()),
+            Self::NotForOperators => (
+                StatusCode::NOT_FOUND,
+                "not-found",
+                "there is no such path at this address; ask for `/metrics`, `/health` or `/ready`, and for everything else \
+                 at the address of the service"
+                    .to_owned(),
+            ),
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal-error",

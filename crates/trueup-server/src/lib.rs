@@ -5,8 +5,11 @@
 //! A program with an asynchronous runtime calls [`serve`]; any other program creates a [`Server`].
 //!
 //! # Behavior
-//! - `GET /health`, `GET /openapi.json` and, with [`Settings::explorer`], the page at `GET /explore` and its files are
-//!   answered by the server itself, every other path by the facade.
+//! - `GET /health`, `GET /ready`, `GET /openapi.json` and, with [`Settings::explorer`], the page at `GET /explore` and
+//!   its files are answered by the server itself, and so is `POST /explore/key` of a server with [`SignInLinks`]; every
+//!   other path by the facade.
+//! - Operators get `/metrics` in the text format of Prometheus at an address of their own
+//!   ([`Server::listen_for_operators`]), without a key; also `/health` and `/ready`.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
 //!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
 //!   produced in chunks while it is sent, by at most one thread per core, so a slow client does not block a thread.
@@ -25,20 +28,26 @@
 
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
 // `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
-// `openapi`, `explorer` (both a `static_file`), `workers` and `response`, and makes a `refusal` where hyper passes no
-// request on. `signal` stops the server.
+// `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and `response`, and makes a
+// `refusal` where hyper passes no request on. `operations` answers operators, with `metrics` and `readiness`. `signal`
+// stops the server.
 mod connection_state;
 mod explorer;
 mod head_reader;
 mod http_error;
 mod log;
+mod metrics;
 mod openapi;
+mod operations;
 mod pipeline;
+mod readiness;
 mod refusal;
 mod request_line;
+mod request_queue;
 mod response;
 mod serve;
 mod settings;
+mod sign_in_links;
 mod signal;
 mod slots;
 mod static_file;
@@ -47,8 +56,10 @@ mod timer;
 mod workers;
 
 pub use log::log_failure;
-pub use serve::{Server, serve};
+pub use operations::RefreshReport;
+pub use serve::{Listeners, Server, serve};
 pub use settings::Settings;
+pub use sign_in_links::SignInLinks;
 #[cfg(unix)]
 pub use signal::is_hangup_ignored;
 pub use signal::stop_signal;

@@ -3,6 +3,7 @@
 //! other header, because those may contain a key or data of customers.
 
 use crate::connection_state::InFlightGuard;
+use crate::operations::Operations;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Method};
 use http_body::{Frame, SizeHint};
@@ -10,6 +11,7 @@ use std::collections::hash_map::RandomState;
 use std::error::Error;
 use std::hash::BuildHasher;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -24,6 +26,13 @@ const MAX_LENGTH: usize = 64;
 /// An id with this number of letters and digits in a row, or more, may be a key or a session token, which must not be
 /// logged. Usual ids have fewer.
 const SECRET_LENGTH: usize = 40;
+
+/// The names of all endpoints.
+pub(crate) const ENDPOINTS: [&str; 10] =
+    ["access", "events", "benchmarks", "insights", "explorer", "openapi", "health", "ready", "metrics", NO_ENDPOINT];
+
+/// The name for paths of no endpoint.
+pub(crate) const NO_ENDPOINT: &str = "none";
 
 /// The generator of ids.
 #[derive(Debug, Default)]
@@ -69,11 +78,18 @@ pub(crate) struct RequestLog {
     bytes: u64,
     /// Whether the whole answer was handed to the connection.
     is_complete: bool,
+    operations: Arc<Operations>,
     _in_flight: InFlightGuard,
 }
 
 impl RequestLog {
-    pub(crate) fn new(id: String, method: &Method, path: &str, in_flight: InFlightGuard) -> Self {
+    pub(crate) fn new(
+        id: String,
+        method: &Method,
+        path: &str,
+        operations: Arc<Operations>,
+        in_flight: InFlightGuard,
+    ) -> Self {
         let (method, endpoint) = (method_name(method), endpoint_name(path));
         Self {
             id,
@@ -83,6 +99,7 @@ impl RequestLog {
             status: 0,
             bytes: 0,
             is_complete: false,
+            operations,
             _in_flight: in_flight,
         }
     }
@@ -90,6 +107,7 @@ impl RequestLog {
     /// Records the status, and returns a body that records what is sent of `body`.
     pub(crate) fn answered(mut self, status: u16, body: Body) -> Body {
         self.status = status;
+        self.operations.metrics.answered(self.endpoint, self.begun.elapsed());
         // hyper never polls an empty body, nor the body of an answer to HEAD.
         self.is_complete = self.method == "HEAD" || body.is_end_stream();
         Body::new(LoggedBody { body, log: self })
@@ -98,6 +116,7 @@ impl RequestLog {
 
 impl Drop for RequestLog {
     fn drop(&mut self) {
+        self.operations.metrics.ended(self.endpoint, self.status, self.bytes);
         let milliseconds = self.begun.elapsed().as_secs_f64() * 1e3;
         tracing::info!(
             id = %self.id,
@@ -151,17 +170,20 @@ fn method_name(method: &Method) -> &'static str {
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
-/// Returns the name of the endpoint of a path; `none` if there is no such endpoint.
+/// Returns the name of the API endpoint of a path; `none` for any other path, such as those of the explorer.
 fn endpoint_name(path: &str) -> &'static str {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     match segments.as_slice() {
         ["", "health"] => "health",
+        ["", "ready"] => "ready",
+        ["", "metrics"] => "metrics",
+        ["", "explore"] | ["", "explore", _] => "explorer",
         ["", "openapi.json"] => "openapi",
         ["", "api"] => "access",
         ["", "api", _, "events"] => "events",
         ["", "api", _, "benchmarks"] => "benchmarks",
         ["", "api", _, "insights"] => "insights",
-        _ => "none",
+        _ => NO_ENDPOINT,
     }
 }
 

@@ -4,18 +4,22 @@ use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
 use crate::explorer;
 use crate::head_reader::HeadReader;
 use crate::http_error::HttpError;
-use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
+use crate::log::{NO_ENDPOINT, REQUEST_ID, RequestIds, RequestLog, id_header};
 use crate::openapi;
+use crate::operations::{Operations, RefreshReport, health};
 use crate::refusal::Refusal;
+use crate::request_queue::RequestQueue;
 use crate::response::ResponseHead;
 use crate::settings::Settings;
+use crate::sign_in_links::SignInLinks;
+use crate::slots::ConnectionSlots;
 use crate::workers::Workers;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
-use axum::routing::get;
+use axum::http::{HeaderMap, HeaderName, Request, Response, StatusCode, header};
+use axum::routing::{get, post};
 use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::io;
@@ -24,7 +28,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tower_service::Service as _;
 use tracing::Instrument as _;
@@ -34,7 +38,7 @@ use trueup::{Interrupt, Interruption};
 /// The place of the status in the first line of a response.
 const STATUS: Range<usize> = "HTTP/1.1 ".len().."HTTP/1.1 400".len();
 
-/// What all requests of a server pass through.
+/// What all requests of a listener pass through.
 pub(crate) struct Pipeline {
     pub(crate) settings: Settings,
     ids: RequestIds,
@@ -43,10 +47,23 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        let facade = Facade::new(service, &settings);
+    /// Creates the pipeline of a service.
+    ///
+    /// # Errors
+    /// As [`Operations::new`].
+    pub(crate) fn new(
+        service: Arc<Service>,
+        settings: Settings,
+        slots: Arc<ConnectionSlots>,
+        refreshes: RefreshReport,
+        links: Option<SignInLinks>,
+    ) -> Result<Self, prometheus::Error> {
+        let queue = Arc::new(RequestQueue::new(settings.max_requests_at_once));
+        let operations = Arc::new(Operations::new(Arc::clone(&service), Arc::clone(&queue), slots, refreshes)?);
+        let facade = Facade::new(service, &settings, queue, operations);
         let mut router = Router::new()
             .route("/health", get(health).fallback(call_facade))
+            .route("/ready", get(ready).fallback(call_facade))
             .route("/openapi.json", get(openapi).fallback(call_facade))
             .fallback(call_facade);
         if settings.explorer {
@@ -54,9 +71,30 @@ impl Pipeline {
                 .route("/explore", get(explorer_page).fallback(call_facade))
                 .route("/explore/", get(explorer::moved).fallback(call_facade))
                 .route("/explore/{file}", get(explorer_file).fallback(call_facade));
+            if let Some(links) = links {
+                let exchange = move |headers| exchange(links.clone(), headers);
+                router = router.route("/explore/key", post(exchange).fallback(call_facade));
+            }
         }
         let router = router.with_state(facade.clone());
-        Self { settings, ids: RequestIds::default(), router, facade }
+        Ok(Self { settings, ids: RequestIds::default(), router, facade })
+    }
+
+    /// Creates the pipeline of the listener of operators, who ask about the same server.
+    pub(crate) fn for_operators(&self) -> Self {
+        let facade = self.facade.clone();
+        let router = Router::new()
+            .route("/health", get(health))
+            .route("/ready", get(ready))
+            .route("/metrics", get(metrics))
+            .fallback(not_for_operators)
+            .with_state(facade.clone());
+        Self { settings: self.settings.clone(), ids: RequestIds::default(), router, facade }
+    }
+
+    /// Returns what operators see of the server.
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.facade.operations
     }
 
     /// Answers a request of a connection. Dropping the future or the body of the response ends the request.
@@ -67,7 +105,8 @@ impl Pipeline {
         in_flight: InFlightGuard,
     ) -> Response<Body> {
         let id = self.ids.of(request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()));
-        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), in_flight);
+        let operations = Arc::clone(&self.facade.operations);
+        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), operations, in_flight);
         let response = match HttpError::of(&request, &self.settings) {
             Some(error) => error.response(accept_encoding(request.headers()).as_deref()),
             None => {
@@ -94,6 +133,7 @@ impl Pipeline {
         let status = replaced.get(STATUS).and_then(|status| StatusCode::from_bytes(status).ok()).unwrap_or_default();
         let error = HttpError::of_refused(status, head, &self.settings);
         let response = error.facade_response(head.header(header::ACCEPT_ENCODING.as_str()).as_deref());
+        self.operations().metrics.ended(NO_ENDPOINT, response.status, 0);
         tracing::info!(%id, status = response.status, "a request that is not valid HTTP/1.1, or far too large, was refused");
         Refusal::new(response, &id, head.is_head(), replaced)
     }
@@ -104,12 +144,20 @@ impl Pipeline {
     }
 }
 
-async fn health() -> Response<Body> {
-    let mut response = Response::new(Body::from(r#"{"status":"ok"}"#));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+async fn ready(State(facade): State<Facade>, headers: HeaderMap) -> Response<Body> {
+    facade.operate(&headers, |operations| Some(operations.ready())).await
+}
+
+async fn metrics(State(facade): State<Facade>, headers: HeaderMap) -> Response<Body> {
+    let metrics = |operations: &Operations| {
+        let written = operations.metrics();
+        written.inspect_err(|error| tracing::error!(cause = %error, "the metrics could not be written")).ok()
+    };
+    facade.operate(&headers, metrics).await
+}
+
+async fn not_for_operators(headers: HeaderMap) -> Response<Body> {
+    HttpError::NotForOperators.response(accept_encoding(&headers).as_deref())
 }
 
 async fn openapi(headers: HeaderMap) -> Response<Body> {
@@ -118,6 +166,13 @@ async fn openapi(headers: HeaderMap) -> Response<Body> {
 
 async fn explorer_page(headers: HeaderMap) -> Response<Body> {
     explorer::page(&headers, accept_encoding(&headers).as_deref())
+}
+
+/// Exchanges the token of a link for a key, on a thread that may wait for the directory.
+async fn exchange(links: SignInLinks, headers: HeaderMap) -> Response<Body> {
+    let accept_encoding = accept_encoding(&headers);
+    let answer = spawn_blocking(move || links.answer(&headers)).await;
+    answer.ok().flatten().unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
 }
 
 /// Answers with a file of the explorer, or as to any other unknown path.
@@ -132,8 +187,10 @@ async fn explorer_file(State(facade): State<Facade>, request: Request<Body>) -> 
 #[derive(Clone)]
 struct Facade {
     service: Arc<Service>,
-    /// One permit for each request that may run at the same time.
-    permits: Arc<Semaphore>,
+    queue: Arc<RequestQueue>,
+    operations: Arc<Operations>,
+    /// Answers operators, one at a time, also while all other threads are busy.
+    operator_thread: Arc<Workers>,
     /// Run the requests.
     query_threads: Arc<Workers>,
     /// Produce the chunks of an answer after the first two. This takes little time and should not wait for queries.
@@ -143,16 +200,35 @@ struct Facade {
 }
 
 impl Facade {
-    fn new(service: Arc<Service>, settings: &Settings) -> Self {
+    fn new(service: Arc<Service>, settings: &Settings, queue: Arc<RequestQueue>, operations: Arc<Operations>) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             service,
-            permits: Arc::new(Semaphore::new(settings.max_requests_at_once.clamp(1, Semaphore::MAX_PERMITS))),
+            queue,
+            operations,
+            operator_thread: Arc::new(Workers::new("trueup-operator", 1)),
             query_threads: Arc::new(Workers::new("trueup-query", settings.max_requests_at_once)),
             answer_threads: Arc::new(Workers::new("trueup-answer", cores)),
             max_body_bytes: settings.max_ignored_body_bytes,
             body_timeout: settings.header_timeout,
         }
+    }
+
+    /// Answers an operator on a thread that may block. Returns an error of the server if there is no answer.
+    async fn operate(
+        &self,
+        headers: &HeaderMap,
+        answer: impl FnOnce(&Operations) -> Option<Response<Body>> + Send + 'static,
+    ) -> Response<Body> {
+        let operations = Arc::clone(&self.operations);
+        let answered = match self.operator_thread.start(move || answer(&operations)) {
+            Ok(answer) => answer.await.ok().flatten(),
+            Err(error) => {
+                tracing::error!(cause = %error, "no thread could be started to answer an operator");
+                None
+            }
+        };
+        answered.unwrap_or_else(|| HttpError::Internal.response(accept_encoding(headers).as_deref()))
     }
 
     /// Returns the response to send; `None` if there is none, because the service is at fault.
@@ -189,10 +265,8 @@ async fn try_facade(facade: &Facade, request: Request<Body>) -> Option<Response<
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let request = facade_request(&parts, interrupt.0.clone());
-    let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
-        Ok(Ok(permit)) => permit,
-        // Never happens, because nothing closes the semaphore.
-        Ok(Err(_)) => return None,
+    let permit = match timeout(deadline, facade.queue.enter()).await {
+        Ok(permit) => permit?,
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));
             return facade.response(ResponseHead::new(refused));
@@ -260,6 +334,7 @@ fn facade_request(parts: &Parts, interrupt: Interrupt) -> FacadeRequest {
         method: parts.method.as_str().to_owned(),
         path_and_query: parts.uri.path_and_query().map(|both| both.as_str().to_owned()).unwrap_or_default(),
         authorization: joined(&parts.headers, &header::AUTHORIZATION, ", "),
+        accept: joined(&parts.headers, &header::ACCEPT, ", "),
         accept_encoding: accept_encoding(&parts.headers),
         cookie: joined(&parts.headers, &header::COOKIE, "; "),
         interrupt,
@@ -298,11 +373,14 @@ mod tests {
     #[test]
     fn repeated_headers_are_joined() {
         let request = Request::get("/")
+            .header("Accept", "application/vnd.apache.parquet")
+            .header("Accept", "*/*;q=0.1")
             .header("Accept-Encoding", "br")
             .header("accept-encoding", "gzip;q=0")
             .header("Cookie", "a=b")
             .header("Cookie", "session=c");
         let request = facade_request(request);
+        assert_eq!(request.accept.as_deref(), Some("application/vnd.apache.parquet, */*;q=0.1"));
         assert_eq!(request.accept_encoding.as_deref(), Some("br, gzip;q=0"));
         assert_eq!(request.cookie.as_deref(), Some("a=b; session=c"));
         assert_eq!(request.authorization, None);

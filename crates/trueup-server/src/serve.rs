@@ -1,7 +1,9 @@
 //! Accepts connections until a stop signal: [`serve`] in the caller's runtime, [`Server`] with its own runtime.
 
+use crate::operations::RefreshReport;
 use crate::pipeline::Pipeline;
 use crate::settings::Settings;
+use crate::sign_in_links::SignInLinks;
 use crate::signal::StopSignal;
 use crate::slots::{Admission, ConnectionSlot, ConnectionSlots};
 use crate::timed_stream::TimedStream;
@@ -9,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener, ToSocketAddrs};
 use std::pin::pin;
@@ -34,6 +37,9 @@ const CANCELED_QUERIES: Duration = Duration::from_secs(1);
 /// Pause before the next check whether canceled queries have stopped.
 const IDLE_PAUSE: Duration = Duration::from_millis(5);
 
+/// Largest number of open connections of operators. More close the one that has been idle longest.
+const OPERATOR_CONNECTIONS: usize = 64;
+
 /// Smallest buffer limit that hyper accepts, in bytes.
 const MIN_BUFFER: usize = 8_192;
 
@@ -55,6 +61,10 @@ pub struct Server {
     runtime: Runtime,
     listener: StdListener,
     address: SocketAddr,
+    /// The listener of operators, if there is one.
+    operators: Option<StdListener>,
+    refreshes: RefreshReport,
+    links: Option<SignInLinks>,
     service: Arc<Service>,
     settings: Settings,
     /// Ready once a signal has arrived; `None` until [`Server::hear_signals`].
@@ -68,17 +78,62 @@ impl Server {
     /// # Errors
     /// If the address is invalid, in use or not permitted, or if threads cannot be started.
     pub fn bind(address: impl ToSocketAddrs, service: Arc<Service>, settings: Settings) -> io::Result<Self> {
-        let listener = StdListener::bind(address)?;
-        listener.set_nonblocking(true)?;
+        let listener = bind(address)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("trueup-server").enable_all().build()?;
-        Ok(Self { runtime, listener, address, service, settings, signal: None })
+        let refreshes = RefreshReport::default();
+        Ok(Self {
+            runtime,
+            listener,
+            address,
+            operators: None,
+            refreshes,
+            links: None,
+            service,
+            settings,
+            signal: None,
+        })
+    }
+
+    /// Also listens on an address for operators, who get `/metrics`, `/health` and `/ready` there, without a key.
+    /// Returns the address.
+    ///
+    /// # Errors
+    /// If the address is invalid, in use or not permitted.
+    pub fn listen_for_operators(&mut self, address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
+        self.operators.insert(bind(address)?).local_addr()
+    }
+
+    /// Returns the report of attempts to open newer versions of the dataset, for a program that makes such attempts.
+    ///
+    /// ```no_run
+    /// # use std::path::Path;
+    /// # fn refresh(server: &trueup_server::Server, service: &trueup::service::Service, folder: &Path) {
+    /// let report = server.refresh_report();
+    /// match trueup::Dataset::open(folder) {
+    ///     Ok(dataset) => {
+    ///         service.replace_dataset(dataset.into());
+    ///         report.succeeded();
+    ///     }
+    ///     Err(_) => report.failed(),
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn refresh_report(&self) -> RefreshReport {
+        self.refreshes.clone()
     }
 
     /// Returns the address that the server listens on.
     #[must_use]
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Also lets the page of the explorer sign in with these links, in place of a key that its user pastes.
+    #[must_use]
+    pub fn sign_in_links(self, links: SignInLinks) -> Self {
+        Self { links: Some(links), ..self }
     }
 
     /// Handles the signals of [`stop_signal`](crate::stop_signal) from the call on, before the server
@@ -115,17 +170,44 @@ impl Server {
     /// # Errors
     /// If the listener cannot be used in the server's runtime.
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Self { runtime, listener, service, settings, .. } = self;
+        let Self { runtime, listener, operators, refreshes, links, service, settings, .. } = self;
         runtime.block_on(async {
-            let listener = TcpListener::from_std(listener)?;
-            serve(listener, service, settings, signal).await
+            let requests = TcpListener::from_std(listener)?;
+            let operators = operators.map(TcpListener::from_std).transpose()?;
+            serve(Listeners { requests, operators, refreshes, links }, service, settings, signal).await
         })
     }
 }
 
-/// Answers requests over HTTP/1.1 until `shutdown` is ready. Then accepts no more connections and finishes the running
-/// requests. After [`Settings::shutdown_grace`], cancels the requests that still run and closes their connections. A
-/// connection that cannot be accepted is logged, and the server goes on.
+fn bind(address: impl ToSocketAddrs) -> io::Result<StdListener> {
+    let listener = StdListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Where a server listens. A [`TcpListener`] can be converted to `Listeners` without one for operators.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Where requests arrive.
+    pub requests: TcpListener,
+    /// Where operators get `/metrics`, `/health` and `/ready`, without a key. It answers until the last request is
+    /// answered, also after [`requests`](Self::requests) was closed.
+    pub operators: Option<TcpListener>,
+    /// What operators see of attempts to open newer versions of the dataset.
+    pub refreshes: RefreshReport,
+    /// The links by which the page of the explorer may sign in, if there are any.
+    pub links: Option<SignInLinks>,
+}
+
+impl From<TcpListener> for Listeners {
+    fn from(requests: TcpListener) -> Self {
+        Self { requests, operators: None, refreshes: RefreshReport::default(), links: None }
+    }
+}
+
+/// Answers requests over HTTP/1.1 until `shutdown` is ready. After [`Settings::shutdown_delay`], accepts no more
+/// connections and finishes the running requests. After [`Settings::shutdown_grace`], cancels the requests that still
+/// run and closes their connections. A connection that cannot be accepted is logged, and the server goes on.
 ///
 /// # Errors
 /// None so far.
@@ -141,43 +223,45 @@ impl Server {
 /// # }
 /// ```
 pub async fn serve(
-    listener: TcpListener,
+    listeners: impl Into<Listeners>,
     service: Arc<Service>,
     settings: Settings,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
-    let grace = settings.shutdown_grace;
+    let Listeners { requests, operators, refreshes, links } = listeners.into();
     let slots = ConnectionSlots::new(&settings);
-    let pipeline = Arc::new(Pipeline::new(service, settings));
-    let (stop, stopping) = watch::channel(false);
-    let mut connections = JoinSet::new();
-    let mut shutdown = pin!(shutdown);
-    // An accepted connection that has no slot yet.
-    let mut waiting: Option<(TcpStream, SocketAddr)> = None;
-    loop {
-        tokio::select! {
-            () = &mut shutdown => break,
-            Some(_) = connections.join_next() => {}
-            next = accept(&listener), if waiting.is_none() => waiting = Some(next),
-            () = sleep(SLOT_PAUSE), if waiting.is_some() => {}
-        }
-        let Some((tcp, address)) = waiting.take() else { continue };
-        match slots.admit(address.ip()) {
-            Admission::Admitted(slot) => {
-                let (pipeline, stopping) = (Arc::clone(&pipeline), stopping.clone());
-                connections.spawn(serve_connection(tcp, slot, pipeline, stopping));
-            }
-            Admission::Full => waiting = Some((tcp, address)),
-            // Closed without an answer, because writing one would need a slot.
-            Admission::TooManyOfAddress => {
-                tracing::warn!("a connection was closed: its address has too many, and all of them are being answered");
-            }
-        }
+    let pipeline = Pipeline::new(service, settings, Arc::clone(&slots), refreshes, links).map_err(io::Error::other)?;
+    let pipeline = Arc::new(pipeline);
+    let answered = answer_requests(requests, &slots, &pipeline, shutdown);
+    match operators {
+        None => answered.await,
+        Some(operators) => tokio::select! {
+            () = answered => {}
+            () = answer_operators(operators, &pipeline) => {}
+        },
     }
-    drop((listener, waiting));
+    Ok(())
+}
+
+/// Answers requests until `shutdown` is ready, and stops.
+async fn answer_requests(
+    listener: TcpListener,
+    slots: &Arc<ConnectionSlots>,
+    pipeline: &Arc<Pipeline>,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let Settings { shutdown_delay, shutdown_grace, .. } = pipeline.settings;
+    let (stop, stopping) = watch::channel(false);
+    let shutdown = async {
+        shutdown.await;
+        pipeline.operations().drain();
+        sleep(shutdown_delay).await;
+    };
+    let mut connections = JoinSet::new();
+    answer_until(listener, slots, pipeline, &stopping, &mut connections, shutdown).await;
     stop.send_replace(true);
     let finished = async { while connections.join_next().await.is_some() {} };
-    if timeout(grace, finished).await.is_err() {
+    if timeout(shutdown_grace, finished).await.is_err() {
         tracing::warn!(connections = connections.len(), "canceled the requests that were still running");
         connections.shutdown().await;
     }
@@ -189,7 +273,49 @@ pub async fn serve(
     if timeout(CANCELED_QUERIES, idle).await.is_err() {
         tracing::warn!("a canceled query has not stopped yet");
     }
-    Ok(())
+}
+
+/// Answers operators until the future is dropped, which closes their connections.
+async fn answer_operators(listener: TcpListener, pipeline: &Pipeline) {
+    let pipeline = Arc::new(pipeline.for_operators());
+    let (max_connections, max_connections_per_address) = (OPERATOR_CONNECTIONS, OPERATOR_CONNECTIONS);
+    let settings = Settings { max_connections, max_connections_per_address, ..pipeline.settings.clone() };
+    let (_stop, stopping) = watch::channel(false);
+    let (slots, mut connections) = (ConnectionSlots::new(&settings), JoinSet::new());
+    answer_until(listener, &slots, &pipeline, &stopping, &mut connections, pending()).await;
+}
+
+/// Accepts connections until `end` is ready, and answers each in a task.
+async fn answer_until(
+    listener: TcpListener,
+    slots: &Arc<ConnectionSlots>,
+    pipeline: &Arc<Pipeline>,
+    stopping: &watch::Receiver<bool>,
+    connections: &mut JoinSet<()>,
+    end: impl Future<Output = ()> + Send,
+) {
+    let mut end = pin!(end);
+    // An accepted connection that has no slot yet.
+    let mut waiting: Option<(TcpStream, SocketAddr)> = None;
+    loop {
+        tokio::select! {
+            () = &mut end => break,
+            Some(_) = connections.join_next() => {}
+            next = accept(&listener), if waiting.is_none() => waiting = Some(next),
+            () = sleep(SLOT_PAUSE), if waiting.is_some() => {}
+        }
+        let Some((tcp, address)) = waiting.take() else { continue };
+        match slots.admit(address.ip()) {
+            Admission::Admitted(slot) => {
+                connections.spawn(serve_connection(tcp, slot, Arc::clone(pipeline), stopping.clone()));
+            }
+            Admission::Full => waiting = Some((tcp, address)),
+            // Closed without an answer, because writing one would need a slot.
+            Admission::TooManyOfAddress => {
+                tracing::warn!("a connection was closed: its address has too many, and all of them are being answered");
+            }
+        }
+    }
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {

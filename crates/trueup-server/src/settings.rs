@@ -62,7 +62,11 @@ pub struct Settings {
     /// Time that the service may work for a client that has closed its sending half, because the client may be gone; by
     /// default 5 s. Then the request is canceled. An answer that has begun is sent to its end.
     pub half_closed_timeout: Duration,
-    /// Time that running requests have to finish after the stop signal; by default 30 s. Then they are canceled.
+    /// Time from the stop signal to the moment from which no connection is accepted; by default 0. Meanwhile requests
+    /// are answered, and `/ready` answers 503, so that a load balancer sends the next ones elsewhere.
+    pub shutdown_delay: Duration,
+    /// Time that running requests have to finish after [`shutdown_delay`](Self::shutdown_delay); by default 30 s.
+    /// Then they are canceled.
     pub shutdown_grace: Duration,
 }
 
@@ -83,6 +87,7 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
             half_closed_timeout: Duration::from_secs(5),
+            shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(30),
         }
     }

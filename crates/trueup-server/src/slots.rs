@@ -83,6 +83,16 @@ impl ConnectionSlots {
         Admission::Admitted(ConnectionSlot { state, slots: Arc::clone(self), number })
     }
 
+    /// Returns the largest number of open connections.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Returns the number of open connections.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.open().connections.len()
+    }
+
     /// Returns the network whose limit counts connections from `address`.
     fn network(&self, address: IpAddr) -> Network {
         match address.to_canonical() {

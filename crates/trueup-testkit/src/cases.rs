@@ -9,9 +9,11 @@
 //! | `pools` | days and values |
 //! | `rows` | rows of the three tables |
 //! | `requests` | requests with their filters |
+//! | `definitions` | metrics and dimensions that users define |
 //! | `batches` | Arrow record batches from tables |
 
 mod batches;
+mod definitions;
 mod pools;
 mod requests;
 mod rows;
@@ -25,7 +27,7 @@ use proptest::prelude::*;
 
 use requests::RelativeRequest;
 
-use crate::oracle::{Earlier, Request, Tables};
+use crate::oracle::{Definitions, Earlier, Request, Tables};
 
 /// Generates tables of at most 40 events and 12 spend rows, and a request that mostly concerns them.
 pub fn case() -> impl Strategy<Value = (Tables, Request)> {
@@ -53,6 +55,32 @@ pub fn comparison_case() -> impl Strategy<Value = (Tables, Request, Earlier)> {
             (tables, request, earlier.at(base))
         },
     )
+}
+
+/// Generates cases like [`definitions_case`] with the interval `total`, and a range to compare with.
+pub fn defined_comparison_case() -> impl Strategy<Value = (Tables, Request, Definitions, Earlier)> {
+    let (tables, request) = (relative_tables().boxed(), requests::defined().boxed());
+    let cases = (pools::base(), tables, request, definitions::definitions().boxed(), requests::earlier());
+    cases.prop_map(|(base, relative_tables, request, definitions, earlier)| {
+        let tables = relative_tables.at(base);
+        let request = Request { interval: "total".to_owned(), ..request.at(base, &tables) };
+        let definitions = definitions::suited(definitions, &tables);
+        (tables, request, definitions, earlier.at(base))
+    })
+}
+
+/// Generates tables, definitions of metrics and dimensions, and a request for some of them, as fields and in filters. A
+/// third of the requests are in cohort mode.
+pub fn definitions_case() -> impl Strategy<Value = (Tables, Request, Definitions)> {
+    // Boxed, because the strategies are large and many levels of calls pass them on.
+    let (tables, request) = (relative_tables().boxed(), requests::defined().boxed());
+    let cases = (pools::base(), tables, request, definitions::definitions().boxed());
+    cases.prop_map(|(base, relative_tables, request, definitions)| {
+        let tables = relative_tables.at(base);
+        let request = request.at(base, &tables);
+        let definitions = definitions::suited(definitions, &tables);
+        (tables, request, definitions)
+    })
 }
 
 /// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few

@@ -1,6 +1,7 @@
-//! A server of the files of a folder, as a web server and as an S3 store that does not check signatures: listed, read
-//! by ranges, written, also in parts and only if an object does not exist, and with the faults that a test asks for. A
-//! log says what was requested.
+//! A server of the files of a folder, as a web server and as an S3 store that does not check signatures.
+//!
+//! It lists files, reads ranges of them, and writes them: whole or in parts, and on request only if the object does not
+//! exist. It has the faults that a test asks for, and a log says what was requested.
 
 mod request;
 
@@ -24,15 +25,15 @@ pub struct Requested {
     pub method: String,
     /// The path, without the `/` at its start, and without the query.
     pub path: String,
-    /// The bytes that were requested; `None` for the whole file.
+    /// The bytes that were requested, up to `u64::MAX` if the request names no last one; `None` for the whole file.
     pub range: Option<Range<u64>>,
 }
 
 /// What goes wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The answer has this status, and a body as S3 writes it. A status other than 400, 403, 404, 412 and 503 becomes
-    /// 500.
+    /// The answer has this status, and a body as S3 writes it; the request has no effect. A status other than 400, 403,
+    /// 404, 412 and 503 becomes 500.
     Status(u16),
     /// The connection closes in the middle of the body.
     Cut,
@@ -44,7 +45,7 @@ pub enum Fault {
     Lost,
     /// The request has its effect, and the answer has this status nevertheless, as for [`Fault::Status`].
     StatusAfter(u16),
-    /// The answer comes later.
+    /// The answer is sent after this time.
     Slow(Duration),
 }
 
@@ -270,7 +271,7 @@ impl Shared {
         }
         let Ok(bytes) = fs::read(&path) else { return failed(404) };
         let length = bytes.len() as u64;
-        // The tag of a file is not its content's, so that the client cannot rely on it.
+        // The tag is no hash of the content, so a client that takes it for one fails.
         let (modified, tag) = written(&path);
         if request.tag.as_ref().is_some_and(|asked| *asked != tag) {
             return failed(412);

@@ -15,6 +15,7 @@
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
 //! | `metric` | 6, 7, 12: the metrics of a group, spend, and the open leads of a cohort |
 //! | `duration` | 13: days between stages |
+//! | `definitions` | 15: metrics and dimensions that users define |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9, 12: the rows of the result |
 //! | `fraction`, `comparison` | 14: the answers for two ranges, and what changed |
@@ -25,6 +26,7 @@ mod cohort;
 mod comparison;
 mod condition;
 mod customer;
+mod definitions;
 mod duration;
 mod filters;
 mod fraction;
@@ -36,10 +38,11 @@ mod segment;
 mod tables;
 mod values;
 
-pub use answer::answer;
-pub use comparison::{Earlier, compared};
+pub use answer::{answer, answer_with};
+pub use comparison::{Earlier, compared, compared_totals_with, compared_with};
+pub use definitions::{CaseTest, Definitions, Otherwise, OwnDimension, OwnMetric, OwnRule};
 pub use duration::duration_metrics;
-pub use order::{sorted_answer, totals};
+pub use order::{sorted_answer, sorted_answer_with, totals, totals_with};
 pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;

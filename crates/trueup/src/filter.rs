@@ -40,8 +40,10 @@ use trueup_core::query::{CompiledPatterns, EventsQuery, Filter, FilterLimits, Op
 /// The parameter that takes an expression across fields.
 pub const FILTER_PARAMETER: &str = "filter";
 
-/// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`].
-pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
+/// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`]; of a
+/// request with `why`, also `row` and `limit`.
+pub const NON_FILTER_PARAMETERS: [&str; 10] =
+    ["fields", "start", "end", "account", "accounts", "interval", "cohort", "within", "compare", "why"];
 
 /// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///
@@ -187,6 +189,7 @@ fn apply_unparsed<'a>(
     unparsed: impl Iterator<Item = Unparsed<'a>>,
 ) -> Result<EventsQuery, InvalidFilter> {
     let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
+    limits = limits.definitions(query.known_definitions());
     let filter = parse_all(&mut limits, unparsed)?;
     let query = query.patterns(limits.into_patterns());
     Ok(match filter {

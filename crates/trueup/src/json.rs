@@ -1,15 +1,18 @@
 //! Answers as JSON: numbers as ECMAScript writes them, keys in the order of the query's fields, no white space.
 //!
 //! Counts are integers. Money is in currency units, and ratios are doubles. A dimension without a value is the empty
-//! text, and a ratio whose denominator is 0 is 0; nothing is `null`. A count above 2^53 is written as the nearest
-//! double, because ECMAScript has no other number.
+//! text, and a ratio whose denominator is 0 is 0; only a number of a comparison that a row does not have is `null`. A
+//! count above 2^53 is written as the nearest double, because ECMAScript has no other number.
 
 #[cfg(test)]
 mod tests;
+mod why;
+
+pub(crate) use why::explanation;
 
 use std::borrow::Borrow;
 use std::io;
-use trueup_core::{Column, Day, ResultTable, Texts, Values, money};
+use trueup_core::{Column, Day, ResultTable, Texts, Value, Values, money};
 
 /// Writes the rows as one JSON array, like the body of an events response.
 ///
@@ -38,7 +41,7 @@ pub fn write_rows(table: &ResultTable, out: &mut impl io::Write) -> io::Result<(
 /// Writing to `out` fails.
 pub fn write_ndjson(table: &ResultTable, out: &mut impl io::Write) -> io::Result<()> {
     let after: &[u8] = if table.is_empty() { b"" } else { b"\n" };
-    write(JsonRows::new(table, Frame { before: b"", between: b"\n", after }), out)
+    write(JsonRows::new(table, Frame { before: Vec::new(), between: b"\n", after }), out)
 }
 
 fn write(mut rows: JsonRows<&ResultTable>, out: &mut impl io::Write) -> io::Result<()> {
@@ -53,9 +56,9 @@ fn write(mut rows: JsonRows<&ResultTable>, out: &mut impl io::Write) -> io::Resu
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// What is written before, between and after the rows.
-#[derive(Clone, Copy)]
 struct Frame {
-    before: &'static [u8],
+    /// Empty as soon as it is written.
+    before: Vec<u8>,
     between: &'static [u8],
     after: &'static [u8],
 }
@@ -72,7 +75,7 @@ pub(crate) struct JsonRows<T> {
 impl<T: Borrow<ResultTable>> JsonRows<T> {
     /// Returns the rows as one array.
     pub(crate) fn array(table: T) -> Self {
-        Self::new(table, Frame { before: b"[", between: b",", after: b"]" })
+        Self::new(table, Frame { before: b"[".to_vec(), between: b",", after: b"]" })
     }
 
     fn new(table: T, frame: Frame) -> Self {
@@ -87,7 +90,7 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
 
     /// Returns the bytes in memory, without the table.
     pub(crate) fn bytes(&self) -> usize {
-        self.writers.iter().map(ColumnWriter::bytes).sum()
+        self.frame.before.capacity() + self.writers.iter().map(ColumnWriter::bytes).sum::<usize>()
     }
 
     /// Returns whether all rows, and what follows them, are written.
@@ -100,9 +103,7 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
         chunk.clear();
         let Some(first) = self.next else { return false };
         let table = self.table.borrow();
-        if first == 0 {
-            chunk.extend_from_slice(self.frame.before);
-        }
+        chunk.append(&mut self.frame.before);
         for row in first..table.len() {
             if chunk.len() >= CHUNK_BYTES {
                 self.next = Some(row);
@@ -162,6 +163,11 @@ impl ColumnWriter {
             Values::Counts(counts) => count(counts[row], chunk),
             Values::Money(amounts) => amount(amounts[row], chunk),
             Values::Ratios(ratios) => double(ratios.get(row).unwrap_or_default(), chunk),
+            Values::Integers(integers) => signed(integers[row], chunk),
+            Values::Numbers(numbers) => match numbers[row] {
+                Some(number) => double(number, chunk),
+                None => chunk.extend_from_slice(b"null"),
+            },
         }
     }
 
@@ -177,6 +183,25 @@ impl ColumnWriter {
             }
         }
     }
+}
+
+/// Writes a number; anything else is `null`.
+fn number(value: Value<'_>, chunk: &mut Vec<u8>) {
+    match value {
+        Value::Count(number) => count(number, chunk),
+        Value::Money(micros) => amount(micros, chunk),
+        Value::Ratio(number) | Value::Number(number) => double(number, chunk),
+        Value::Integer(number) => signed(number, chunk),
+        Value::Day(_) | Value::Text(_) | Value::Null => chunk.extend_from_slice(b"null"),
+    }
+}
+
+/// Writes a whole number that may be negative.
+fn signed(number: i64, chunk: &mut Vec<u8>) {
+    if number < 0 {
+        chunk.push(b'-');
+    }
+    count(number.unsigned_abs(), chunk);
 }
 
 /// Writes a count.

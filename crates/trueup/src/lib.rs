@@ -3,6 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | open a dataset and query it | [`Dataset`], [`query::EventsQuery`] |
+//! | ask why a number is what it is | [`query::WhyQuery`], [`Why`] |
 //! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
 //! | write an answer as JSON | [`json`] |
@@ -14,7 +15,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `arrow` | datasets in memory, from Arrow record batches; `EventReader`, which returns events as such |
+//! | `arrow` | datasets in memory, from Arrow record batches; `EventReader`, which returns events as record batches |
 //! | `ingest` | the module `ingest`: files, readers and Arrow record batches into datasets on disk |
 //! | `ingest-stream` | the same from asynchronous streams of record batches |
 //! | `object-store` | datasets at `s3://`, `gs://`, `az://` and `http(s)://`; `BlockCache`, which keeps what was read |
@@ -61,12 +62,13 @@ pub use trueup_core::benchmarks;
 pub use trueup_core::dataset::Tables;
 #[cfg(feature = "object-store")]
 pub use trueup_core::dataset::{BlockCache, set_block_cache};
-pub use trueup_core::dataset::{Insight, is_url};
+pub use trueup_core::dataset::{ColumnCacheCounts, Insight, is_url};
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
-    ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, Partial, PartialError, QueryError, Ratios, Reservation,
-    ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, ValueSearch,
-    Values, day, dictionary, message_with_causes, money, query,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, DifferentColumns, Error, Execution,
+    ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt,
+    Interruption, MemoryBudget, NoRoom, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
+    Reservation, ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value,
+    ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `request` | holds a request, and decodes the parameters of its query string |
 //! | `handle` | finds the endpoint, authenticates the caller, counts the request, resolves the accounts |
+//! | `negotiation` | says which forms of an answer the request accepts |
 //! | `endpoint` | one file per endpoint: reads the parameters, checks the limits, asks the engine, writes the answer |
 //! | `memory` | runs a query of the caller within the memory budget |
 //! | `snapshot` | holds the dataset that the request sees, and which fields have values for which accounts |
@@ -52,14 +53,17 @@ mod error_table;
 mod handle;
 mod limits;
 mod memory;
+mod negotiation;
 mod request;
 mod response;
 mod snapshot;
 
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
 pub use limits::{Clock, Limits, SystemClock};
+pub(crate) use negotiation::PARQUET;
+pub use negotiation::accepts_gzip;
 pub use request::Request;
-pub use response::{Body, Response, accepts_gzip};
+pub use response::{Body, Response};
 
 use crate::access::Directory;
 use crate::benchmarks::Privacy;
@@ -140,6 +144,18 @@ impl Service {
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Returns the memory budget; `None` if there is none.
+    #[must_use]
+    pub const fn memory_budget(&self) -> Option<&MemoryBudget> {
+        self.memory.budget()
+    }
+
+    /// Returns the number of requests that wait for memory now.
+    #[must_use]
+    pub fn waiting_for_memory(&self) -> usize {
+        self.memory.waiting()
     }
 
     /// Returns what a request that begins now sees.
@@ -229,8 +245,8 @@ impl ServiceBuilder {
     /// instead.
     ///
     /// The error's [source](std::error::Error::source), if it has one, is the cause, with what callers must not see.
-    /// Neither holds a key. The function is also called when the data of benchmarks could not be computed and no
-    /// request waited for it.
+    /// Neither the error nor its source holds a key. The function is also called when the data of benchmarks could not
+    /// be computed and no request waited for it.
     #[must_use]
     pub fn on_failure(mut self, hook: impl Fn(&ServiceError) + Send + Sync + 'static) -> Self {
         self.service.on_failure = Arc::new(hook);

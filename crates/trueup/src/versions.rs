@@ -1,20 +1,23 @@
 //! The versions of a dataset, in a folder or at a URL. Each has a manifest, which names its files.
 //!
 //! ```
-//! use trueup::versions::{self, Verification};
+//! use trueup::versions::{self, Verification, VersionSummary};
 //! # let folder = tempfile::tempdir()?;
 //! # let (dataset, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
 //! # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
 //! # trueup_ingest::Ingest::into(&dataset).events(&events).run()?;
 //!
 //! assert_eq!(versions::list(&dataset)?, [1]);
+//! let summary = &VersionSummary::of_all(&dataset)?[0];
+//! assert_eq!((summary.version, summary.events, summary.operation.name()), (1, 1, "ingest"));
 //! let manifest = versions::read_latest(&dataset)?.ok_or("the folder holds no dataset")?;
 //! assert_eq!(manifest.events.iter().map(|file| file.rows).sum::<u64>(), 1);
 //! assert!(Verification::of(&dataset, None)?.faults.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use trueup_core::dataset::Verification;
+pub use trueup_core::dataset::listed as list_text;
 pub use trueup_core::dataset::manifest::{Batch, BatchTable, DataFile, Manifest};
 pub use trueup_core::dataset::store::versions as list;
 pub use trueup_core::dataset::store::{StoreError, read, read_latest};
+pub use trueup_core::dataset::{AsOf, Commit, CommitOperation, CommitTime, InvalidAsOf, Verification, VersionSummary};

@@ -5,7 +5,8 @@ use crate::model::Organization;
 
 /// Manages the tree of organizations, and the accounts under them. An account may be under several organizations.
 ///
-/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+/// In addition to the errors of each method, every method may return an error for which [`Error::is_storage`] is
+/// true.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};

@@ -7,7 +7,8 @@ use crate::time::UnixTime;
 
 /// Manages users and their grants.
 ///
-/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+/// In addition to the errors of each method, every method may return an error for which [`Error::is_storage`] is
+/// true.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
@@ -123,7 +124,8 @@ pub trait Users {
 
 /// Creates and revokes keys and sessions. Only their SHA-256 is stored, so a key cannot be read again.
 ///
-/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+/// In addition to the errors of each method, every method may return an error for which [`Error::is_storage`] is
+/// true.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};

@@ -98,7 +98,7 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns options that create a file for writing, which only its owner may read.
+/// Returns options that open a file for writing. If they also create it, only its owner may read it.
 pub(super) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);

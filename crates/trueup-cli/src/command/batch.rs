@@ -3,13 +3,14 @@
 mod jobs_file;
 
 use super::block_cache::BlockCacheArgs;
+use super::jobs_values::TomlAsOf;
 use super::query::warn_about_unknown_fields;
 use super::range::{Today, warn_about_range};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, OutputWriter, TerminalRows, number::counted};
-use indicatif::ProgressBar;
+use crate::progress::Step;
 use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
 use std::fs;
@@ -17,6 +18,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup::query::EventsQuery;
+use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution};
 use trueup_ingest::Outputs;
 
@@ -50,14 +52,15 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   totals = true
 
 The keys of a query are options of `trueup query`:
-  fields, interval, cohort, within, account, where, filter, sort, limit, totals,
-  format, allow-long-total, allow-unknown, strict,
+  fields, interval, cohort, within, compare, account, where, filter, sort, limit,
+  totals, format, allow-long-total, allow-unknown, strict,
   and either start and end, or one of range, month, quarter, year and last.
 A query also has a `name`, or an `output` (the name of its file), or both. Without
 `output` the file has the name of the query, with the ending of its format. The
 format is that of the query, or else the one for the ending of `output`, or else
 that of the defaults.
-The key `as-of`, next to `dataset`, names an earlier version of the dataset.
+The key `as-of`, next to `dataset`, names an earlier version of the dataset: by its
+number, or by a time such as 2026-01-31T18:00:00Z. The option --as-of replaces it.
 
 Example:
   trueup batch monthly.toml --into answers"#;
@@ -76,6 +79,10 @@ pub(crate) struct BatchCommand {
     /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR", value_parser = option_values::folder)]
     into: PathBuf,
+
+    /// Read an earlier version of the dataset: by its number, or the newest one at a time such as 2026-01-31T18:00:00Z
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     /// The day that `last` and `range` count from; by default that of the clock, in the time zone of the accounts
     #[arg(long, value_name = "DATE")]
@@ -109,20 +116,24 @@ impl BatchCommand {
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
         let path = file.dataset_path(folder);
         self.cache.set()?;
-        let dataset = open_dataset(&path, file.as_of)?;
+        let as_of = match self.as_of {
+            Some(as_of) => Some(as_of),
+            None => TomlAsOf::parse(file.as_of.as_ref())?,
+        };
+        let dataset = open_dataset(&path, as_of)?;
         let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
         let (checked, unseen_values) = self.check(&file, &dataset, &outputs)?;
         fs::create_dir_all(&self.into).map_err(|error| Failure::path(&self.into, &error))?;
 
-        let bar = notice::progress_bar("queries", checked.len() as u64);
-        let ran: Result<(), Failure> = checked.iter().try_for_each(|(job, query)| {
-            self.answer(job, query, &dataset, &outputs, &bar)
+        let step = Step::counted("queries", checked.len() as u64);
+        checked.iter().try_for_each(|(job, query)| {
+            step.rename(&job.name);
+            self.answer(job, query, &dataset, &outputs)
                 .map_err(|failure| failure.context(&format!("query `{}`", job.name)))?;
-            bar.inc(1);
-            Ok(())
-        });
-        bar.finish_and_clear();
-        ran?;
+            step.add(1);
+            Ok::<_, Failure>(())
+        })?;
+        drop(step);
         match unseen_values {
             0 => Ok(()),
             1 => Err(Failure::request("a filter has a value that no event has; `--allow-unknown` allows it")),
@@ -182,23 +193,14 @@ impl BatchCommand {
         }
     }
 
-    fn answer(
-        &self,
-        job: &QueryJob,
-        query: &EventsQuery,
-        dataset: &Dataset,
-        outputs: &Outputs,
-        bar: &ProgressBar,
-    ) -> Result<(), Failure> {
+    fn answer(&self, job: &QueryJob, query: &EventsQuery, dataset: &Dataset, outputs: &Outputs) -> Result<(), Failure> {
         let answer = dataset.run(query, self.execution())?.with_totals_row();
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;
-        bar.suspend(|| {
-            let prefix = format!("query `{}`: ", job.name);
-            warn_about_range(&prefix, query, dataset);
-            warn_about_unknown_fields(&prefix, &answer, dataset);
-            output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
-        })
+        let prefix = format!("query `{}`: ", job.name);
+        warn_about_range(&prefix, query, dataset);
+        warn_about_unknown_fields(&prefix, &answer, dataset);
+        output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
     }
 }

@@ -10,6 +10,7 @@ use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
+use crate::progress::{self, Step};
 use measure::{BenchTarget, Repetitions, Timings, milliseconds};
 use report::{ReportFormat, ReportWriter};
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub(crate) struct BenchCommand {
     /// Folder or URL of the dataset
     dataset: PathBuf,
 
-    /// Number of times to run each query
+    /// Number of hot runs of each query, of which the median is shown
     #[arg(long, value_name = "COUNT", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
@@ -52,7 +53,7 @@ pub(crate) struct BenchCommand {
     threads: Option<NonZeroUsize>,
 
     /// Memory for decoded columns, such as 512MiB; by default 1GiB. Columns that do not fit are decoded again by each
-    /// query that reads them, also if it is hot
+    /// query that reads them, even by a hot one
     #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
     memory: Option<usize>,
 
@@ -107,9 +108,14 @@ impl BenchCommand {
         }
         let repetitions = Repetitions { repeat: self.repeat, callers: self.callers.into(), splits: self.splits };
         let mut writer = ReportWriter::new(&target, self.format);
+        let step = Step::counted("measuring queries", queries.len() as u64);
         for query in &queries {
-            writer.add(Timings::measure(query, &target, repetitions)?)?;
+            step.rename(query.name);
+            let timings = Timings::measure(query, &target, repetitions)?;
+            progress::above(|| writer.add(timings))?;
+            step.add(1);
         }
+        drop(step);
         writer.finish()
     }
 }

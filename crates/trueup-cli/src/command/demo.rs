@@ -1,8 +1,9 @@
-//! `trueup demo`: builds a synthetic dataset ([`build`]) with a directory ([`access`]), reports on it, and suggests
-//! commands to try ([`report`]).
+//! `trueup demo`: builds a synthetic dataset ([`build`]) with a directory ([`access`]), writes the report of its last
+//! month ([`monthly_report`]), prints its figures, and suggests commands to try ([`report`]).
 
 mod access;
 mod build;
+mod monthly_report;
 mod report;
 
 use crate::exit::Failure;
@@ -28,7 +29,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DemoCommand {
     /// Folder of the dataset; by default `trueup-demo` in cargo's target folder or else in the current folder. If an
-    /// option has another value than its default, the values of all options are part of that name
+    /// option has another value than its default, the name is `trueup-demo-EVENTS-ACCOUNTS-SEED`
     #[arg(value_parser = super::option_values::folder)]
     dir: Option<PathBuf>,
 
@@ -63,14 +64,16 @@ impl DemoCommand {
         let dataset = Dataset::open(&dir)?;
         let examples = ServiceExamples::new(&dataset, &dir, end)?;
         let range = last_window(end);
+        let written = monthly_report::write(&dataset, &dir, end)?;
         let mut out = OutputWriter::stdout();
-        let written = report::write_figures(&dataset, range, &mut out)
-            .and_then(|()| report::write_commands(&dataset, &dir, range, &examples, &mut out).map_err(Failure::fault));
+        let written = report::write_figures(&dataset, range, &mut out).and_then(|()| {
+            report::write_commands(&dataset, &dir, range, &written, &examples, &mut out).map_err(Failure::fault)
+        });
         out.finish(written)
     }
 }
 
-/// Returns the longest range of one sub-range that ends on the last day of the data.
+/// Returns the range that ends on the last day of the data and is as long as one sub-range may be.
 fn last_window(end: Day) -> DateRange {
     let days = u16::try_from(ATTRIBUTION_WINDOW_DAYS).unwrap_or(u16::MAX);
     DateRange { start: Day::from_number(end.number().saturating_sub(days.saturating_sub(1))), end }

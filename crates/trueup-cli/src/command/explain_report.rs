@@ -11,6 +11,8 @@ pub(super) struct ExplainReport<'a> {
     sub_ranges: Vec<SubRange>,
     /// The window, such as `90d`.
     cohort: Option<String>,
+    /// `None` if the query does not compare.
+    earlier: Option<Earlier>,
     columns: &'a [String],
     spend_columns: &'a [&'static str],
     event_row_groups: RowGroups,
@@ -30,6 +32,16 @@ pub(super) struct ExplainReport<'a> {
 struct SubRange {
     start: String,
     end: String,
+}
+
+/// The range to compare with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Earlier {
+    start: String,
+    end: String,
+    event_row_groups_kept: usize,
+    spend_row_groups_kept: usize,
 }
 
 #[derive(Serialize)]
@@ -64,6 +76,12 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
         Self {
             sub_ranges: explanation.sub_ranges.iter().map(sub_range).collect(),
             cohort: explanation.cohort.map(|within| within.to_string()),
+            earlier: explanation.earlier.map(|earlier| Earlier {
+                start: earlier.range.start.to_string(),
+                end: earlier.range.end.to_string(),
+                event_row_groups_kept: earlier.event_row_groups_kept,
+                spend_row_groups_kept: earlier.spend_row_groups_kept,
+            }),
             columns: &explanation.columns,
             spend_columns: &explanation.spend_columns,
             event_row_groups: RowGroups {

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueup::Shown;
 use trueup::is_url;
+use trueup::versions::AsOf;
 use trueup::{Dataset, UnknownField, dictionary};
 use values::ValueCounts;
 
@@ -32,8 +33,8 @@ A single argument is a dataset if it is the path of a folder or a URL, and the n
 /// List metrics and dimensions, and describe them
 ///
 /// For each field: its definition, and the unit of a metric or, in a table, the format of a dimension. The description
-/// of one field, and every list that is not a table, also have the formula of a metric and the splits along which its
-/// values add up.
+/// of one field, and every list that is not a table, also have the formula of a metric, and whether its values add up
+/// across dimensions and intervals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FieldsCommand {
@@ -53,9 +54,9 @@ pub(crate) struct FieldsCommand {
     #[arg(long)]
     all: bool,
 
-    /// Describe an earlier version of the dataset
-    #[arg(long, value_name = "VERSION")]
-    as_of: Option<u64>,
+    /// Describe an earlier version of the dataset: by its number, or the newest one at a time
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     #[command(flatten)]
     cache: BlockCacheArgs,
@@ -112,7 +113,7 @@ impl FieldsCommand {
 }
 
 fn is_known(name: &str, dataset: Option<&Dataset>) -> bool {
-    dictionary::field(name).is_some() || dataset.is_some_and(|dataset| dataset.columns().contains(name))
+    dictionary::field(name).is_some() || dataset.is_some_and(|dataset| dataset.has_field(name))
 }
 
 /// Checks that the dictionary or the dataset has a field.
@@ -146,7 +147,7 @@ fn write_description(field: &FieldDescription<'_>, dataset: Option<&Dataset>) ->
 
 /// Returns an unknown name with the known ones that are similar.
 fn unknown(name: &str, dataset: Option<&Dataset>) -> UnknownField {
-    let no_columns = BTreeSet::new();
-    let columns = dataset.map_or(&no_columns, Dataset::columns);
-    UnknownField { name: name.to_owned(), similar: dictionary::similar_names(name, columns) }
+    let in_dictionary = || dictionary::similar_names(name, &BTreeSet::new());
+    let similar = dataset.map_or_else(in_dictionary, |dataset| dataset.similar_names(name));
+    UnknownField { name: name.to_owned(), similar }
 }

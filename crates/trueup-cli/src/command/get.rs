@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use trueup::access::SecretKey;
 use trueup::service::{Limits, Request, Response, ServiceError};
+use trueup::versions::AsOf;
 
 /// The environment variable with the key.
 const KEY_VARIABLE: &str = "TRUEUP_KEY";
@@ -41,6 +42,11 @@ pub(crate) struct GetCommand {
     /// Path with its query, encoded as in a URL; quote it, because the shell interprets `&` and `?`
     #[arg(value_name = "PATH?QUERY")]
     path: String,
+
+    /// Answer from an earlier version of the dataset: by its number, or the newest one at a time such as
+    /// 2026-01-31T18:00:00Z
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     /// The key. Other users of this machine can see the command line, so prefer the variable or a file
     #[arg(long, conflicts_with = "key_file", value_parser = option_values::key)]
@@ -75,7 +81,7 @@ impl GetCommand {
         // advice to retry later would be useless.
         let limits = Limits { benchmarks_wait: self.service.deadline, ..Limits::default() };
         self.service.cache.set()?;
-        let dataset = open_dataset(&self.service.paths.dataset, None)?;
+        let dataset = open_dataset(&self.service.paths.dataset, self.as_of)?;
         let service = self.service.builder(Arc::new(dataset), limits)?;
         let remember_cause = move |error: &ServiceError| {
             *cause_of_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);

@@ -2,8 +2,9 @@
 
 use super::option_values;
 use crate::exit::Failure;
-use crate::notice::{self, IngestProgress};
+use crate::notice;
 use crate::output::{self, number::grouped};
+use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;

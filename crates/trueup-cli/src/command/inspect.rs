@@ -8,13 +8,14 @@ use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, ReportFormat, number};
+use crate::progress::Step;
 use crate::terminal::printable;
 use report::{CheckedDataset, Contents};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use trueup::Dataset;
-use trueup::versions::{Batch, DataFile, Manifest, Verification};
+use trueup::versions::{AsOf, Batch, DataFile, Manifest, Verification};
 
 /// Show what a dataset contains
 ///
@@ -24,9 +25,9 @@ pub(crate) struct InspectCommand {
     /// Folder or URL of the dataset
     dataset: PathBuf,
 
-    /// Show an earlier version of the dataset
-    #[arg(long, value_name = "VERSION")]
-    as_of: Option<u64>,
+    /// Show an earlier version of the dataset: by its number, or the newest one at a time
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
@@ -134,9 +135,9 @@ pub(crate) struct VerifyCommand {
     #[command(flatten)]
     paths: DirectoryPaths,
 
-    /// Check an earlier version of the dataset
-    #[arg(long, value_name = "VERSION")]
-    as_of: Option<u64>,
+    /// Check an earlier version of the dataset: by its number, or the newest one at a time
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
@@ -145,7 +146,9 @@ pub(crate) struct VerifyCommand {
 
 impl VerifyCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let found = Verification::of(&self.paths.dataset, self.as_of)?;
+        let step = Step::bytes("checking files", Some(0));
+        let found = Verification::watched(&self.paths.dataset, self.as_of, |done, total| step.set_of(done, total))?;
+        drop(step);
         let directory = self.paths.verify_directory();
         let path = self.paths.dataset.display();
         if self.format == ReportFormat::Json {

@@ -48,6 +48,22 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
 }
 
+/// Parses an age in weeks, days, hours, minutes or seconds, such as `30d`, `12h` or `0s`.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected an age such as `30d`, `12h` or `2w`, but found `{}`", Shown(text));
+    let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+    let number: u64 = text[..digits].parse().map_err(|_| expected())?;
+    let seconds = match &text[digits..] {
+        "w" => 7 * 86_400,
+        "d" => 86_400,
+        "h" => 3_600,
+        "m" => 60,
+        "s" => 1,
+        _ => return Err(expected()),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected)
+}
+
 /// Parses the path of a folder of this machine. A URL would otherwise make a folder such as `s3:`.
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
     let refused = format!("expected a folder of this machine, but found `{}`", Shown(text));
@@ -102,7 +118,7 @@ pub(super) fn read_secret(path: &Path, expected: &str) -> Result<SecretKey, Fail
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_THREADS, bytes, seconds, threads};
+    use super::{MAX_THREADS, age, bytes, seconds, threads};
     use std::time::Duration;
 
     #[test]
@@ -123,6 +139,17 @@ mod tests {
         assert_eq!(threads("1024").map(usize::from), Ok(MAX_THREADS));
         for text in ["0", "-1", "", "two", "1.5", "1025", "18446744073709551615", "99999999999999999999"] {
             assert!(threads(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ages_have_units() {
+        for (text, seconds) in [("2w", 1_209_600), ("30d", 2_592_000), ("12h", 43_200), ("90m", 5_400), ("0s", 0)] {
+            assert_eq!(age(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "30", "d", "-1d", "1.5d", "1 d", "1mo", "1y", "99999999999999999999s", "18446744073709551615w"]
+        {
+            assert!(age(text).is_err(), "{text}");
         }
     }
 

@@ -232,7 +232,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     let organizations = directory.organizations()?;
     let mut held = Vec::new();
     for organization in &organizations {
-        held.push(directory.accounts_under(&organization.id)?.len());
+        held.push(directory.accounts_under(&organization.id)?.len() as u64);
     }
     ResultTableBuilder::default()
         .texts("organization", organizations.iter().map(|organization| organization.id.clone()))

@@ -1,37 +1,40 @@
 //! `trueup query` and `trueup explain`: one query on a dataset, run or explained. `trueup batch` shares the options of
-//! a query, [`QuerySpec`].
+//! a query, [`QuerySpec`], and `trueup why` all of [`DatasetQueryArgs`].
 
 use super::block_cache::BlockCacheArgs;
 use super::explain_report::ExplainReport;
+use super::output_args::OutputArgs;
 use super::range::{RangeArgs, Today, warn_about_range};
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, Format, OutputWriter, ReportFormat, TerminalRows};
+use crate::output::{self, Format, ReportFormat};
+use crate::progress::{self, Step};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
-use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey, Within};
+use trueup::query::{AccountFilter, Earlier, EventsQuery, Interval, SortKey, Within};
+use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
-use trueup_ingest::Outputs;
 
 /// The metric that shows whether the windows of a cohort are over.
 const OPEN_LEADS: &str = "openLeads";
 
 /// A dataset, a query on it, and how to run the query.
 #[derive(Debug, Args)]
-struct DatasetQueryArgs {
+pub(super) struct DatasetQueryArgs {
     /// Folder or URL of the dataset
-    dataset: PathBuf,
+    pub(super) dataset: PathBuf,
 
     #[command(flatten)]
-    spec: QuerySpec,
+    pub(super) spec: QuerySpec,
 
-    /// Read an earlier version of the dataset; `trueup inspect` lists the versions
-    #[arg(long, value_name = "VERSION")]
-    as_of: Option<u64>,
+    /// Read an earlier version of the dataset: by its number, or the newest one at a time such as 2026-01-31T18:00:00Z;
+    /// `trueup versions` lists them
+    #[arg(long, value_name = "VERSION|TIME")]
+    as_of: Option<AsOf>,
 
     /// The day that --last and --range count from; by default that of the clock, in the time zone of the accounts
     #[arg(long, value_name = "DATE")]
@@ -46,14 +49,14 @@ struct DatasetQueryArgs {
 }
 
 impl DatasetQueryArgs {
-    fn open_dataset(&self) -> Result<Dataset, Failure> {
+    pub(super) fn open_dataset(&self) -> Result<Dataset, Failure> {
         self.cache.set()?;
         open_dataset(&self.dataset, self.as_of)
     }
 
     /// Returns the query. Warns if its whole range is outside of the data, and about values in its filters that no
     /// event has.
-    fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
+    pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
         self.spec.range.note_days(&query);
         warn_about_range("", &query, dataset);
@@ -61,7 +64,7 @@ impl DatasetQueryArgs {
         Ok(query)
     }
 
-    fn execution(&self) -> Execution {
+    pub(super) fn execution(&self) -> Execution {
         Execution { threads: self.threads, ..Execution::default() }
     }
 }
@@ -76,7 +79,9 @@ Examples:
       --where 'campaign ~* drain' --where 'leads >= 5' \\
       --where 'attributionChannel not in (Direct, Referral)'
   trueup query my-data --fields leads,closedRevenue,roasClosed --year 2025 \\
-      --interval month --cohort --within 90d";
+      --interval month --cohort --within 90d
+  trueup query my-data --fields attributionChannel,leads,bookRate --month 2025-03 \\
+      --compare previous-period --sort bookRate.mixEffect";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -87,48 +92,23 @@ pub(crate) struct QueryCommand {
     #[command(flatten)]
     args: DatasetQueryArgs,
 
-    /// Format of the result; by default the one for the ending of FILE, or a table
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-
-    /// Show all rows of a table on a terminal, not only the first and the last. Files and pipes always get all rows
-    #[arg(long)]
-    all: bool,
-
-    /// Write the result to this file instead of stdout. The file appears once it is complete, and must not exist yet
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Replace FILE if it exists; an input or a file of a dataset is never replaced
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl QueryCommand {
     pub(super) fn run(mut self) -> Result<(), Failure> {
-        let format = match (self.format, &self.output) {
-            (Some(format), _) => format,
-            (None, Some(path)) => Format::of_file(path)?,
-            (None, None) => Format::Table,
-        };
-        let outputs = Outputs::new(self.force).dataset(&self.args.dataset);
-        if let Some(path) = &self.output {
-            outputs.check(path)?;
-        }
+        let format = self.output.check(&self.args.dataset)?;
         if format == Format::Table {
             self.args.spec.show_open_leads();
         }
         let dataset = self.args.open_dataset()?;
         let query = self.args.query(&dataset)?;
-        let answer = dataset.run(&query, self.args.execution())?.with_totals_row();
+        let answer = dataset.run(&query, progress::watched(self.args.execution()))?.with_totals_row();
         warn_about_unknown_fields("", &answer, &dataset);
-        let mut out = match &self.output {
-            Some(path) => OutputWriter::create(path, &outputs)?,
-            None => OutputWriter::stdout(),
-        };
-        let rows = if self.all { TerminalRows::All } else { TerminalRows::Ends };
-        output::write(&answer, format, rows, &mut out)?;
-        out.keep()
+        let out = self.output.writer(&self.args.dataset)?;
+        let _step = self.output.is_file().then(|| Step::new("writing rows"));
+        self.output.write(&answer, format, out)
     }
 }
 
@@ -156,8 +136,11 @@ impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = self.args.open_dataset()?;
         let query = self.args.query(&dataset)?;
-        let explanation =
-            if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
+        let explanation = if self.analyze {
+            dataset.analyze(&query, progress::watched(self.args.execution()))?
+        } else {
+            dataset.explain(&query)?
+        };
         match self.format {
             ReportFormat::Text => output::print_lines(&explanation.to_string()),
             ReportFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
@@ -181,6 +164,12 @@ pub(super) struct QuerySpec {
 
     #[command(flatten)]
     pub(super) cohort: CohortArgs,
+
+    /// Compare the range with an earlier one: previous-period, previous-year, or two days as START..END. After each
+    /// metric m come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect, which say what the
+    /// row contributes to the change of the whole. Only without --interval
+    #[arg(long, value_name = "RANGE")]
+    pub(super) compare: Option<Earlier>,
 
     /// Read only this account; repeat the option for several. By default all accounts are read
     #[arg(long = "account", value_name = "KEY")]
@@ -268,8 +257,8 @@ impl QuerySpec {
     ///
     /// # Errors
     /// The first fault in this order: the range has days that no dataset can have, the dataset lacks an account, one of
-    /// the faults of [`EventsQuery::check`], a name is unknown, a condition is invalid. A range that is longer than the
-    /// attribution window is found when the query is run.
+    /// the faults of [`EventsQuery::check`], a field of the query is unknown, a condition is invalid, a field of a
+    /// condition is unknown. A range that is longer than the attribution window is found when the query is run.
     pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
         let accounts = match self.accounts.as_slice() {
             [] => AccountFilter::All,
@@ -278,9 +267,13 @@ impl QuerySpec {
         let range = self.range.days(|| today.of(dataset, &accounts))?;
         let mut query = EventsQuery::new(self.fields(), range.start, range.end)
             .interval(self.interval)
-            .allow_unknown(self.allow_unknown);
+            .allow_unknown(self.allow_unknown)
+            .definitions(dataset.definitions());
         if let Some(within) = self.cohort.within {
             query = query.cohort(within);
+        }
+        if let Some(earlier) = self.compare {
+            query = query.compare(earlier);
         }
         if !self.accounts.is_empty() {
             names::check_accounts(dataset, &self.accounts)?;
@@ -322,7 +315,9 @@ impl QuerySpec {
         dataset: &Dataset,
         execution: &Execution,
     ) -> Result<usize, Failure> {
+        let step = Step::new("checking values");
         let unseen = dataset.unseen_values(query, execution)?;
+        drop(step);
         if self.strict && !unseen.is_empty() {
             return Err(Failure::request(unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ")));
         }
@@ -345,7 +340,7 @@ fn check_names(dataset: &Dataset, query: &EventsQuery) -> Result<(), Failure> {
 /// query if there are several.
 pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
     for name in answer.unknown_fields() {
-        let field = UnknownField { name: name.clone(), similar: dictionary::similar_names(name, dataset.columns()) };
+        let field = UnknownField { name: name.clone(), similar: dataset.similar_names(name) };
         notice::warning(format_args!(
             "{prefix}neither the dictionary nor the dataset knows {field}; it is empty on every row"
         ));
@@ -355,8 +350,7 @@ pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, data
 /// Lists the fields of the dictionary, for the end of a help text.
 pub(super) fn list_of_fields() -> String {
     let names = |is_metric: bool| {
-        let fields = dictionary::fields().chain(dictionary::cohort_fields());
-        let fields = fields.filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
+        let fields = dictionary::all_fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
         fields.map(|field| field.name).collect::<Vec<_>>().join(", ")
     };
     format!("Metrics:\n{}\n\nDimensions (and every other column of your events):\n{}", names(true), names(false))

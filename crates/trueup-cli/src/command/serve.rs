@@ -1,12 +1,14 @@
 //! `trueup serve`: the service over HTTP, its log, and its background threads ([`background`]).
 
-mod background;
+pub(super) mod background;
 
 use super::open_dataset;
 use super::option_values::{bytes, seconds};
 use super::service::ServiceArgs;
 use crate::exit::Failure;
 use crate::notice;
+use crate::progress::Step;
+use crate::telemetry;
 use std::env::{self, VarError};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
@@ -27,7 +29,7 @@ Examples:
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
 Open /explore in a browser to ask questions with a key.
-GET /health reports that it is running, GET /openapi.json describes the API.
+GET /health reports that it is running, GET /ready whether it should be sent requests, GET /openapi.json describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
 Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
 
@@ -43,6 +45,11 @@ pub(crate) struct ServeCommand {
     /// Address and port to listen on. `:8080` listens on all addresses of this machine; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
+
+    /// Also listen on this address for operators, who get /metrics (for Prometheus), /health and /ready there. They
+    /// need no key, so use an address that only they can reach, such as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS")]
+    metrics_listen: Option<String>,
 
     /// Log level: error, warn, info, debug, trace or off, or levels of modules such as warn,trueup_server=debug. By
     /// default the value of the variable RUST_LOG, or info
@@ -83,7 +90,12 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     memory_wait: Option<Duration>,
 
-    /// Seconds that running requests have to finish after a stop signal; by default 30
+    /// Seconds to go on accepting requests after a stop signal, while /ready answers 503, so that a load balancer sends
+    /// the next ones elsewhere; by default 0
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    shutdown_delay: Option<Duration>,
+
+    /// Seconds that running requests have to finish after the --shutdown-delay; by default 30
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     shutdown_grace: Option<Duration>,
 }
@@ -95,8 +107,10 @@ impl ServeCommand {
         let default_limits = Limits::default();
         let columns = self.memory / 2;
         let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));
-        // What is missing or damaged there is noticed now, and not by a request.
+        // A file that is missing, or whose footer is damaged, is noticed now, and not by a request.
+        let step = Step::new("checking files");
         dataset.read_footers(&Interrupt::default())?;
+        drop(step);
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
             memory_wait: self.memory_wait.unwrap_or(default_limits.memory_wait),
@@ -114,20 +128,32 @@ impl ServeCommand {
             max_requests_at_once: self.max_requests_at_once,
             max_connections: self.max_connections,
             max_connections_per_address: self.max_connections_per_address,
+            shutdown_delay: self.shutdown_delay.unwrap_or(default_settings.shutdown_delay),
             shutdown_grace: self.shutdown_grace.unwrap_or(default_settings.shutdown_grace),
             ..default_settings
         };
-        let server = listen_addresses(&self.listen)
+        let mut server = listen_addresses(&self.listen)
             .and_then(|addresses| Server::bind(&*addresses, service.clone(), settings))
             .map_err(|error| cannot_listen(&self.listen, &error))?;
+        let operators = match &self.metrics_listen {
+            None => None,
+            Some(address) => {
+                let bound = listen_addresses(address).and_then(|addresses| server.listen_for_operators(&*addresses));
+                Some(bound.map_err(|error| cannot_listen(address, &error))?)
+            }
+        };
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
-        let _versions = background::watch_versions(service, self.service.paths.dataset, columns, self.refresh)
+        let (folder, report) = (self.service.paths.dataset, server.refresh_report());
+        let _versions = background::watch_versions(service, folder, columns, self.refresh, report, |_| Ok(()))
             .map_err(Failure::fault)?;
         let _purge = background::purge_memory().map_err(Failure::fault)?;
         if !address.ip().is_loopback() {
             notice::warning("keys and answers are sent unencrypted; put a TLS proxy in front unless there is one");
+        }
+        if let Some(operators) = operators {
+            notice::note(format_args!("metrics on http://{operators}/metrics"));
         }
         notice::note(format_args!("listening on http://{address}; press Ctrl-C to stop"));
         server.run().map_err(Failure::fault)?;
@@ -161,13 +187,14 @@ fn cannot_listen(text: &str, error: &io::Error) -> Failure {
 const LOG_VARIABLE: &str = "RUST_LOG";
 
 /// Starts logging to stderr with the levels of the option, of the environment, or else `info`.
-fn start_log(option: Option<Targets>) -> Result<(), Failure> {
+pub(super) fn start_log(option: Option<Targets>) -> Result<(), Failure> {
     let targets = match option {
         Some(targets) => targets,
         None => log_levels_of_environment()?,
     };
-    let lines = fmt::layer().with_writer(io::stderr);
-    tracing_subscriber::registry().with(lines).with(targets).try_init().map_err(Failure::fault)
+    // The levels are those of the log alone, because traces have finer ones.
+    let lines = fmt::layer().with_writer(io::stderr).with_filter(targets);
+    tracing_subscriber::registry().with(lines).with(telemetry::layer()?).try_init().map_err(Failure::fault)
 }
 
 /// Parses a level, or levels of modules. Any other word is refused, because `tracing` would take it for a module to log

@@ -229,7 +229,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
         }
         organizations.push(organization_ids.join(", "));
         accounts.push(account_keys.join(", "));
-        keys.push(directory.keys(&user.login)?.len());
+        keys.push(directory.keys(&user.login)?.len() as u64);
     }
     ResultTableBuilder::default()
         .texts("user", users.iter().map(|user| user.login.clone()))

@@ -1,14 +1,27 @@
 //! Numbers formatted for people: `1,234.50`, `32.1%`, `12,345`.
 
 use std::fmt::Write;
-use trueup::dictionary::{self, ValueFormat};
+use trueup::definitions::Definitions;
+use trueup::dictionary::ValueFormat;
+use trueup::query::ComparedColumn;
 use trueup::{Value, money};
+
+/// Shown in place of a ratio whose denominator is 0, and of a number that a row does not have.
+pub(crate) const NOTHING: &str = "–";
 
 /// Formats a value of the field `name` as the dictionary specifies.
 pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
     let mut text = String::new();
-    push_readable(&mut text, dictionary::field(name).map(|field| field.format), value);
+    push_readable(&mut text, format_of(&Definitions::default(), name), value);
     text
+}
+
+/// Returns the format of a column by its name: that of its field in the dictionary or the definitions or, in a
+/// comparison, of the metric that it is about; `None` if there is no such field.
+pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
+    let (name, part) = ComparedColumn::split_with(column, definitions).unwrap_or((column, ComparedColumn::Current));
+    let format = definitions.format(name)?;
+    Some(if part == ComparedColumn::Ratio { ValueFormat::Percent } else { format })
 }
 
 /// Appends a value. `format` is that of its field in the dictionary; `None` if the dictionary does not have the field.
@@ -22,7 +35,33 @@ pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value
             push_fixed(out, ratio * 100.0, 1);
             out.push('%');
         }
-        Value::Ratio(ratio) => push_fixed(out, ratio, 2),
+        // A change or an effect is smaller than the percentage that it is about.
+        Value::Number(number) if format == Some(ValueFormat::Percent) => {
+            push_fixed(out, number * 100.0, 2);
+            out.push('%');
+        }
+        Value::Ratio(number) | Value::Number(number) => push_fixed(out, number, 2),
+        Value::Integer(integer) => {
+            if integer < 0 {
+                out.push('-');
+            }
+            push_grouped(out, u128::from(integer.unsigned_abs()));
+        }
+        Value::Null => out.push_str(NOTHING),
+    }
+}
+
+/// Returns a value in full, as CSV files and reports for programs hold it: money is an exact decimal, a ratio its
+/// shortest decimal that reads back as the same number, and a missing number the empty text.
+pub(crate) fn exact(value: Value<'_>) -> String {
+    match value {
+        Value::Text(text) => text.to_owned(),
+        Value::Day(day) => day.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Money(micros) => money::format_micros(micros),
+        Value::Ratio(number) | Value::Number(number) => number.to_string(),
+        Value::Integer(integer) => integer.to_string(),
+        Value::Null => String::new(),
     }
 }
 

@@ -10,6 +10,8 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cell::push_text;
+
 use super::TerminalRows;
 use super::writer::OutputWriter;
 use cell::{Cells, cut, pad};

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
 
+mod expire;
 mod interrupted;
 mod store;
 mod threads;

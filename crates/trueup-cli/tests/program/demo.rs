@@ -17,13 +17,15 @@ fn the_demo_reports_and_its_suggested_commands_work() {
         assert!(first.stdout.contains(part), "`{part}` is missing:\n{}", first.stdout);
     }
     assert!(first.stdout.ends_with('\n') && !first.stdout.ends_with("\n\n"), "{}", first.stdout);
-    // No temporary files are left next to the dataset.
-    let names: Vec<_> = workspace.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["my demo"]);
+    // No temporary files are left next to the dataset and its report.
+    assert_eq!(workspace.names(), ["my demo", "my demo-report.html"]);
+    assert!(first.stderr.contains("wrote the report about 2026-06 to `my demo-report.html`"), "{first:?}");
+    assert!(first.stdout.contains("The report about 2026-06 is `my demo-report.html`"), "{}", first.stdout);
     assert!(workspace.run(&["verify", "my demo"]).succeeded().contains("is whole"));
 
     let again = demo(&workspace, &[]);
-    assert!(again.code == 0 && again.stderr.contains("already"), "{again:?}");
+    assert!(again.code == 0 && again.stderr.contains("already holds this demo"), "{again:?}");
+    assert!(again.stderr.contains("`my demo-report.html` already has the report"), "{again:?}");
     // A key is shown only once, so the user gets a new one.
     let keyless = |run: &Run| run.stdout.replace(&key(run), "KEY");
     assert_eq!(keyless(&again), keyless(&first));
@@ -33,7 +35,7 @@ fn the_demo_reports_and_its_suggested_commands_work() {
     let (key, text) = (key(&again), again.stdout);
     let commands: Vec<&str> =
         text.lines().map(str::trim).filter(|line| line.starts_with(program) && line.contains("'my demo'")).collect();
-    assert_eq!(commands.len(), 10, "{text}");
+    assert_eq!(commands.len(), 11, "{text}");
     let shell = |command: &str| {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(workspace.path("")).env("TRUEUP_KEY", &key);

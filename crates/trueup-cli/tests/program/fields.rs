@@ -128,7 +128,7 @@ fn inspect_prints_json() {
         found,
         json!({
             "version": 1,
-            "layout": 3,
+            "layout": 4,
             "createdBy": concat!("trueup ", env!("CARGO_PKG_VERSION")),
             "tables": {
                 "accounts": {"rows": 1, "files": 1, "bytes": 1},

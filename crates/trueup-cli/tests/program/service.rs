@@ -1,8 +1,9 @@
 //! `trueup get` and `trueup serve` give the service's own answers: in this process, and over HTTP.
 
 use crate::workspace::{EVENTS_URL, Run, RunningServer, Workspace};
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use trueup::Dataset;
@@ -391,4 +392,33 @@ fn what_cannot_be_served_is_reported() {
     }
     let run = workspace.command().args(["serve", "ds", "--listen", &address]).env("RUST_LOG", "loud").output().unwrap();
     assert_eq!(run.status.code(), Some(2));
+}
+
+/// What the page does with the link is tested in a browser, in `web/tests` of the server.
+#[test]
+fn explore_prints_a_link_where_there_is_no_screen() {
+    let workspace = Workspace::with_dataset();
+    let mut command = workspace.command();
+    command.args(["explore", "ds"]).env("DISPLAY", ":0").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut link = String::new();
+    out.read_line(&mut link).unwrap();
+    let (address, token) = link.trim_end().split_once("/explore#sign-in=").unwrap();
+    assert!(address.starts_with("http://127.0.0.1:") && token.len() == 43, "{link}");
+    let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+    let request =
+        format!("POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {token}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(r#"{"key":"tu_"#), "{answer}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let log = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!((ended.status.code(), log.ends_with("stopped\n")), (Some(0), true), "{log}");
+    assert!(!log.contains(token) && !log.contains("tu_"), "{log}");
+    assert!(!workspace.path("ds/directory.sqlite").exists());
+    let refused = workspace.run(&["explore", "no-data"]).failed(1);
+    assert!(refused.contains("no-data"), "{refused}");
 }

@@ -20,7 +20,7 @@ fn workspace() -> Workspace {
 
 /// Runs the command in a terminal and returns what the terminal receives.
 #[track_caller]
-fn shown(workspace: &Workspace, command: &str) -> String {
+pub(crate) fn shown(workspace: &Workspace, command: &str) -> String {
     let quoted = command.replace('\'', r"'\''");
     let run = workspace.shell(&format!("TERM=xterm script -qefc '{quoted}' /dev/null < /dev/null"));
     run.stdout

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::query::Within;
 use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Day, TextList};
+use chrono_tz::Tz;
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -17,20 +18,20 @@ pub(crate) struct QueryContext<'a> {
     pub(crate) shape: ResultShape,
     pub(super) memo: &'a AggregationMemo,
     /// The last day whose leads have a window that is over; negative if there is none.
-    pub(super) last_closed_day: i64,
+    pub(super) open_after_day: i64,
 }
 
 impl<'a> QueryContext<'a> {
     /// Returns the context of a plan; `memo` must be one of this plan.
     pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts, memo: &'a AggregationMemo) -> Self {
-        Self { plan, accounts, shape: ResultShape::new(plan), memo, last_closed_day: -1 }
+        Self { plan, accounts, shape: ResultShape::new(plan), memo, open_after_day: -1 }
     }
 
     /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a
     /// lead is over if it ends on that day or before.
     pub(crate) fn with_last_event(mut self, day: Day) -> Self {
         if let Some(Within::Days(days)) = self.plan.cohort {
-            self.last_closed_day = i64::from(day.number()) - i64::from(days);
+            self.open_after_day = i64::from(day.number()) - i64::from(days);
         }
         self
     }
@@ -57,6 +58,11 @@ impl<'a> QueryContext<'a> {
     /// Returns the names of a row group's accounts.
     pub(super) fn account_names(&self, keys: &TextList) -> TextDictionary {
         Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
+    }
+
+    /// Returns the time zones of a row group's accounts.
+    pub(super) fn time_zones(&self, keys: &TextList) -> impl Iterator<Item = Tz> {
+        keys.iter().map(|key| self.accounts.time_zone(key))
     }
 
     /// Returns for each account of a row group whether it has lead grading.

@@ -5,19 +5,23 @@
 //! | `histogram` | fast path: counts per dense key of the row group, and adds to groups at its end |
 //! | `text_counts` | counts conversions by grade, customers by status |
 //! | `open_leads` | counts the leads of a cohort whose window is not over |
+//! | `durations` | counts and sums days between stages |
 //! | `money` | sums totals and revenues |
 //! | `agents` | collects distinct agents |
 //! | `group_state` | holds the counters and sums of each group |
 
 mod agents;
+mod durations;
 mod group_state;
 mod histogram;
 mod money;
 mod open_leads;
 mod text_counts;
 
+pub(crate) use durations::{DayCount, DurationSums, PairDurations, next_of_pair};
 pub(crate) use group_state::GroupState;
 pub(crate) use histogram::Histogram;
+pub(crate) use money::state_revenue;
 
 use super::context::QueryContext;
 use super::facts::state_fact;
@@ -29,6 +33,7 @@ use crate::dictionary::Measure;
 use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption};
 use agents::AgentColumn;
+use durations::DurationColumns;
 use money::AmountColumn;
 use open_leads::OpenLeads;
 use std::ops::Range;
@@ -53,6 +58,7 @@ pub(crate) struct Counting<'a> {
     grades: Option<GradeColumn<'a>>,
     statuses: Option<StatusColumn<'a>>,
     open_leads: Option<OpenLeads<'a>>,
+    durations: Option<DurationColumns<'a>>,
     agents: Option<AgentColumn<'a>>,
     amounts: Option<AmountColumn<'a>>,
     /// The slot of each unit.
@@ -61,7 +67,7 @@ pub(crate) struct Counting<'a> {
     state_slots: Vec<GroupSlot>,
     /// For each segment, the event of its state row.
     state_events: Vec<u32>,
-    /// The indexes of the segments that have a revenue.
+    /// The indexes of the segments that may have a revenue.
     with_revenue: Vec<u32>,
     runs: Vec<ContiguousRows>,
 }
@@ -102,6 +108,7 @@ impl<'a> Counting<'a> {
             grades: GradeColumn::bind(context, columns),
             statuses: StatusColumn::bind(context, columns),
             open_leads: OpenLeads::bind(context, columns),
+            durations: DurationColumns::bind(context, columns),
             agents: AgentColumn::bind(context, columns),
             amounts: AmountColumn::bind(context, columns),
             slots: Vec::new(),
@@ -114,7 +121,7 @@ impl<'a> Counting<'a> {
 
     /// Returns whether the flags of events are read one by one.
     pub(crate) fn reads_events(&self) -> bool {
-        self.granularity == Granularity::Row || self.grades.is_some()
+        self.granularity == Granularity::Row || self.grades.is_some() || self.durations.is_some()
     }
 
     /// Adds a batch of `rows` rows to the state of its groups.
@@ -155,6 +162,9 @@ impl<'a> Counting<'a> {
         if let Some(open_leads) = &self.open_leads {
             open_leads.count(&batch.segments.events, &self.slots, state);
         }
+        if let Some(durations) = &mut self.durations {
+            durations.add_segments(&batch.segments, &self.slots, state);
+        }
         let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
         if self.grades.is_none() && totals.is_none() {
             return;
@@ -187,6 +197,9 @@ impl<'a> Counting<'a> {
         if let Some(open_leads) = &self.open_leads {
             open_leads.count(&batch.rows.events, slots, state);
         }
+        if let Some(durations) = &mut self.durations {
+            durations.add_rows(batch, slots, state);
+        }
         if let Some(amounts) = &self.amounts {
             amounts.add_totals_of_rows(batch, slots, state);
         }
@@ -210,7 +223,7 @@ impl<'a> Counting<'a> {
             statuses.count(&segments.customers, &self.state_events, slots, state);
         }
         if let Some(amounts) = &self.amounts {
-            // Few segments have a revenue, so they are selected first.
+            // Few segments may have a revenue, so they are selected first.
             let has_revenue = cache.has_revenue();
             select_indexes(&mut self.with_revenue, segments.classes.iter().map(|class| has_revenue[class.index()]));
             for segment in self.with_revenue.iter().map(|segment| *segment as usize) {

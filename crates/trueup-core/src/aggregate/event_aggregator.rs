@@ -29,7 +29,7 @@ pub(crate) struct EventAggregator<'a> {
     last_segments: LastSegments,
 }
 
-/// The steps that follow the split, bound to the columns of a row group.
+/// The steps after the first one, bound to the columns of a row group.
 struct BoundQuery<'a> {
     filter: EventFilter<'a>,
     grouping: Grouping<'a>,

@@ -7,7 +7,7 @@ use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentSplitter}
 use super::types::Granularity;
 use crate::dictionary::Computed;
 use crate::plan::{DimensionRef, Origin};
-use crate::scan::{EventColumns, TextDictionary};
+use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Interrupt, Interruption};
 
 /// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
@@ -50,41 +50,23 @@ impl EventRows {
         let leads = LeadHistories::select(context.plan, columns, blocks.clone());
         let leads = leads.as_ref();
         let columns = leads.map_or(columns, LeadHistories::columns);
-        let mut filter = EventFilter::bind(context, columns);
-        let is_encoded = |dimension: &&DimensionRef| dimension.origin != Origin::Computed(Computed::DateTime);
+        let is_encoded = |dimension: &&DimensionRef| {
+            dimension.mapping.is_some() || dimension.origin != Origin::Computed(Computed::DateTime)
+        };
         let bind = |dimension| KeyEncoder::bind(context, columns, dimension);
         let dimensions = context.plan.dimensions.iter();
         let mut encoders: Vec<_> = dimensions.map(|dimension| Some(dimension).filter(is_encoded).map(bind)).collect();
         rows.dimensions.resize_with(encoders.len(), EncodedDimension::default);
-        let mut cache = SegmentCache::new(&context.memo.increments);
-        cache.begin_row_group(Granularity::Row);
-        let passing = filter.passing_customers(blocks.clone(), &cache);
-        let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
-        for block in blocks {
-            let patterns =
-                splitter.split(columns, leads, block, &context.plan.days, passing.as_deref(), &mut batch.segments);
-            cache.classify(columns, &mut batch.segments, patterns);
-            if batch.segments.len() >= BATCH_SEGMENTS {
-                interrupt.check()?;
-                rows.add(&mut batch, &cache, &mut filter, &mut encoders);
-            }
-        }
-        rows.add(&mut batch, &cache, &mut filter, &mut encoders);
+        let mut add = |batch: &SegmentBatch, cache: &SegmentCache| rows.add(batch, cache, &mut encoders);
+        for_each_batch(context, columns, leads, blocks, interrupt, &mut add)?;
         for (dimension, encoder) in rows.dimensions.iter_mut().zip(encoders) {
             dimension.texts = encoder.map(KeyEncoder::into_texts).unwrap_or_default();
         }
         Ok(rows)
     }
 
-    /// Adds the rows of a batch that pass the filter, and clears the batch.
-    fn add(
-        &mut self,
-        batch: &mut SegmentBatch,
-        cache: &SegmentCache,
-        filter: &mut EventFilter<'_>,
-        encoders: &mut [Option<KeyEncoder<'_>>],
-    ) {
-        filter.apply(batch, cache, true);
+    /// Adds the rows of a batch.
+    fn add(&mut self, batch: &SegmentBatch, cache: &SegmentCache, encoders: &mut [Option<KeyEncoder<'_>>]) {
         let units = batch.units(Granularity::Row, cache);
         let mut column = Vec::new();
         units.sub_ranges(&mut column);
@@ -96,6 +78,41 @@ impl EventRows {
                 dimension.codes.append(&mut column);
             }
         }
-        batch.clear();
     }
+}
+
+/// Splits the events of a row group into segments, and passes the rows that pass the filter to `add`, batch by batch.
+/// In a cohort, `columns` are those of `leads`.
+///
+/// # Errors
+/// The interrupt ends the query.
+pub(super) fn for_each_batch<'b>(
+    context: &QueryContext<'_>,
+    columns: &EventColumns,
+    leads: Option<&LeadHistories>,
+    blocks: impl Iterator<Item = &'b CustomerBlock> + Clone,
+    interrupt: &Interrupt,
+    add: &mut impl FnMut(&SegmentBatch, &SegmentCache),
+) -> Result<(), Interruption> {
+    let mut filter = EventFilter::bind(context, columns);
+    let mut cache = SegmentCache::new(&context.memo.increments);
+    cache.begin_row_group(Granularity::Row);
+    let passing = filter.passing_customers(blocks.clone(), &cache);
+    let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
+    let mut add_batch = |batch: &mut SegmentBatch, cache: &SegmentCache| {
+        filter.apply(batch, cache, true);
+        add(batch, cache);
+        batch.clear();
+    };
+    for block in blocks {
+        let patterns =
+            splitter.split(columns, leads, block, &context.plan.days, passing.as_deref(), &mut batch.segments);
+        cache.classify(columns, &mut batch.segments, patterns);
+        if batch.segments.len() >= BATCH_SEGMENTS {
+            interrupt.check()?;
+            add_batch(&mut batch, &cache);
+        }
+    }
+    add_batch(&mut batch, &cache);
+    Ok(())
 }

@@ -14,8 +14,51 @@ pub(crate) type Facts = u32;
 pub(crate) type StateFacts = u8;
 
 // The facts of state rows are the highest ones, and one bit remains that is no fact.
-const _: () = assert!((Measure::Opportunities as u32) < Facts::BITS - 1);
-const _: () = assert!(Measure::Opportunities as u32 - Measure::Customers as u32 == StateFacts::BITS - 1);
+const _: () = assert!(bit(Measure::Opportunities) < NO_FACT);
+const _: () = assert!(bit(Measure::Opportunities) - FIRST_STATE_FACT == StateFacts::BITS - 1);
+
+/// The bit of [`Facts`] that no measure has.
+const NO_FACT: u32 = Facts::BITS - 1;
+
+/// The lowest of the bits of [`Facts`] that are [`StateFacts`].
+const FIRST_STATE_FACT: u32 = bit(Measure::Customers);
+
+/// Returns the number of a measure's bit in [`Facts`]; `NO_FACT` if the measure counts no facts.
+const fn bit(measure: Measure) -> u32 {
+    match measure {
+        Measure::Rows => 0,
+        Measure::Conversions => 1,
+        Measure::Leads => 2,
+        Measure::SoldLeads => 3,
+        Measure::ClosedLeads => 4,
+        Measure::BookedLeads => 5,
+        Measure::GradedConversions => 6,
+        Measure::BookedConversions => 7,
+        Measure::BookableUnbookedConversions => 8,
+        Measure::UnbookableConversions => 9,
+        Measure::FirstBooked => 10,
+        Measure::FirstBookedEstimated => 11,
+        Measure::FirstEstimated => 12,
+        Measure::FirstEstimatedSold => 13,
+        Measure::FirstSold => 14,
+        Measure::FirstSoldClosed => 15,
+        Measure::OpenLeads => 16,
+        Measure::Customers => 17,
+        Measure::MatchedCustomers => 18,
+        Measure::UnmatchedCustomers => 19,
+        Measure::PayingCustomers => 20,
+        Measure::BookedCustomers => 21,
+        Measure::CanceledCustomers => 22,
+        Measure::CanceledAfterBooking => 23,
+        Measure::Opportunities => 24,
+        _ => NO_FACT,
+    }
+}
+
+/// Returns whether a row with these facts counts for a measure.
+pub(crate) const fn has_fact(facts: Facts, measure: Measure) -> bool {
+    facts >> bit(measure) & 1 == 1
+}
 
 /// What each kind of row or segment adds to the counters of its group: for each quad of counters, the increments by
 /// kind. A kind is a number, such as the bits of event flags or the code of a grade.
@@ -34,8 +77,8 @@ impl IncrementTable {
     pub(crate) fn from_facts(layout: &MeasureLayout, facts: impl Iterator<Item = Facts> + Clone) -> Self {
         let quad = |measures: &[Measure]| {
             // A counter without a measure gets the bit that is no fact.
-            let mut bits = [Facts::BITS - 1; QUAD];
-            bits.iter_mut().zip(measures).for_each(|(bit, measure)| *bit = *measure as u32);
+            let mut bits = [NO_FACT; QUAD];
+            bits.iter_mut().zip(measures).for_each(|(number, measure)| *number = bit(*measure));
             facts.clone().map(|facts| bits.map(|bit| facts >> bit & 1)).collect()
         };
         Self { quads: layout.counts().chunks(QUAD).map(quad).collect() }
@@ -49,12 +92,12 @@ pub(crate) fn quads(layout: &MeasureLayout) -> usize {
 
 /// Returns the facts of a state row as facts of a row.
 pub(crate) const fn facts_of_state(facts: StateFacts) -> Facts {
-    (facts as Facts) << Measure::Customers as u32
+    (facts as Facts) << FIRST_STATE_FACT
 }
 
 /// Returns the bit of a measure that counts rows.
 const fn fact(measure: Measure) -> Facts {
-    1 << measure as u32
+    1 << bit(measure)
 }
 
 /// Returns the facts of a row that follow from its flags: all but those of grades, open leads and state rows.
@@ -85,7 +128,7 @@ pub(crate) const fn row_facts(event: EventFlags) -> Facts {
     facts
 }
 
-/// Returns the bit of a measure if the event's customer ever has an event of the stage.
+/// Returns the bit of a measure, or 0 if the event's customer never has an event of the stage.
 const fn fact_if_reached(event: EventFlags, stage: u8, measure: Measure) -> Facts {
     if event.reaches(stage) { fact(measure) } else { 0 }
 }
@@ -125,5 +168,5 @@ pub(crate) const fn state_facts(state: u8, stages: u8, canceled_after_booking: b
 
 /// Returns the bit of a measure among [`StateFacts`], or 0 if it does not count the row.
 pub(crate) const fn state_fact(measure: Measure, counts: bool) -> StateFacts {
-    (counts as StateFacts) << (measure as u32 - Measure::Customers as u32)
+    (counts as StateFacts) << (bit(measure) - FIRST_STATE_FACT)
 }

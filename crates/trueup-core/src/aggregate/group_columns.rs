@@ -1,15 +1,15 @@
 //! Partial results as Arrow columns, for other processes.
 
-use super::count::GroupState;
+use super::count::{DayCount, DurationSums, GroupState};
 use super::group::{GroupTable, Interner};
 use super::partial_result::PartialResult;
 use super::shape::ResultShape;
 use super::spend::SpendSums;
 use super::types::GroupSlot;
 use crate::dictionary::Measure;
-use arrow_array::builder::{ListBuilder, StringDictionaryBuilder};
+use arrow_array::builder::{ListBuilder, MapBuilder, StringDictionaryBuilder, UInt16Builder, UInt64Builder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Decimal128Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, Decimal128Array, DictionaryArray, LargeStringArray, RecordBatch, UInt32Array,
     UInt64Array,
@@ -23,9 +23,12 @@ use std::sync::Arc;
 /// |---|---|---|---|
 /// | `subRange` | both | `UInt32` | the number of the sub-range, from 0 |
 /// | `dimension.NAME` | both | `Dictionary(UInt32, LargeUtf8)` | the text of a dimension that the table has |
-/// | `count.MEASURE` | events | `UInt64` | a count of rows or of state rows |
+/// | `count.MEASURE` | events | `UInt64` | a count of rows, of their customers, or of state rows |
 /// | `sum.MEASURE` | events | `Decimal128(38, 6)` | a sum of money, in currency units |
 /// | `agents` | events | `List(Dictionary(UInt32, Utf8))` | the distinct agents, if the query counts them |
+/// | `count.reachedPAIR` | events | `UInt64` | the number of durations between two stages |
+/// | `sum.daysPAIR` | events | `UInt64` | the sum of these durations, in days |
+/// | `dayCountsPAIR` | events | `Map(UInt16, UInt64)` | their number by days, if the query has a percentile of them |
 /// | `sum.MEASURE` | spend | `Decimal128(38, 6)`, or `(38, 0)` for clicks and impressions | a sum of spend |
 #[derive(Debug)]
 pub(crate) struct GroupColumns {
@@ -40,10 +43,10 @@ const AGENTS: &str = "agents";
 const DIGITS: u8 = 38;
 
 /// A sum of spend: its measure, the digits of its fraction, and where it is held.
-type SpendColumn = (Measure, i8, fn(&mut SpendSums) -> &mut i128);
+type SpendSumColumn = (Measure, i8, fn(&mut SpendSums) -> &mut i128);
 
 /// The sums of spend.
-const SPEND: [SpendColumn; 5] = [
+const SPEND: [SpendSumColumn; 5] = [
     (Measure::AdSpend, 6, |sums| &mut sums.ad_spend),
     (Measure::ManagementFee, 6, |sums| &mut sums.management_fee),
     (Measure::CampaignSpend, 6, |sums| &mut sums.campaign_spend),
@@ -86,6 +89,31 @@ impl Columns {
         let sums = Decimal128Array::from_iter_values(sums).with_precision_and_scale(DIGITS, fraction)?;
         sums.validate_decimal_precision(DIGITS)?;
         self.push(name, sums);
+        Ok(())
+    }
+
+    /// Adds the durations of groups.
+    fn push_durations(&mut self, state: &GroupState, groups: usize) -> Result<(), ArrowError> {
+        for durations in state.durations.pairs() {
+            let sums = || (0..groups).map(|group| durations.sums_of(group));
+            let reached = UInt64Array::from_iter_values(sums().map(|sums| sums.reached));
+            self.push(measure_name("count", Measure::Reached(durations.pair)), reached);
+            let days = UInt64Array::from_iter_values(sums().map(|sums| sums.days));
+            self.push(measure_name("sum", Measure::Days(durations.pair)), days);
+            let Some(by_day) = durations.by_day() else { continue };
+            let mut by_day: Vec<DayCount> = by_day.collect();
+            by_day.sort_unstable();
+            let mut by_day = by_day.into_iter().peekable();
+            let mut maps = MapBuilder::new(None, UInt16Builder::new(), UInt64Builder::new());
+            for group in 0..groups {
+                while let Some(DayCount { days, count, .. }) = by_day.next_if(|of| of.group as usize == group) {
+                    maps.keys().append_value(days);
+                    maps.values().append_value(count);
+                }
+                maps.append(true)?;
+            }
+            self.push(Measure::DayCounts(durations.pair).name().to_owned(), maps.finish());
+        }
         Ok(())
     }
 
@@ -133,6 +161,7 @@ impl PartialResult {
             }
             events.push(AGENTS.to_owned(), agents.finish());
         }
+        events.push_durations(state, table.len())?;
         let mut spend = Columns::default();
         spend.push_keys(self.spend_groups(), shape, shape.spend_dimensions(), &groups.texts)?;
         for (measure, fraction, sum) in SPEND {
@@ -142,8 +171,8 @@ impl PartialResult {
         Ok(GroupColumns { events: events.batch()?, spend: spend.batch()? })
     }
 
-    /// Makes a partial result of columns that [`to_columns`](Self::to_columns) has made. `rows` is the number of events
-    /// that are in the range and passed the filter.
+    /// Makes a partial result of columns that [`to_columns`](Self::to_columns) has made. `rows` is the number of rows
+    /// of the query: events in a sub-range that passed the filter.
     ///
     /// # Errors
     /// The columns are not those of the shape, or a group occurs twice.
@@ -168,6 +197,7 @@ impl PartialResult {
         if shape.layout.agents {
             add_agents(events, &slots, state)?;
         }
+        add_durations(events, &slots, state)?;
         let keys = result.keys(shape, spend, shape.spend_dimensions())?;
         let mut sums = vec![SpendSums::default(); keys.len()];
         for (measure, _, sum) in SPEND {
@@ -212,6 +242,33 @@ fn add_agents(events: &RecordBatch, slots: &[GroupSlot], state: &mut GroupState)
         let agents = agents.as_dictionary_opt::<UInt32Type>().ok_or_else(|| invalid(AGENTS))?;
         let names = agents.downcast_dict::<arrow_array::StringArray>().ok_or_else(|| invalid(AGENTS))?;
         names.into_iter().flatten().for_each(|agent| state.agents.insert(*slot, agent));
+    }
+    Ok(())
+}
+
+/// Adds the durations of the groups of a batch.
+fn add_durations(events: &RecordBatch, slots: &[GroupSlot], state: &mut GroupState) -> Result<(), ArrowError> {
+    for durations in state.durations.pairs_mut() {
+        let reached = values::<UInt64Type>(events, &measure_name("count", Measure::Reached(durations.pair)))?;
+        let days = values::<UInt64Type>(events, &measure_name("sum", Measure::Days(durations.pair)))?;
+        for (slot, (reached, days)) in slots.iter().zip(reached.iter().zip(days)) {
+            durations.add(*slot, DurationSums { reached: *reached, days: *days });
+        }
+        if durations.by_day().is_none() {
+            continue;
+        }
+        let name = Measure::DayCounts(durations.pair).name();
+        let maps = column(events, name)?.as_map_opt().filter(|maps| maps.null_count() == 0);
+        let maps = maps.ok_or_else(|| invalid(name))?;
+        let days = maps.keys().as_primitive_opt::<UInt16Type>().filter(|days| days.null_count() == 0);
+        let days = days.ok_or_else(|| invalid(name))?;
+        let counts = maps.values().as_primitive_opt::<UInt64Type>().filter(|counts| counts.null_count() == 0);
+        let counts = counts.ok_or_else(|| invalid(name))?;
+        for (slot, ends) in slots.iter().zip(maps.value_offsets().windows(2)) {
+            for entry in (ends[0]..ends[1]).filter_map(|entry| usize::try_from(entry).ok()) {
+                durations.count_day(*slot, days.value(entry), counts.value(entry));
+            }
+        }
     }
     Ok(())
 }

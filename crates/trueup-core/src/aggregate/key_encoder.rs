@@ -1,8 +1,10 @@
 //! Encodes a dimension's values as codes, for filters and for group keys.
 
 use super::context::QueryContext;
+use super::local_time::LocalTime;
 use super::segment::GroupingUnits;
 use super::types::Granularity;
+use crate::definitions::MappedTexts;
 use crate::dictionary::Computed;
 use crate::model::{Stage, UtcMicros, format_date_time};
 use crate::plan::{DayTable, DayTables, DimensionRef, Origin};
@@ -21,6 +23,8 @@ pub(crate) struct KeyEncoder<'a> {
     values: DimensionValues<'a>,
     /// The texts by code, where they are known before rows are read.
     texts: TextDictionary,
+    /// From the codes of `values` to those of a dimension that users define.
+    mapped: Option<Box<MappedTexts>>,
 }
 
 /// Where the values of a dimension come from.
@@ -42,6 +46,8 @@ enum DimensionValues<'a> {
     FirstDay(Option<u8>, GrowingDictionary<u16>),
     /// The moment of an event, in microseconds since 1970 in UTC.
     DateTime(GrowingDictionary<i64>),
+    /// A part of the moment of an event, in the time zone of its account.
+    PartOfTime(LocalTime),
 }
 
 /// Texts that get a code when they first appear.
@@ -72,13 +78,13 @@ impl<'a> KeyEncoder<'a> {
     pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, dimension: &DimensionRef) -> Self {
         let keys = columns.customers.account_keys();
         let days = &context.plan.days;
-        let stored = || columns.text(&dimension.name).map_or(DimensionValues::Empty, DimensionValues::Text);
+        let stored = || columns.text(&dimension.source).map_or(DimensionValues::Empty, DimensionValues::Text);
         let graded = |column| DimensionValues::Graded(column, context.graded(keys));
         let first = |stage| DimensionValues::FirstDay(stage, GrowingDictionary::new());
         let values = match dimension.origin {
             Origin::Absent => DimensionValues::Empty,
             Origin::Stored if dimension.lead_grading => {
-                columns.text(&dimension.name).map_or(DimensionValues::Empty, graded)
+                columns.text(&dimension.source).map_or(DimensionValues::Empty, graded)
             }
             Origin::Stored => stored(),
             Origin::Computed(computed) => match computed {
@@ -94,7 +100,10 @@ impl<'a> KeyEncoder<'a> {
                 Computed::FirstSold => first(Some(stage::SOLD)),
                 Computed::FirstClosed => first(Some(stage::CLOSED)),
                 Computed::FirstCanceled => first(Some(stage::CANCELED)),
-                Computed::DateTime => DimensionValues::DateTime(GrowingDictionary::new()),
+                Computed::DateTime => match dimension.part_of_time() {
+                    Some(part) => DimensionValues::PartOfTime(LocalTime::new(part, context.time_zones(keys))),
+                    None => DimensionValues::DateTime(GrowingDictionary::new()),
+                },
                 Computed::Date | Computed::Week | Computed::Month => {
                     days.table(computed).map_or(DimensionValues::Empty, |table| DimensionValues::Day(days, table))
                 }
@@ -114,12 +123,27 @@ impl<'a> KeyEncoder<'a> {
             }
             DimensionValues::IsLast | DimensionValues::OpportunityBooked => of(&["false", "true"]),
             DimensionValues::FirstDay(..) | DimensionValues::DateTime(_) => of(&[]),
+            DimensionValues::PartOfTime(time) => time.texts(),
         };
-        Self { columns, values, texts }
+        let mapping = dimension.mapping.as_ref().filter(|_| dimension.part_of_time().is_none());
+        let mut encoder = Self { columns, values, texts, mapped: None };
+        encoder.mapped = mapping.map(|mapping| {
+            Box::new(match &encoder.values {
+                DimensionValues::FirstDay(_, growing) => MappedTexts::of_growing(mapping, &growing.texts),
+                DimensionValues::DateTime(growing) => MappedTexts::of_growing(mapping, &growing.texts),
+                _ => MappedTexts::of_dictionary(mapping, &encoder.texts),
+            })
+        });
+        encoder
     }
 
     /// Returns the texts by code, as far as rows have been read.
     pub(crate) fn texts(&self) -> &TextList {
+        self.mapped.as_ref().map_or_else(|| self.source_texts(), |mapped| mapped.texts())
+    }
+
+    /// Returns the texts before they are mapped.
+    fn source_texts(&self) -> &TextList {
         match &self.values {
             DimensionValues::FirstDay(_, growing) => &growing.texts,
             DimensionValues::DateTime(growing) => &growing.texts,
@@ -129,6 +153,9 @@ impl<'a> KeyEncoder<'a> {
 
     /// Returns the texts by code, once all rows have been read.
     pub(crate) fn into_texts(self) -> TextDictionary {
+        if let Some(mapped) = self.mapped {
+            return mapped.texts().clone();
+        }
         match self.values {
             DimensionValues::FirstDay(_, growing) => Arc::new(growing.texts),
             DimensionValues::DateTime(growing) => Arc::new(growing.texts),
@@ -140,7 +167,7 @@ impl<'a> KeyEncoder<'a> {
     pub(crate) fn cardinality(&self) -> Option<usize> {
         match &self.values {
             DimensionValues::FirstDay(..) | DimensionValues::DateTime(_) => None,
-            _ => Some(self.texts.len()),
+            _ => Some(self.texts().len()),
         }
     }
 
@@ -160,12 +187,23 @@ impl<'a> KeyEncoder<'a> {
             | DimensionValues::Day(..)
             | DimensionValues::Stage
             | DimensionValues::IsLast
-            | DimensionValues::DateTime(_) => Granularity::Row,
+            | DimensionValues::DateTime(_)
+            | DimensionValues::PartOfTime(_) => Granularity::Row,
         }
     }
 
     /// Writes the codes of units to `codes`.
     pub(crate) fn encode(&mut self, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) {
+        self.encode_source(units, codes);
+        if let Some(mut mapped) = self.mapped.take() {
+            mapped.extend(self.source_texts());
+            mapped.apply(codes);
+            self.mapped = Some(mapped);
+        }
+    }
+
+    /// Writes the codes of units before they are mapped.
+    fn encode_source(&mut self, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) {
         let columns = self.columns;
         let events = units.events.iter().map(|event| *event as usize);
         codes.clear();
@@ -208,6 +246,14 @@ impl<'a> KeyEncoder<'a> {
                 };
                 growing.code(event.map(|event| columns.days[event]), |day| Day::from_number(day).to_string())
             }),
+            DimensionValues::PartOfTime(time) => {
+                let times = columns.date_times.as_deref().unwrap_or_default();
+                let accounts = columns.customers.accounts();
+                codes.extend(events.zip(&*units.customers()).map(|(event, customer)| {
+                    let micros = times.get(event).copied().unwrap_or(NO_VALUE);
+                    time.code(accounts.get(*customer as usize).index(), micros)
+                }));
+            }
             DimensionValues::DateTime(growing) => {
                 let times = columns.date_times.as_deref().unwrap_or_default();
                 codes.extend(events.map(|event| {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Increments {
     pub(super) layout: MeasureLayout,
-    /// What a row adds, by the flags of its event; without what depends on its grade.
+    /// What a row adds, by the flags of its event; without what depends on its grade, and without open leads.
     pub(super) of_rows: IncrementTable,
     /// What a state row adds in addition, by its facts; without what depends on its status.
     pub(super) of_states: IncrementTable,

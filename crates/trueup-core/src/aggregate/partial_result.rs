@@ -13,7 +13,7 @@ use crate::{Interrupt, Interruption};
 pub(crate) struct PartialResult {
     pub(crate) grouped: GroupedState,
     spend: SpendGroups,
-    /// The number of events that are in the range and passed the filter.
+    /// The number of rows of the query: events in a sub-range that passed the filter.
     pub(crate) rows: u64,
 }
 
@@ -127,7 +127,7 @@ impl PartialResult {
         self.spend.add(key, sums, &self.grouped.groups.texts);
     }
 
-    /// Returns the sum over all groups of each count, of each amount, and of each amount of spend.
+    /// Returns the sum over all groups of each counter, of each sum of money, and of each sum of spend.
     pub(crate) fn sums(&self) -> Vec<i128> {
         let SpendSums { ad_spend, management_fee, campaign_spend, clicks, impressions } =
             self.spend.sums.iter().fold(SpendSums::default(), |mut all, sums| {

@@ -5,8 +5,9 @@ use super::filter::CodePredicate;
 use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
 use crate::Code;
+use crate::definitions::MappedTexts;
 use crate::dictionary::{Measure, SpendColumn};
-use crate::plan::{Condition, DayTable, DayTables, FieldPredicate, Ternary};
+use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
 use std::sync::Arc;
 
@@ -56,9 +57,8 @@ const BATCH_ROWS: usize = 1 << 12;
 pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns) -> SpendPartial {
     let plan = context.plan;
     let selected = context.selected(&columns.accounts.texts);
-    let encoder = |column| SpendKeyEncoder::bind(context, columns, column);
-    let encoders: Vec<SpendKeyEncoder<'_>> =
-        plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(encoder).collect();
+    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
+    let encoders: Vec<SpendKeyEncoder<'_>> = plan.dimensions.iter().filter_map(encoder).collect();
     let texts: Vec<TextDictionary> = encoders.iter().map(SpendKeyEncoder::texts).collect();
     let mut filter = plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
     let mut groups = GroupTable::new(plan.sub_ranges.len(), encoders.len());
@@ -86,6 +86,22 @@ pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns
         add_rows(columns, &rows, &slots, needs_campaign_spend, &mut sums);
     }
     SpendPartial { groups, sums, texts }
+}
+
+/// Returns the rows of a row group that a plan sums.
+pub(crate) fn spend_rows(context: &QueryContext<'_>, columns: &SpendColumns) -> Vec<u32> {
+    let selected = context.selected(&columns.accounts.texts);
+    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
+    let mut filter = context.plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
+    let (mut all, mut rows) = (Vec::new(), Vec::new());
+    for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
+        select_rows(context, columns, &selected, first, &mut rows);
+        if let Some(filter) = &mut filter {
+            filter.retain(&mut rows);
+        }
+        all.append(&mut rows);
+    }
+    all
 }
 
 /// Writes to `rows` which of the next [`BATCH_ROWS`] rows from `first` on are in the range and of a selected account.
@@ -157,10 +173,13 @@ struct SpendPredicate<'a> {
 }
 
 impl<'a> SpendFilter<'a> {
-    fn bind(condition: &'a Condition<FieldPredicate>, encoder: impl Fn(SpendColumn) -> SpendKeyEncoder<'a>) -> Self {
+    fn bind(
+        condition: &'a Condition<FieldPredicate>,
+        encoder: impl Fn(&DimensionRef) -> Option<SpendKeyEncoder<'a>>,
+    ) -> Self {
         let condition = condition.map(&mut |predicate| match predicate {
             FieldPredicate::Dimension(dimension, predicate) => {
-                let encoder = encoder(dimension.spend?);
+                let encoder = encoder(dimension)?;
                 Some(SpendPredicate { texts: encoder.texts(), encoder, predicate: CodePredicate::new(predicate) })
             }
             FieldPredicate::Total(_) => None,
@@ -185,7 +204,14 @@ impl<'a> SpendFilter<'a> {
 }
 
 /// Encodes the values of one dimension in one row group of spend.
-enum SpendKeyEncoder<'a> {
+struct SpendKeyEncoder<'a> {
+    values: SpendValues<'a>,
+    /// From the codes of `values` to those of a dimension that users define.
+    mapped: Option<MappedTexts>,
+}
+
+/// Where the values of a dimension of spend come from.
+enum SpendValues<'a> {
     /// The empty text on every row.
     Empty,
     Text(&'a SpendTextColumn),
@@ -194,6 +220,28 @@ enum SpendKeyEncoder<'a> {
 }
 
 impl<'a> SpendKeyEncoder<'a> {
+    /// Binds a dimension; `None` if spend does not have it.
+    fn bind(context: &'a QueryContext<'a>, columns: &'a SpendColumns, dimension: &DimensionRef) -> Option<Self> {
+        let values = SpendValues::bind(context, columns, dimension.spend?);
+        let mapped = dimension.mapping.as_ref().map(|mapping| MappedTexts::of_dictionary(mapping, &values.texts()));
+        Some(Self { values, mapped })
+    }
+
+    /// Returns the texts by code.
+    fn texts(&self) -> TextDictionary {
+        self.mapped.as_ref().map_or_else(|| self.values.texts(), |mapped| mapped.texts().clone())
+    }
+
+    /// Writes the codes of rows to `codes`.
+    fn encode(&self, rows: &[u32], codes: &mut Vec<u32>) {
+        self.values.encode(rows, codes);
+        if let Some(mapped) = &self.mapped {
+            mapped.apply(codes);
+        }
+    }
+}
+
+impl<'a> SpendValues<'a> {
     fn bind(context: &'a QueryContext<'a>, columns: &'a SpendColumns, column: SpendColumn) -> Self {
         let [category, channel, campaign] = &columns.texts;
         let stored = |texts: &'a Option<Arc<SpendTextColumn>>| texts.as_deref().map_or(Self::Empty, Self::Text);

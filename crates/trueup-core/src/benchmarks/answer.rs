@@ -32,8 +32,9 @@ pub struct BenchmarkRow {
     pub cohort_accounts: usize,
     /// The segment: the text of each selected dimension, in order. Null is the empty text.
     pub dimensions: Vec<Arc<str>>,
-    /// The value of each selected metric, in order, to three significant digits; `None` if it is withheld, or if no
-    /// account of the segment has a value. Money is in currency units; shares are fractions.
+    /// The value of each selected metric, in order, to three significant digits; `None` if it is withheld, if no
+    /// account of the segment has a value, or if the pooled denominator is 0. Money is in currency units; shares are
+    /// fractions.
     pub metrics: Vec<Option<f64>>,
 }
 

@@ -120,6 +120,14 @@ impl BenchmarkData {
         })
     }
 
+    /// Returns the data of days without events and spend.
+    #[must_use]
+    pub fn empty(range: DateRange) -> Self {
+        let (industries, accounts) = (BTreeMap::new(), SortedTexts(Vec::new()));
+        let texts = std::array::from_fn(|_| SortedTexts(Vec::new()));
+        Self { range, industries, accounts, texts, events: Vec::new(), spend: Vec::new() }
+    }
+
     /// Returns the days that the amounts cover.
     #[must_use]
     pub const fn range(&self) -> DateRange {
@@ -152,12 +160,12 @@ impl<'a> ResultColumns<'a> {
 }
 
 /// Returns an amount as an integer: a count, or money in millionths.
-fn integer(values: &Values, row: usize) -> i128 {
+pub(super) fn integer(values: &Values, row: usize) -> i128 {
     match values {
         Values::Counts(counts) => i128::from(counts[row]),
         Values::Money(amounts) => amounts[row],
         // No amount has values of these types.
-        Values::Days(_) | Values::Texts(_) | Values::Ratios(_) => 0,
+        Values::Days(_) | Values::Texts(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => 0,
     }
 }
 

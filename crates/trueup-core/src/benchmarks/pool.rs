@@ -9,8 +9,9 @@ use std::fmt;
 
 /// The conditions under which a value describes an industry and not an account.
 ///
-/// Both conditions concern the accounts of others, which the caller may not see. The caller's own accounts
-/// protect nobody, because the caller can subtract them.
+/// There are two conditions: enough accounts of others have the value, and none of these has too large a share of their
+/// sum. The accounts of others are the ones that the caller may not see. The caller's own accounts protect nobody,
+/// because the caller can subtract them.
 ///
 /// ```
 /// use trueup_core::benchmarks::Privacy;
@@ -21,19 +22,21 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privacy {
-    /// The fewest accounts of others per value.
+    /// The fewest accounts of others per value and industry. An industry with fewer is left out of the value.
     accounts: usize,
     /// The largest percentage of the sum over all accounts of others that one of them may have.
     share: u8,
 }
 
 impl Privacy {
-    /// The smallest number of accounts of others per value that any setting allows.
+    /// The smallest number of accounts of others per value and industry that any setting allows.
     pub const FEWEST_ACCOUNTS: usize = 5;
-    /// The largest percentage of the sum over all accounts of others that any setting allows one of them to have.
+    /// The percentage of the sum over all accounts of others that one of these accounts may have at most; a setting can
+    /// only lower it.
     pub const LARGEST_SHARE: u8 = 25;
 
-    /// Requires at least `accounts` accounts of others per value, and never fewer than [`Privacy::FEWEST_ACCOUNTS`].
+    /// Requires at least `accounts` accounts of others per value and industry, and never fewer than
+    /// [`Privacy::FEWEST_ACCOUNTS`]. An industry with fewer is left out of the value.
     #[must_use]
     pub const fn of_accounts(accounts: usize) -> Self {
         let accounts = if accounts < Self::FEWEST_ACCOUNTS { Self::FEWEST_ACCOUNTS } else { accounts };
@@ -173,7 +176,7 @@ fn is_dominated(members: &[&SegmentMember], metric: BenchmarkMetric, privacy: Pr
     .any(has_dominant_part)
 }
 
-/// Returns a metric's value per series; `None` if the values are to be withheld.
+/// Returns a metric's value per series; `None` if the values are to be withheld, or if the pooled denominator is 0.
 ///
 /// An industry participates if enough accounts of others in it have a value of this metric. Two cohorts can therefore
 /// differ only by industries that could be requested alone, and their difference reveals nothing about fewer accounts.

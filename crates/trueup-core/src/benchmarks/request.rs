@@ -41,8 +41,8 @@ impl BenchmarkSelection {
         Self { metrics: distinct(metrics), dimensions: distinct(dimensions), filters: BTreeMap::new() }
     }
 
-    /// Keeps the customers whose dimension has that value; null is the empty text. Replaces an earlier filter on the
-    /// dimension.
+    /// Keeps the events whose dimension has that value and, if spend has the dimension, the spend with that value; null
+    /// is the empty text. Replaces an earlier filter on the dimension.
     #[must_use]
     pub fn filter(mut self, dimension: BenchmarkDimension, value: impl Into<String>) -> Self {
         self.filters.insert(dimension, value.into());
@@ -146,6 +146,27 @@ impl BenchmarkPeriod {
         let last = u32::from(whole.start.number()) + days - 1;
         let last = u16::try_from(last).map_or(Day::MAX, Day::from_number);
         Ok(Self { month, range: DateRange { start: whole.start, end: last.min(whole.end).min(today) } })
+    }
+
+    /// Returns the period with exactly these days; `None` if there is none.
+    ///
+    /// ```
+    /// use trueup_core::benchmarks::BenchmarkPeriod;
+    /// use trueup_core::query::DateRange;
+    ///
+    /// let of = |start: &str, end: &str| -> Result<_, trueup_core::day::NotADay> {
+    ///     let range = DateRange { start: start.parse()?, end: end.parse()? };
+    ///     Ok(BenchmarkPeriod::of_range(range, "2025-03-15".parse()?).is_some())
+    /// };
+    /// assert!(of("2025-01-01", "2025-01-31")? && of("2025-03-01", "2025-03-15")? && of("2025-02-01", "2025-02-15")?);
+    /// assert!(!of("2025-01-01", "2025-01-15")? && !of("2025-03-01", "2025-03-31")?);
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn of_range(range: DateRange, today: Day) -> Option<Self> {
+        let month = Month::of(range.start).to_string();
+        let periods = [month.as_str(), PREVIOUS_TO_DATE].map(|text| Self::read(Some(text), today));
+        periods.into_iter().filter_map(Result::ok).find(|period| period.range == range)
     }
 
     /// Returns whether the period is the whole month.

@@ -3,7 +3,7 @@
 use super::fields::AmountMetric;
 use super::pool::Fraction;
 use super::*;
-use crate::dictionary::{self, FieldKind, Formula, Measure, MeasureKind};
+use crate::dictionary::{self, FieldKind, Formula, Measure};
 use crate::query::DateRange;
 
 fn fault(fields: &[&str], filters: &[(&str, &str)], month: Option<&str>) -> BenchmarkFault {
@@ -128,10 +128,7 @@ fn measures(amounts: &[AmountMetric]) -> Vec<Measure> {
     let mut measures = Vec::new();
     for amount in amounts {
         let Some(Formula::Amount(parts)) = formula(amount) else { panic!("{amount:?} is not an amount") };
-        let is_money = |part: &Measure| {
-            matches!(part.kind(), MeasureKind::StateMoney | MeasureKind::RowMoney | MeasureKind::SpendMoney)
-        };
-        assert!(parts.iter().all(|part| is_money(part) == amount.is_money()), "{amount:?}");
+        assert!(parts.iter().all(|part| part.is_money() == amount.is_money()), "{amount:?}");
         assert!(parts.iter().all(|part| part.is_spend() == amount.is_spend()), "{amount:?}");
         measures.extend_from_slice(parts);
     }

@@ -81,7 +81,7 @@ impl BlockChecksums {
         self.size
     }
 
-    /// Returns the range of the blocks that contain `bytes` of the file.
+    /// Returns the range of the bytes of the blocks that contain `bytes` of the file.
     pub(super) fn blocks_around(&self, bytes: &Range<u64>) -> Range<u64> {
         let end = bytes.end.min(self.size);
         let start = bytes.start.min(end) / BLOCK_BYTES * BLOCK_BYTES;

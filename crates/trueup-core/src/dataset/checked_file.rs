@@ -67,9 +67,10 @@ pub struct CheckedFile {
 /// A read that has begun, of whole blocks.
 #[derive(Debug)]
 struct Reading {
+    /// The range of the bytes of the blocks.
     blocks: Range<u64>,
-    /// The blocks among them that come from the store. A file, and what the block cache holds, is read when its bytes
-    /// are needed.
+    /// The part of it that comes from the store. A file, and what the block cache holds, is read when its bytes are
+    /// needed.
     fetched: Range<u64>,
     /// The answer of the store; `None` if it need not give anything.
     pending: Option<Pending>,
@@ -238,7 +239,7 @@ impl CheckedFile {
         groups
     }
 
-    /// Returns the range of the checksum blocks that contain `bytes` of the file.
+    /// Returns the range of the bytes of the checksum blocks that contain `bytes` of the file.
     fn blocks(&self, bytes: &Range<u64>) -> Range<u64> {
         self.promised.checksums.blocks_around(bytes)
     }
@@ -319,7 +320,7 @@ impl CheckedFile {
         if self.file.is_some() { READ_BYTES } else { FETCHED_BYTES }
     }
 
-    /// Reads bytes of the file, up to its end.
+    /// Reads a range of bytes of the file. Positions after the end of the file are left out.
     ///
     /// # Errors
     /// The bytes cannot be read, or differ from what was written; or the interrupt fires before they come from a store.

@@ -1,7 +1,10 @@
 //! Why a dataset, or its manifest, cannot be read or published.
 
+use super::as_of::{AsOf, listed};
+use super::commit::CommitTime;
 use super::manifest::{FORMER_SCHEMA_VERSION, MAX_BYTES, ManifestFault, SCHEMA_VERSION};
 use super::remote::is_url;
+use crate::definitions::DefinitionError;
 use crate::error::Error;
 use crate::interrupt::Interruption;
 use crate::model::TableFault;
@@ -20,13 +23,38 @@ pub enum DatasetError {
         /// The error of the operating system, or of the store.
         source: io::Error,
     },
-    /// The folder holds no manifest, or not the manifest of the requested version.
-    #[error("`{}` holds no dataset{}", path.display(), version.map(|v| format!(" of version {v}")).unwrap_or_default())]
+    /// The folder holds no manifest.
+    #[error("`{}` holds no dataset", path.display())]
     Missing {
         /// The folder.
         path: PathBuf,
-        /// The requested version, if any.
-        version: Option<u64>,
+    },
+    /// The dataset does not have the version that is asked for.
+    #[error(
+        "`{}` holds no dataset of version {version}{}", path.display(),
+        if versions.is_empty() { String::new() } else { format!(", but of {}", listed(versions)) }
+    )]
+    NoVersion {
+        /// The folder.
+        path: PathBuf,
+        /// The version that is asked for.
+        version: u64,
+        /// The versions that exist; empty if a web server does not list them.
+        versions: Vec<u64>,
+    },
+    /// The dataset has no version that is as old as the time that is asked for.
+    #[error(
+        "`{}` holds no dataset as of {time}; its first version, {first}, was committed at {committed}", path.display()
+    )]
+    NoneAsOf {
+        /// The folder.
+        path: PathBuf,
+        /// The time that is asked for.
+        time: AsOf,
+        /// The first version that exists.
+        first: u64,
+        /// When it was committed.
+        committed: CommitTime,
     },
     /// The path of the dataset is that of a file.
     #[error("`{}` is a file, not the folder of a dataset; `trueup ingest FILE --into FOLDER` makes one", .0.display())]
@@ -34,6 +62,14 @@ pub enum DatasetError {
     /// A manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] StoreError),
+    /// The definitions of metrics and dimensions break a rule.
+    #[error("`{}`: {source}; `trueup define` replaces the definitions", path.display())]
+    Definitions {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: DefinitionError,
+    },
     /// A file that the manifest names is missing.
     #[error("`{}` is missing, but the manifest names it", path.display())]
     MissingFile {
@@ -116,9 +152,9 @@ pub enum DatasetError {
     Disagreement {
         /// The file.
         path: PathBuf,
-        /// The row group, from 0, if it is one of a row group.
+        /// The row group, from 0, that differs; `None` if the difference is in the file as a whole.
         row_group: Option<usize>,
-        /// What differs: `columns`, `row groups`, `rows`, `accounts` or `days`.
+        /// What differs: `columns`, `row groups`, `rows`, `accounts`, `days` or `days that are left`.
         what: &'static str,
     },
     /// The folder of the block cache cannot be used.
@@ -129,7 +165,7 @@ pub enum DatasetError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The query that needs bytes of an object store was interrupted while it waited.
+    /// The reading was interrupted: a wait for bytes of an object store, or the reading of several footers.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
 }
@@ -159,7 +195,7 @@ pub enum StoreError {
     /// The file system or the object store reported an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried: `list`, `read`, `write` or `create`.
+        /// What was tried: `list`, `read`, `write`, `create`, `sync` or `remove`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -174,7 +210,7 @@ pub enum StoreError {
         /// What is wrong with its JSON.
         source: serde_json::Error,
     },
-    /// A list of files cannot be read.
+    /// A list of files cannot be read or, with layout 2, a file of events or spend.
     #[error(transparent)]
     File(Box<DatasetError>),
     /// The bytes of the manifest differ from what was written.
@@ -209,7 +245,7 @@ pub enum StoreError {
     },
     /// The manifest has a layout that this program does not know.
     #[error(
-        "`{}` has layout {found}, and this program reads layouts {FORMER_SCHEMA_VERSION} and {SCHEMA_VERSION}; ingest the original files \
+        "`{}` has layout {found}, and this program reads layouts {FORMER_SCHEMA_VERSION} to {SCHEMA_VERSION}; ingest the original files \
          into a new dataset",
         path.display()
     )]
@@ -249,7 +285,7 @@ pub enum StoreError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// The file system reported an error, and whether the version was published cannot be found out.
+    /// The file system or the store reported an error, and whether the version was published cannot be found out.
     #[error(
         "it is unknown whether version {version} is published: cannot create `{}`: {source}; \
          check the {}, then run `trueup verify`",
@@ -260,7 +296,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The number.
         version: u64,
-        /// The error of the file system.
+        /// The error of the file system or of the store.
         source: io::Error,
     },
 }

@@ -111,11 +111,16 @@ fn row_group_values(files: &[DataFile]) -> ParquetResult<ArrayRef> {
     Ok(Arc::new(StructArray::try_new(row_group_fields(), arrays, None)?))
 }
 
-fn list(element: FieldRef, lengths: impl Iterator<Item = usize>, values: ArrayRef) -> ParquetResult<ArrayRef> {
+pub(super) fn list(
+    element: FieldRef,
+    lengths: impl Iterator<Item = usize>,
+    values: ArrayRef,
+) -> ParquetResult<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(element, OffsetBuffer::from_lengths(lengths), values, None)?))
 }
 
-/// Reads the lists that a manifest names, all at the same time, and puts their entries into the manifest.
+/// Reads the lists that a manifest names, and puts their entries into the manifest. A store is asked for all lists at
+/// the same time.
 pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), DatasetError> {
     let start = |list: &FileList| -> Result<(CheckedFile, ReadingAhead), DatasetError> {
         let file = CheckedFile::open(folder, &list.file)?;
@@ -206,18 +211,18 @@ fn decode_row_groups(lists: &ListArray) -> Result<Vec<RowGroupEntry>, ColumnFaul
 }
 
 /// Returns a column of texts, none of which is null.
-fn texts<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a StringArray, ColumnFault> {
+pub(super) fn texts<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a StringArray, ColumnFault> {
     present(name, column)?.as_string_opt::<i32>().ok_or_else(|| ColumnFault::new(name, "the type is wrong"))
 }
 
 /// Returns a column of numbers, none of which is null.
-fn numbers<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a UInt64Array, ColumnFault> {
+pub(super) fn numbers<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a UInt64Array, ColumnFault> {
     let column = present(name, column)?;
     column.as_primitive_opt::<UInt64Type>().ok_or_else(|| ColumnFault::new(name, "the type is wrong"))
 }
 
 /// Returns a column of lists, none of which is null.
-fn lists<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a ListArray, ColumnFault> {
+pub(super) fn lists<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a ListArray, ColumnFault> {
     present(name, column)?.as_list_opt::<i32>().ok_or_else(|| ColumnFault::new(name, "the type is wrong"))
 }
 
@@ -231,7 +236,7 @@ fn present<'a>(name: &str, column: Option<&'a ArrayRef>) -> Result<&'a ArrayRef,
 }
 
 /// Returns the range of the values of a list.
-fn range(lists: &GenericListArray<i32>, row: usize) -> Range<usize> {
+pub(super) fn range(lists: &GenericListArray<i32>, row: usize) -> Range<usize> {
     let start = usize::try_from(lists.value_offsets()[row]).unwrap_or(0);
     start..start + usize::try_from(lists.value_length(row)).unwrap_or(0)
 }

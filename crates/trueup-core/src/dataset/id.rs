@@ -7,13 +7,14 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The identity of a version of a dataset. Two open datasets with the same identity have the same rows in the same row
-/// groups.
+/// groups, and the same definitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct DatasetId {
     /// The number of the version; 0 in memory.
     pub(crate) version: u64,
-    /// A checksum of the checksums of all files of the version. In memory, a random number.
+    /// A checksum of the tables, paths and checksums of the files of the version, without its lists. In memory, a
+    /// random number.
     files: String,
 }
 
@@ -26,7 +27,18 @@ impl DatasetId {
                 digest.update(format!("{table} {} {}\n", file.path, file.sha256));
             }
         }
+        for file in &manifest.deletion_vectors {
+            digest.update(format!("vectors {} {}\n", file.path, file.sha256));
+        }
+        if let Some(file) = &manifest.definitions {
+            digest.update(format!("definitions {} {}\n", file.path, file.sha256));
+        }
         Self { version: manifest.version, files: hex(&digest.finalize()) }
+    }
+
+    /// Returns the identity of the same version with other definitions, given as text.
+    pub(super) fn with_definitions(self, text: &str) -> Self {
+        Self { files: hex(&Sha256::digest(format!("{} {text}", self.files))), ..self }
     }
 
     /// Returns an identity that no other dataset has.

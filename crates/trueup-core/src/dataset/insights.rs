@@ -75,7 +75,7 @@ pub enum InsightLineFault {
     /// The date is not a day.
     #[error(transparent)]
     Date(#[from] NotADay),
-    /// The document is not an object.
+    /// The document is not a JSON object.
     #[error("the insight is no object")]
     NotAnObject,
 }
@@ -151,6 +151,11 @@ impl InsightFile {
         Ok(Self { file, lines: promised.rows, index: OnceLock::new(), making: Mutex::new(()) })
     }
 
+    /// Checks that the file is there, and as long as the manifest says.
+    pub(super) fn check_length(&self) -> Result<(), DatasetError> {
+        self.file.check_length()
+    }
+
     /// Returns the index, and makes it if needed.
     fn index(&self, interrupt: &Interrupt) -> Result<Arc<InsightIndex>, Error> {
         loop {
@@ -178,7 +183,8 @@ impl InsightFile {
     }
 }
 
-/// Passes each document of a file to `take`, in order. A byte that differs from what was written is an error.
+/// Passes each document of a file to `take`, in order. A byte that differs from what was written is an error, and so is
+/// a document that `take` refuses.
 pub(super) fn for_each(
     folder: &Path,
     promised: &DataFile,

@@ -1,17 +1,26 @@
 //! The manifest: what a version of a dataset consists of.
 
+use super::commit::Commit;
+use super::deletion_vector::DeletionVector;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-/// The version of the layout that this crate writes.
-pub const SCHEMA_VERSION: u32 = 3;
+/// The version of the layout that this crate writes. The crate also reads the two layouts before.
+pub const SCHEMA_VERSION: u32 = 4;
 
-/// The layout before, which is read too: its manifests name the files of events and spend themselves, and what
-/// [`RowGroupEntry`] holds is only in the footers of these files.
+/// The oldest layout that is read: its manifests name the files of events and spend themselves, and what
+/// [`RowGroupEntry`] holds is only in the footers of these files. The layout after it has no deletion vectors.
 pub(super) const FORMER_SCHEMA_VERSION: u32 = 2;
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";
+
+/// The folder of the definitions of metrics and dimensions.
+pub const DEFINITIONS_FOLDER: &str = "definitions";
+
+/// The folder of the files of deletion vectors.
+pub const VECTORS_FOLDER: &str = "vectors";
 
 /// The bytes of a checksum block; the last block of a file may be shorter.
 pub(super) const BLOCK_BYTES: u64 = 1 << 16;
@@ -35,6 +44,9 @@ pub struct Manifest {
     pub version: u64,
     /// The program that wrote the manifest, with its version.
     pub created_by: String,
+    /// When and by what the version was made; `None` if an earlier trueup wrote the manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
     /// Where the entries of the files of events and spend are written.
     pub lists: FileLists,
     /// Event files, in the order of their lists. A row group holds whole customers, all of one
@@ -49,6 +61,17 @@ pub struct Manifest {
     pub accounts: Vec<DataFile>,
     /// Files of insight documents, one JSON object per line, sorted by account and date; at most one.
     pub insights: Vec<DataFile>,
+    /// The metrics and dimensions that users define, in TOML; `None` if nothing is defined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definitions: Option<DataFile>,
+    /// Files of deletion vectors, the oldest first: which rows of events and spend were superseded after their files
+    /// were written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deletion_vectors: Vec<DataFile>,
+    /// The superseded rows of each file that has some, by its path, as all [`deletion_vectors`](Self::deletion_vectors)
+    /// together name them.
+    #[serde(skip)]
+    pub superseded: BTreeMap<String, Arc<DeletionVector>>,
     /// The batches that the version was made from, oldest first.
     pub batches: Vec<Batch>,
 }
@@ -79,7 +102,8 @@ pub struct FileList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
-    /// The path below the dataset's folder: the table's folder, `/`, and a plain name.
+    /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list, or [`VECTORS_FOLDER`] for
+    /// deletion vectors, then `/` and a plain name.
     pub path: String,
     /// The length in bytes.
     pub size: u64,
@@ -139,10 +163,10 @@ pub struct BatchTable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestFault {
-    /// A path does not lead to a file in its table's folder.
+    /// A path does not lead to a file in its table's folder or, for other files, in theirs.
     #[error("expected the path of a file in `{table}/`, but found `{}`", path.escape_default())]
     Path {
-        /// The table.
+        /// The folder: the name of a table, or of another folder of a dataset.
         table: &'static str,
         /// The path.
         path: String,
@@ -174,7 +198,7 @@ pub enum ManifestFault {
         table: &'static str,
         /// The number of files that are listed and not removed.
         listed: u64,
-        /// The number of files.
+        /// The number of files that the version has.
         found: usize,
     },
     /// What is removed from a list is not in it, or not in ascending order.
@@ -189,6 +213,12 @@ pub enum ManifestFault {
         /// The path.
         path: String,
     },
+    /// The superseded rows of a file are not rows of the file, or what is said of the rows left is impossible.
+    #[error("the deletion vector of the file `{path}` does not fit the file")]
+    DeletionVector {
+        /// The path.
+        path: String,
+    },
     /// The number of the version is 0, or so large that no other can follow.
     #[error("expected a version from 1 to {}, but found {found}", u64::MAX - 1)]
     Version {
@@ -199,8 +229,8 @@ pub enum ManifestFault {
 
 impl Manifest {
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
-    /// accounts and insights have at most one file each, checksums are well formed, lists and row groups add up, and
-    /// another version can follow.
+    /// accounts and insights have at most one file each, checksums are well formed, lists and row groups add up,
+    /// deletion vectors fit their files, and another version can follow.
     ///
     /// # Errors
     /// The first fault.
@@ -208,13 +238,16 @@ impl Manifest {
         self.check_files()?;
         for (table, lists, files) in self.listed_tables() {
             let listed = lists.iter().fold(0, |sum: u64, list| sum.saturating_add(list.files()));
-            if self.schema_version == SCHEMA_VERSION && listed != files.len() as u64 {
+            if self.schema_version != FORMER_SCHEMA_VERSION && listed != files.len() as u64 {
                 return Err(ManifestFault::Listed { table, listed, found: files.len() });
             }
             for file in files {
                 let rows = file.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
                 if rows != file.rows {
                     return Err(ManifestFault::RowGroups { path: file.path.clone() });
+                }
+                if self.superseded.get(&file.path).is_some_and(|vector| !vector.fits(file)) {
+                    return Err(ManifestFault::DeletionVector { path: file.path.clone() });
                 }
             }
         }
@@ -238,6 +271,15 @@ impl Manifest {
                 }
             }
         }
+        if let Some(file) = &self.definitions {
+            file.check(DEFINITIONS_FOLDER)?;
+        }
+        for file in &self.deletion_vectors {
+            file.check(VECTORS_FOLDER)?;
+            if !paths.insert(&file.path) {
+                return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
+            }
+        }
         for list in self.lists.events.iter().chain(&self.lists.spend) {
             list.file.check(LISTS_FOLDER)?;
             if !paths.insert(&list.file.path) {
@@ -256,10 +298,12 @@ impl Manifest {
         [("events", &self.lists.events, &self.events), ("spend", &self.lists.spend, &self.spend)]
     }
 
-    /// Returns all files of the version: those of the tables, and the lists of files.
+    /// Returns all files of the version: those of the tables, the definitions, the lists of files, and the deletion
+    /// vectors.
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
-        self.tables().into_iter().flat_map(|(_, files)| files).chain(lists)
+        let others = self.definitions.iter().chain(lists).chain(&self.deletion_vectors);
+        self.tables().into_iter().flat_map(|(_, files)| files).chain(others)
     }
 
     /// Returns the files of each table, with the name of its folder.
@@ -276,7 +320,7 @@ impl FileList {
         self.file.rows.saturating_sub(self.removed.len() as u64)
     }
 
-    /// Passes the items that stand for listed files, one each, except for those of removed files.
+    /// Returns `listed`, which has one item for each listed file, without the items of removed files.
     pub(super) fn without_removed<T>(&self, listed: Vec<T>) -> impl Iterator<Item = T> {
         let mut removed = self.removed.iter().copied().peekable();
         let numbered = (0_u64..).zip(listed);
@@ -304,8 +348,9 @@ impl DataFile {
     }
 }
 
-/// Returns whether a name means a file in its own folder on every file system: no separator, no `..`, not hidden.
-fn is_plain_name(name: &str) -> bool {
+/// Returns whether a name means a file in its own folder on every file system: it is short, is not hidden, and consists
+/// of ASCII letters, digits, `-`, `_` and `.`.
+pub(super) fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_plain)
 }

@@ -1,5 +1,6 @@
 //! Opening a dataset: from its folder, or from tables in memory.
 
+use super::as_of::{AsOf, manifest};
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::footer::{catch_panics, check_chunk_ranges};
@@ -8,9 +9,9 @@ use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
 use super::remote::shown;
 use super::row_group::ColumnCache;
-use super::store::{self, StoreError};
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
+use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::scan::{
@@ -25,6 +26,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;
@@ -33,37 +35,46 @@ impl Dataset {
     /// Opens the newest version of the dataset in a folder or, with the feature `object-store`, below a URL such as
     /// `s3://bucket/acme`. The credentials for the store come from the environment, as for the store's own tools.
     ///
-    /// Reads the manifest, its lists of files, and the accounts. A file of events or spend is read when a question
-    /// needs it: first its footer, which must say what the manifest says, then columns. All bytes are compared with the
+    /// Reads the manifest, its lists of files, and the accounts, and checks the length of the insights. A file of
+    /// events or spend is read when it is needed: first its footer, which must say what the manifest says, then
+    /// columns. A manifest of layout 2 has no lists, so that all footers are read now. All bytes are compared with the
     /// manifest's checksums each time that they are read, so that no answer comes from bytes that have changed, before
     /// the dataset was opened or later. Only [`Verification`](super::Verification) reads everything.
     ///
     /// # Errors
-    /// The folder holds no dataset, or one of the files that are read cannot be.
+    /// The folder holds no dataset, a file that is read now is missing or damaged, or the insights are missing or have
+    /// another length.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let folder = folder.as_ref();
+        let (folder, _span) = (folder.as_ref(), tracing::debug_span!("open").entered());
         Self::from_manifest(folder, manifest(folder, None)?)
     }
 
-    /// Opens a version of the dataset in a folder by its number.
+    /// Opens an earlier version of the dataset in a folder or below a URL: by its number, or the one that was the
+    /// newest at a time. [`AsOf`] says which version that is.
     ///
     /// # Errors
-    /// The folder does not hold the version, or one of the files that are read cannot be.
-    pub fn open_version(folder: impl AsRef<Path>, version: u64) -> Result<Self, Error> {
-        let folder = folder.as_ref();
-        Self::from_manifest(folder, manifest(folder, Some(version))?)
+    /// There is no such version, and the error names the versions that exist; and as [`open`](Self::open).
+    pub fn open_as_of(folder: impl AsRef<Path>, as_of: impl Into<AsOf>) -> Result<Self, Error> {
+        let (folder, as_of) = (folder.as_ref(), as_of.into());
+        let _span = tracing::debug_span!("open", %as_of).entered();
+        Self::from_manifest(folder, manifest(folder, Some(as_of))?)
     }
 
     fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
         let (accounts, insights) = open_all(folder, &manifest)?;
-        let (events, spend) = (table_files(folder, &manifest.events)?, table_files(folder, &manifest.spend)?);
+        let (events, spend) =
+            (table_files(folder, &manifest, &manifest.events)?, table_files(folder, &manifest, &manifest.spend)?);
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
         let event_row_groups = row_groups(&events, &cache, 0);
         let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
+        let definitions = stored_definitions(folder, &manifest, &columns)?;
         Ok(Self {
             id: DatasetId::of_manifest(&manifest),
+            folder: Some(folder.to_owned()),
+            opened: SystemTime::now(),
             accounts,
+            definitions,
             columns,
             events: event_row_groups,
             spend: spend_row_groups,
@@ -72,19 +83,6 @@ impl Dataset {
             manifest: Some(manifest),
         })
     }
-}
-
-/// Reads the newest manifest of a folder, or the manifest of a version.
-pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, DatasetError> {
-    let missing = || DatasetError::Missing { path: shown(folder), version };
-    if folder.is_file() {
-        return Err(DatasetError::NotFolder(folder.to_owned()));
-    }
-    let Some(version) = version else { return store::read_latest(folder)?.ok_or_else(missing) };
-    store::read(folder, version).map_err(|error| match error {
-        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(),
-        error => error.into(),
-    })
 }
 
 /// Reads the accounts of a version, and checks the length of its insights, at the same time.
@@ -103,8 +101,8 @@ fn open_all(folder: &Path, manifest: &Manifest) -> Result<(Accounts, Vec<Insight
 }
 
 /// Returns the files of a table, none of which is read.
-fn table_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
-    files.iter().map(|file| TableFile::new(folder, file).map(Arc::new)).collect()
+fn table_files(folder: &Path, manifest: &Manifest, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
+    files.iter().map(|file| TableFile::new(folder, manifest, file).map(Arc::new)).collect()
 }
 
 /// Returns the row groups of a table's files. Their keys in the cache begin with `first_key`.
@@ -135,6 +133,32 @@ pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, Dataset
     Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
+/// Reads the definitions that a manifest names, and checks them against the columns of the events.
+fn stored_definitions(
+    folder: &Path,
+    manifest: &Manifest,
+    columns: &BTreeSet<String>,
+) -> Result<Definitions, DatasetError> {
+    let Some(file) = &manifest.definitions else { return Ok(Definitions::default()) };
+    let definitions = read_definitions(folder, file)?;
+    let path = || shown(&folder.join(&file.path));
+    definitions.check_columns(columns).map_err(|source| DatasetError::Definitions { path: path(), source })?;
+    Ok(definitions)
+}
+
+/// Reads the definitions of a dataset.
+///
+/// # Errors
+/// The file cannot be read, or a definition breaks a rule, for example because a field of a later trueup has its name.
+pub fn read_definitions(folder: &Path, file: &DataFile) -> Result<Definitions, DatasetError> {
+    let checked = CheckedFile::open(folder, file)?;
+    let bytes = checked.whole()?;
+    let path = || checked.path().to_owned();
+    let text = std::str::from_utf8(&bytes);
+    let text = text.map_err(|error| DatasetError::Io { path: path(), source: io::Error::other(error) })?;
+    Definitions::parse(text).map_err(|source| DatasetError::Definitions { path: path(), source })
+}
+
 /// Reads all rows of a Parquet file, whatever its schema.
 pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
@@ -152,7 +176,7 @@ pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Resul
 pub struct Tables {
     /// Rows of events. Of the rows with the same account and `eventId`, the last one counts.
     pub events: Vec<RecordBatch>,
-    /// Rows of spend. Equal rows add up.
+    /// Rows of spend. Every row counts, even if it equals another one.
     pub spend: Vec<RecordBatch>,
     /// Rows of accounts; each account occurs once.
     pub accounts: Vec<RecordBatch>,
@@ -199,8 +223,11 @@ impl Dataset {
         let columns: BTreeSet<String> = names.map(str::to_owned).collect();
         Ok(Self {
             id: DatasetId::in_memory(),
+            folder: None,
+            opened: SystemTime::now(),
             manifest: None,
             insights: Vec::new(),
+            definitions: Definitions::default(),
             accounts,
             events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
             spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,

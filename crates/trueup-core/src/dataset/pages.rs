@@ -1,5 +1,6 @@
-//! The pages of a column chunk, decompressed, as Parquet's own reader would return them. Memory is allocated for a page
-//! only after its header and its counts have been checked. In call order:
+//! The pages of a column chunk, decompressed, as Parquet's own reader would return them. A page is decompressed only
+//! after its header has been checked, and returned only after its counts have been, because decoders allocate memory by
+//! them. In call order:
 //!
 //! - `header`: the header of a page, and the counts that its values begin with
 //! - `decompress`: the compressed part of a page
@@ -29,7 +30,7 @@ const READ_AHEAD: u64 = 1 << 13;
 /// The bytes in which a header is looked for first, because few headers are longer.
 const COMMON_HEADER: u64 = 1 << 8;
 
-/// The bytes of the longest header that is read.
+/// If this many bytes do not hold a whole header, no more bytes are read for it.
 const MAX_HEADER: u64 = 16 << 20;
 
 /// An iterator over the pages of a column chunk, in their order.

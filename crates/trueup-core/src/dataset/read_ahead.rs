@@ -75,7 +75,7 @@ impl Drop for CountedBytes {
 mod tests {
     use super::*;
 
-    /// Returns the places that are started when others are taken, of 40.
+    /// Returns which of 40 places are started when the places `taken` are taken.
     fn started(is_ahead: bool, taken: &[usize]) -> Vec<usize> {
         let started = Mutex::new(Vec::new());
         let ahead = ReadAhead::new(is_ahead, |at| {

@@ -114,8 +114,8 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Returns a location for an error message: without what a URL may have of credentials, which is before an `@` and
-/// after a `?` or `#`.
+/// Returns a location for an error message: without the parts of a URL that may hold credentials, which are before an
+/// `@` and after a `?` or `#`.
 #[must_use]
 pub fn shown(location: &Path) -> PathBuf {
     let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))

@@ -1,6 +1,7 @@
 //! Row groups of a table, read column by column, and the cache that holds their decoded columns for later queries.
 
 use super::checked_file::ReadingAhead;
+use super::condition::ColumnCacheCounts;
 use super::error::DatasetError;
 use super::manifest::RowGroupEntry;
 use super::read_ahead::ReadAhead;
@@ -10,6 +11,7 @@ use crate::scan::{ColumnFault, EventColumns, TableColumns};
 use crate::{Interrupt, MemoryBudget};
 use std::any::Any;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -53,7 +55,7 @@ impl<T: TableColumns> RowGroup<T> {
     /// Returns the row groups of a file. Their keys in the cache begin with `first_key`.
     pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first_key: usize) -> Vec<Self> {
         let row_group = |number| Self {
-            entry: file.row_group(number).clone(),
+            entry: file.row_group(number),
             columns: Columns::Stored(StoredRowGroup {
                 file: file.clone(),
                 number,
@@ -105,6 +107,11 @@ impl<T> RowGroup<T> {
     /// Returns the number of rows.
     pub(crate) const fn rows(&self) -> u64 {
         self.entry.rows
+    }
+
+    /// Returns whether the file has further rows of the row group, which are superseded.
+    pub(crate) fn has_superseded(&self) -> bool {
+        matches!(&self.columns, Columns::Stored(row_group) if row_group.file.has_superseded(row_group.number))
     }
 
     /// Returns the file of the row group; `None` in memory.
@@ -161,15 +168,20 @@ impl StoredRowGroup {
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
+            self.cache.count_hit();
             return Ok(held);
         }
         let _decoding = self.lock(interrupt)?;
         let held: Option<Arc<T>> = self.cache.get(self.cache_key);
         let columns = match held {
-            Some(held) if includes(&*held, projection) => return Ok(held),
+            Some(held) if includes(&*held, projection) => {
+                self.cache.count_hit();
+                return Ok(held);
+            }
             Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held)), ahead, interrupt),
             None => self.decode(projection, None, ahead, interrupt),
         };
+        self.cache.count_miss();
         let columns = Arc::new(columns?);
         self.cache.put(self.cache_key, columns.clone(), columns.bytes());
         Ok(columns)
@@ -209,11 +221,16 @@ impl StoredRowGroup {
         interrupt: &Interrupt,
     ) -> Result<T, DatasetError> {
         let rows = self.file.read(self.number, &T::names(projection, held.is_none()), ahead, interrupt)?;
+        let is_first = held.is_none();
         let columns = match held {
             Some(held) => held.with(&rows, projection),
             None => T::decode(&rows, projection),
         };
-        columns.map_err(|fault| self.file.damaged(self.number, fault))
+        let columns = columns.map_err(|fault| self.file.damaged(self.number, fault))?;
+        if is_first {
+            self.file.check_left_days(self.number, columns.days())?;
+        }
+        Ok(columns)
     }
 }
 
@@ -225,7 +242,13 @@ fn includes<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
 /// The decoded columns of row groups. If they take more than the budget, the columns that have not been read for the
 /// longest time are dropped. A query that still uses dropped columns keeps them until it ends.
 #[derive(Debug)]
-pub(super) struct ColumnCache(Mutex<CachedColumns>);
+pub(super) struct ColumnCache {
+    cached: Mutex<CachedColumns>,
+    /// How often all columns that a query needs of a row group were held.
+    hits: AtomicU64,
+    /// How often some had to be decoded.
+    misses: AtomicU64,
+}
 
 /// What a cache holds.
 #[derive(Debug)]
@@ -255,14 +278,9 @@ struct CachedRowGroup {
 
 impl ColumnCache {
     pub(super) fn new(budget: usize) -> Self {
-        Self(Mutex::new(CachedColumns {
-            row_groups: HashMap::new(),
-            bytes: 0,
-            budget,
-            memory: None,
-            counted: 0,
-            accesses: 0,
-        }))
+        let cached =
+            CachedColumns { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, accesses: 0 };
+        Self { cached: Mutex::new(cached), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
     /// Returns the columns that are held under a row group's key; `None` if there are none.
@@ -309,9 +327,22 @@ impl ColumnCache {
         self.locked().bytes
     }
 
+    fn count_hit(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_miss(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how often the columns of a row group were held, and how often some were not.
+    pub(super) fn counts(&self) -> ColumnCacheCounts {
+        ColumnCacheCounts { hits: self.hits.load(Ordering::Relaxed), misses: self.misses.load(Ordering::Relaxed) }
+    }
+
     fn locked(&self) -> MutexGuard<'_, CachedColumns> {
         // The code that holds the lock cannot panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

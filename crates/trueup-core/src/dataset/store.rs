@@ -1,11 +1,13 @@
 //! The manifest files in a dataset's folder, or below its URL: listed, read and published.
 //!
 //! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
-//! bytes without that member. A change of any byte is therefore detected. The files of events and spend are in lists,
-//! files of their own, which are read with the manifest.
+//! bytes without that member. A change of any byte is therefore detected. The entries of the files of events and spend
+//! are in lists, which are files of their own and are read with the manifest.
 
 pub use super::error::StoreError;
 
+use super::commit::{Commit, CommitTime};
+use super::deletion_vector::read_vectors;
 use super::file_list::read_lists;
 use super::manifest::{Batch, DataFile, FORMER_SCHEMA_VERSION, FileLists, MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
@@ -14,9 +16,11 @@ use super::table_file::TableFile;
 use crate::files::Files;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";
@@ -36,7 +40,7 @@ pub fn file_name(version: u64) -> String {
 /// Lists the versions whose manifests are in a dataset's folder, ascending; none if there is no such folder.
 ///
 /// # Errors
-/// The folder, or what the URL means, cannot be listed.
+/// The folder, or the folder that the URL means, cannot be listed.
 pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
     let failed = |source| StoreError::Io { action: "list", path: shown(dir), source };
     let names = match RemoteFolder::of(dir).map_err(failed)? {
@@ -49,7 +53,7 @@ pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
 }
 
 /// Lists the names in a folder, except for names that are not UTF-8; none if there is no such folder.
-fn names(dir: &Path) -> io::Result<Vec<String>> {
+pub(super) fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -80,42 +84,69 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// Reads the manifest of a version.
 ///
 /// # Errors
-/// The file or a list of files is missing, unreadable or damaged, or has an unknown layout.
+/// The manifest or a list of files is missing, unreadable or damaged; or the manifest has an unknown layout, another
+/// number or a fault. With layout 2, a file of events or spend may also be missing, unreadable or damaged.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = shown(&location_of(dir, &file_name(version)));
-    let text = read_bytes(dir, version, &path)?;
-    // The layout is checked first, because a later one may have members that this program would report as damage.
-    let layout = match serde_json::from_slice(&text) {
-        Ok(LayoutVersion { schema_version }) => schema_version,
-        Err(source) => return Err(StoreError::Damaged { path, source }),
-    };
-    if !matches!(layout, SCHEMA_VERSION | FORMER_SCHEMA_VERSION) {
-        return Err(StoreError::UnknownLayout { path, found: layout });
-    }
-    let Some(unsealed) = unseal(&text) else { return Err(StoreError::Checksum { path }) };
-    let parsed = match layout {
-        FORMER_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(FormerManifest::into_manifest),
-        _ => serde_json::from_slice(&unsealed),
-    };
-    let mut manifest = match parsed {
-        Ok(manifest) => manifest,
-        Err(source) => return Err(StoreError::Damaged { path, source }),
-    };
-    // Before any of its files is read.
-    if let Err(fault) = manifest.check_files() {
-        return Err(StoreError::Fault { path, fault });
-    }
-    if manifest.version != version {
-        return Err(StoreError::WrongNumber { path, found: manifest.version });
-    }
-    match layout {
+    let mut manifest = read_without_lists(dir, version, &path)?;
+    match manifest.schema_version {
         FORMER_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
         _ => read_lists(dir, &mut manifest)?,
     }
+    read_vectors(dir, &mut manifest)?;
     match manifest.check() {
         Ok(()) => Ok(manifest),
         Err(fault) => Err(StoreError::Fault { path, fault }),
     }
+}
+
+/// Reads the manifest of a version, but not the lists that it names.
+fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest, StoreError> {
+    let path = || path.to_owned();
+    let text = read_bytes(dir, version, &path())?;
+    // The layout is checked first, because a later one may have members that this program would report as damage.
+    let layout = match serde_json::from_slice(&text) {
+        Ok(LayoutVersion { schema_version }) => schema_version,
+        Err(source) => return Err(StoreError::Damaged { path: path(), source }),
+    };
+    if !(FORMER_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&layout) {
+        return Err(StoreError::UnknownLayout { path: path(), found: layout });
+    }
+    let Some(unsealed) = unseal(&text) else { return Err(StoreError::Checksum { path: path() }) };
+    let parsed = match layout {
+        FORMER_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(FormerManifest::into_manifest),
+        _ => serde_json::from_slice(&unsealed),
+    };
+    let manifest: Manifest = match parsed {
+        Ok(manifest) => manifest,
+        Err(source) => return Err(StoreError::Damaged { path: path(), source }),
+    };
+    // Before any of its files is read.
+    if let Err(fault) = manifest.check_files() {
+        return Err(StoreError::Fault { path: path(), fault });
+    }
+    if manifest.version != version {
+        return Err(StoreError::WrongNumber { path: path(), found: manifest.version });
+    }
+    Ok(manifest)
+}
+
+/// Returns when a version was committed: what its manifest says or, if an earlier trueup wrote it, when it was written
+/// by the clock of the file system or of the store.
+///
+/// # Errors
+/// The manifest is missing, unreadable or damaged.
+pub fn committed(dir: &Path, version: u64) -> Result<CommitTime, StoreError> {
+    match commit(dir, version)? {
+        Some(commit) => Ok(commit.time),
+        None => Ok(written(dir, version)?.into()),
+    }
+}
+
+/// Returns what the manifest of a version says of its commit; `None` if an earlier trueup wrote it.
+pub(super) fn commit(dir: &Path, version: u64) -> Result<Option<Commit>, StoreError> {
+    let path = shown(&location_of(dir, &file_name(version)));
+    Ok(read_without_lists(dir, version, &path)?.commit)
 }
 
 /// A manifest of the layout before.
@@ -136,7 +167,21 @@ impl FormerManifest {
     fn into_manifest(self) -> Manifest {
         let Self { schema_version, version, created_by, events, spend, accounts, insights, batches } = self;
         let lists = FileLists::default();
-        Manifest { schema_version, version, created_by, lists, events, spend, accounts, insights, batches }
+        Manifest {
+            schema_version,
+            version,
+            created_by,
+            commit: None,
+            lists,
+            events,
+            spend,
+            accounts,
+            insights,
+            definitions: None,
+            deletion_vectors: Vec::new(),
+            superseded: BTreeMap::new(),
+            batches,
+        }
     }
 }
 
@@ -145,6 +190,17 @@ fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), StoreError>
     let files: Vec<&mut DataFile> = manifest.events.iter_mut().chain(&mut manifest.spend).collect();
     files.into_par_iter().with_max_len(1).try_for_each(|file| TableFile::describe(dir, file))?;
     Ok(())
+}
+
+/// Returns when the manifest of a version was written, by the clock of the file system or of the store.
+pub(super) fn written(dir: &Path, version: u64) -> Result<SystemTime, StoreError> {
+    let name = file_name(version);
+    let failed = |source| StoreError::Io { action: "read", path: shown(&location_of(dir, &name)), source };
+    match RemoteFolder::of(dir).map_err(failed)? {
+        Some(remote) => remote.modified(&name),
+        None => fs::metadata(dir.join(&name)).and_then(|metadata| metadata.modified()),
+    }
+    .map_err(failed)
 }
 
 /// Reads the bytes of a manifest, which must be a plain file or an object of at most [`MAX_BYTES`].
@@ -203,8 +259,8 @@ fn checksum(text: &[u8]) -> String {
 /// manifest is created as an object if there is none of its name, and `files` and `staging` are not used.
 ///
 /// # Errors
-/// A manifest with this number exists, or the file system or the store reports an error. The dataset is unchanged,
-/// unless [`may_be_published`](StoreError::may_be_published) returns `true`.
+/// The manifest has a fault, one with this number exists, or the file system or the store reports an error. The dataset
+/// is unchanged, unless [`may_be_published`](StoreError::may_be_published) returns `true`.
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     let (version, path) = (manifest.version, location_of(dir, &file_name(manifest.version)));
     if let Err(fault) = manifest.check() {

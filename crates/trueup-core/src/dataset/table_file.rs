@@ -2,14 +2,15 @@
 //! the column chunks of its row groups.
 
 use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead};
+use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::footer::{catch_panics, check_row_counts, decode_footer};
-use super::manifest::{DataFile, RowGroupEntry};
+use super::manifest::{DataFile, Manifest, RowGroupEntry};
 use super::pages::Pages;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
-use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
+use crate::scan::{ColumnChunk, ColumnFault, ColumnSource, LeftRows};
 use crate::{Day, Interrupt};
 use arrow_schema::Schema;
 use parquet::column::page::Page;
@@ -35,7 +36,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct TableFile {
     file: Arc<PromisedFile>,
     columns: Vec<String>,
+    /// The row groups as they are stored.
     row_groups: Vec<RowGroupEntry>,
+    /// The rows that are superseded; `None` if there are none.
+    superseded: Option<Arc<DeletionVector>>,
     /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
     footer: OnceLock<Footer>,
     /// Locked by the thread that reads the footer.
@@ -50,12 +54,13 @@ struct Footer {
 }
 
 impl TableFile {
-    /// Takes a file as the manifest describes it, without reading it.
-    pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
+    /// Takes a file of a version as the manifest describes it, without reading it.
+    pub(super) fn new(folder: &Path, manifest: &Manifest, promised: &DataFile) -> Result<Self, DatasetError> {
         Ok(Self {
             file: PromisedFile::new(folder, promised)?,
             columns: promised.columns.clone(),
             row_groups: promised.row_groups.clone(),
+            superseded: manifest.superseded.get(&promised.path).cloned(),
             footer: OnceLock::new(),
             reading: Mutex::new(()),
         })
@@ -89,9 +94,22 @@ impl TableFile {
         self.row_groups.len()
     }
 
-    /// Returns what the manifest says of a row group.
-    pub(super) fn row_group(&self, row_group: usize) -> &RowGroupEntry {
-        &self.row_groups[row_group]
+    /// Returns what the manifest says of the rows of a row group that are left.
+    pub(super) fn row_group(&self, row_group: usize) -> RowGroupEntry {
+        match &self.superseded {
+            None => self.row_groups[row_group].clone(),
+            Some(superseded) => superseded.left_entry(&self.row_groups, row_group),
+        }
+    }
+
+    /// Returns the rows of a row group that are left; `None` if all are.
+    fn left_rows(&self, row_group: usize) -> Option<LeftRows> {
+        self.superseded.as_ref()?.left_rows(&self.row_groups, row_group)
+    }
+
+    /// Returns whether rows of a row group are superseded.
+    pub(super) fn has_superseded(&self, row_group: usize) -> bool {
+        self.superseded.as_ref().is_some_and(|superseded| superseded.concerns(row_group))
     }
 
     /// Returns the names of the text columns of an event file, except for the account and the stage.
@@ -100,8 +118,8 @@ impl TableFile {
         self.columns.iter().map(String::as_str).filter(move |name| !others.contains(name))
     }
 
-    /// Reads the footers that have not been read of files, several at the same time. Each file may occur repeatedly in
-    /// a row.
+    /// Reads the footers of files, several at the same time, except for footers that have been read already. A file may
+    /// occur several times, one after the other.
     pub(crate) fn read_footers<'a>(
         files: impl Iterator<Item = &'a Self>,
         interrupt: &Interrupt,
@@ -118,6 +136,11 @@ impl TableFile {
             started.into_par_iter().with_max_len(1).try_for_each(read)?;
         }
         Ok(())
+    }
+
+    /// Reads the footer again, and checks that it says what the manifest says.
+    pub(super) fn check_again(&self) -> Result<(), DatasetError> {
+        self.check(&Footer::read(&self.file.open()?, ReadingAhead::default())?)
     }
 
     /// Starts to read the footer, if the file is an object of a store.
@@ -190,6 +213,20 @@ impl TableFile {
         Ok(())
     }
 
+    /// Checks that the rows that a row group has left have the days that the manifest says, if others are superseded. A
+    /// query has already relied on it, and the footer says only which days all stored rows have.
+    pub(super) fn check_left_days(&self, row_group: usize, days: &[u16]) -> Result<(), DatasetError> {
+        if !self.has_superseded(row_group) {
+            return Ok(());
+        }
+        let found = days.iter().min().zip(days.iter().max());
+        if found.map(|(first, last)| (i32::from(*first), i32::from(*last))) == self.row_group(row_group).days {
+            return Ok(());
+        }
+        let path = self.path().to_owned();
+        Err(DatasetError::Disagreement { path, row_group: Some(row_group), what: "days that are left" })
+    }
+
     /// Returns the bytes of the named columns of a row group in the file.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> Result<u64, DatasetError> {
         let footer = self.footer(ReadingAhead::default(), &Interrupt::default())?;
@@ -197,7 +234,8 @@ impl TableFile {
         Ok(ranges.map(|bytes| bytes.end - bytes.start).sum())
     }
 
-    /// Reads the named columns of a row group. A column that the file does not have is left out.
+    /// Reads the named columns of a row group, of the rows that are left. A column that the file does not have is
+    /// omitted.
     /// `interrupt` ends the wait for a store.
     pub(super) fn read(
         &self,
@@ -222,10 +260,11 @@ impl TableFile {
                 pages,
             });
         }
-        Ok(ColumnSource::Chunks(stored))
+        Ok(ColumnSource::Chunks { chunks: stored, left: self.left_rows(row_group) })
     }
 
-    /// Starts to read the named columns of a row group, if the file is an object of a store whose footer has been read.
+    /// Starts to read the named columns of a row group, if the file is an object of a store and its footer has been
+    /// read.
     pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
         let Some(footer) = self.footer.get() else { return Ok(ReadingAhead::default()) };
         let chunks = footer.sorted_chunks(row_group, columns);
@@ -328,12 +367,16 @@ pub(crate) enum Pruning {
 }
 
 impl RowGroupEntry {
-    /// Decides whether a row may have a day in `range` and one of `accounts`. A customer's events outside the range
-    /// matter only if another event is inside, and a row group holds whole customers.
+    /// Decides whether there is a row that may have a day in `range` and one of `accounts`. A customer's events outside
+    /// the range matter only if another event is inside, and a row group holds whole customers.
     pub(crate) fn prune(&self, range: DateRange, accounts: &AccountFilter) -> Pruning {
         let (start, end) = (i32::from(range.start.number()), i32::from(range.end.number()));
         let is_outside = |(first, last): (i32, i32)| last < start || first > end;
-        if self.days.is_some_and(is_outside) || self.excludes(accounts) { Pruning::Skip } else { Pruning::Keep }
+        if self.rows == 0 || self.days.is_some_and(is_outside) || self.excludes(accounts) {
+            Pruning::Skip
+        } else {
+            Pruning::Keep
+        }
     }
 
     /// Returns a day that no row is after.
@@ -350,7 +393,7 @@ impl RowGroupEntry {
         }
     }
 
-    /// Returns whether no row is of the accounts.
+    /// Returns whether certainly no row is of the accounts.
     pub(crate) fn excludes(&self, accounts: &AccountFilter) -> bool {
         let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
         !keys.iter().any(|key| first.as_str() <= key.as_str() && key.as_str() <= last.as_str())

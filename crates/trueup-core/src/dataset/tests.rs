@@ -4,7 +4,10 @@ use super::row_group::ColumnCache;
 use super::*;
 use crate::error::Error;
 use crate::model::TableFault;
+use crate::{Execution, QueryProgress};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
 
 fn events(rows: usize) -> RecordBatch {
     let texts = |text: fn(usize) -> String| Arc::new(StringArray::from_iter_values((0..rows).map(text))) as ArrayRef;
@@ -28,6 +31,24 @@ fn a_row_group_holds_only_its_own_texts() {
         // The empty text has a code too.
         assert_eq!((row_group.rows(), columns.text("eventId").unwrap().dictionary().len()), (10, 11));
     }
+}
+
+#[test]
+fn a_query_reports_each_row_group_that_it_has_read() {
+    let tables = Tables { events: vec![events(100)], row_group_rows: 10, ..Tables::default() };
+    let dataset = Dataset::from_tables(&tables).unwrap();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let reported = reports.clone();
+    let progress = QueryProgress::new(move |rows, total| reported.lock().unwrap().push((rows, total)));
+    let days = ["2025-01-01", "2025-01-31"].map(|day| day.parse().unwrap());
+    let query = EventsQuery::new(["customers"], days[0], days[1]);
+    let execution = Execution { progress: Some(progress), threads: NonZeroUsize::new(3), ..Execution::default() };
+    dataset.run(&query, execution).unwrap();
+    let mut reports = reports.lock().unwrap().clone();
+    reports.sort_unstable();
+    // The row group of spend has no rows.
+    reports.dedup();
+    assert_eq!(reports, (1..=10).map(|row_group| (10 * row_group, 100)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -46,7 +46,8 @@ impl<'a> Thrift<'a> {
     }
 
     /// Reads a structure and calls `take` with the number and the value of each field. `take` must read or
-    /// [pass](Self::pass) a structure or a list itself. Returns `None` if the bytes end early or are not a structure.
+    /// [pass](Self::pass) a structure or a list itself. Returns `None` if `take` does, if the bytes end early, or if
+    /// they are not a structure.
     pub(super) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, FieldValue) -> Option<()>) -> Option<()> {
         let mut id = 0_i64;
         loop {

@@ -1,10 +1,11 @@
 //! A check of every file of a dataset against its manifest.
 
+use super::as_of::{AsOf, manifest};
 use super::checked_file::{CheckedFile, ReadingAhead};
 use super::error::DatasetError;
 use super::insights::for_each;
-use super::manifest::{DataFile, RowGroupEntry};
-use super::open::{manifest, read_accounts};
+use super::manifest::{DataFile, Manifest, RowGroupEntry};
+use super::open::{read_accounts, read_definitions};
 use super::table_file::TableFile;
 use crate::error::Error;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
@@ -33,7 +34,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Checks the newest version in a folder, or the one numbered `version`.
+    /// Checks the newest version in a folder, or the one that is meant by `as_of`.
     ///
     /// - Every file: its length, checksum and number of rows.
     /// - Events: every column decodes. In each row group the customers are sorted by account, start date and
@@ -43,6 +44,7 @@ impl Verification {
     ///   customer's events of one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
+    /// - Definitions: each one is valid.
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
     ///   an account and a day.
     ///
@@ -51,41 +53,79 @@ impl Verification {
     /// customers.
     ///
     /// # Errors
-    /// There is no manifest to check against, or it cannot be read.
-    pub fn of(folder: impl AsRef<Path>, version: Option<u64>) -> Result<Self, Error> {
-        let folder = folder.as_ref();
-        let manifest = manifest(folder, version)?;
-        let mut found = Self { version: manifest.version, ..Self::default() };
-        let mut customers = Customers::default();
-        for file in &manifest.events {
-            found.check(folder, file, |file| customers.check(&TableFile::new(folder, file)?));
-        }
-        for file in &manifest.spend {
-            found.check(folder, file, |file| check_spend(&TableFile::new(folder, file)?));
-        }
-        for list in manifest.lists.events.iter().chain(&manifest.lists.spend) {
-            // Its entries were read with the manifest.
-            found.check(folder, &list.file, |_| Ok(()));
-        }
-        for file in &manifest.accounts {
-            found.check(folder, file, |file| Ok(read_accounts(folder, file).map(drop)?));
-        }
-        for file in &manifest.insights {
-            found.check(folder, file, |file| check_insights(folder, file));
-        }
-        Ok(found)
+    /// There is no manifest to check against, or the manifest or its lists of files cannot be read. With layout 2,
+    /// also if a footer of a file of events or spend cannot be read.
+    pub fn of(folder: impl AsRef<Path>, as_of: Option<AsOf>) -> Result<Self, Error> {
+        Self::watched(folder, as_of, |_, _| ())
     }
 
+    /// Checks a version as [`of`](Self::of) does. Calls `progress` after each file, with the number of bytes of the
+    /// files that were checked, and of all files.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn watched(
+        folder: impl AsRef<Path>,
+        as_of: Option<AsOf>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self, Error> {
+        let folder = folder.as_ref();
+        let manifest = manifest(folder, as_of)?;
+        let Manifest { lists, events, spend, accounts, insights, definitions, deletion_vectors, .. } = &manifest;
+        let lists = || lists.events.iter().chain(&lists.spend).map(|list| &list.file);
+        let mut check = FileCheck {
+            folder,
+            found: Self { version: manifest.version, ..Self::default() },
+            checked_bytes: 0,
+            all_bytes: manifest.files().map(|file| file.size).sum(),
+            progress,
+        };
+        let mut customers = Customers::default();
+        for file in events {
+            check.file(file, |file| customers.check(&TableFile::new(folder, &manifest, file)?));
+        }
+        for file in spend {
+            check.file(file, |file| check_spend(&TableFile::new(folder, &manifest, file)?));
+        }
+        for file in lists().chain(deletion_vectors) {
+            // What it holds was read with the manifest.
+            check.file(file, |_| Ok(()));
+        }
+        for file in accounts {
+            check.file(file, |file| Ok(read_accounts(folder, file).map(drop)?));
+        }
+        if let Some(file) = definitions {
+            check.file(file, |file| Ok(read_definitions(folder, file).map(drop)?));
+        }
+        for file in insights {
+            check.file(file, |file| check_insights(folder, file));
+        }
+        Ok(check.found)
+    }
+}
+
+/// A check of the files of a version that is under way.
+struct FileCheck<'a, P> {
+    folder: &'a Path,
+    found: Verification,
+    checked_bytes: u64,
+    all_bytes: u64,
+    progress: P,
+}
+
+impl<P: FnMut(u64, u64)> FileCheck<'_, P> {
     /// Checks the bytes of a file, and then its rows, unless the bytes have changed.
-    fn check(&mut self, folder: &Path, file: &DataFile, check_rows: impl FnOnce(&DataFile) -> Result<(), FileFault>) {
-        self.files += 1;
-        let checked = check_bytes(folder, file).and_then(|()| {
-            self.bytes += file.size;
+    fn file(&mut self, file: &DataFile, check_rows: impl FnOnce(&DataFile) -> Result<(), FileFault>) {
+        self.found.files += 1;
+        let checked = check_bytes(self.folder, file).and_then(|()| {
+            self.found.bytes += file.size;
             check_rows(file)
         });
         if let Err(FileFault(fault)) = checked {
-            self.faults.push(fault);
+            self.found.faults.push(fault);
         }
+        self.checked_bytes += file.size;
+        (self.progress)(self.checked_bytes, self.all_bytes);
     }
 }
 
@@ -145,6 +185,7 @@ impl Customers {
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.row_group(row_group).check(&columns).map_err(damaged)?;
+            file.check_left_days(row_group, &columns.days)?;
             let numbers = customer_numbers(&rows).map_err(damaged)?;
             let Some(ids) = columns.text(OPPORTUNITY_ID) else {
                 return Err(damaged(ColumnFault::new(OPPORTUNITY_ID, "the column is missing")).into());
@@ -259,6 +300,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
+        file.check_left_days(row_group, &columns.days)?;
         for (row, day) in columns.days.iter().copied().enumerate() {
             let account = &columns.accounts.texts[columns.accounts.codes.get(row)];
             let quarter = Day::from_number(day).quarter();

@@ -2,7 +2,7 @@
 
 use super::{
     Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Measure,
-    Metric, SpendColumn, Unit, ValueFormat,
+    Metric, SpendColumn, StagePair, Unit, ValueFormat,
 };
 
 const BOOLEANS: &[&str] = &["true", "false"];
@@ -59,6 +59,30 @@ pub(super) const fn money_per(
 ) -> Field {
     let formula = Formula::Ratio { numerator, denominator };
     metric(group, name, display_name, formula, Unit::CurrencyPerCount, ValueFormat::Currency)
+}
+
+/// Returns a metric that is a number of days per customer.
+pub(super) const fn average_days(
+    name: &'static str,
+    display_name: &'static str,
+    numerator: &'static [Measure],
+    denominator: &'static [Measure],
+) -> Field {
+    days(name, display_name, Formula::Ratio { numerator, denominator })
+}
+
+/// Returns a metric that is a percentile of the days between two stages.
+pub(super) const fn percentile_days(
+    name: &'static str,
+    display_name: &'static str,
+    pair: StagePair,
+    percent: u8,
+) -> Field {
+    days(name, display_name, Formula::Percentile { pair, percent })
+}
+
+const fn days(name: &'static str, display_name: &'static str, formula: Formula) -> Field {
+    metric(FieldGroup::Funnel, name, display_name, formula, Unit::Days, ValueFormat::Decimal).lower()
 }
 
 /// Returns a dimension that is a column of the event table.

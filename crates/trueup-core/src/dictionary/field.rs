@@ -1,6 +1,6 @@
 //! The entry of a field in the dictionary.
 
-use super::{Measure, MeasureKind};
+use super::{Measure, MeasureKind, StagePair};
 use std::fmt;
 
 /// A metric or dimension of the dictionary.
@@ -49,12 +49,13 @@ pub struct Metric {
     pub unit: Unit,
     /// The direction in which values are better.
     pub direction: Direction,
-    /// The groups across which its values may be added.
+    /// The groups across which its values may be added, in a query that is not one of a cohort.
     pub additivity: Additivity,
 }
 
 impl Metric {
-    /// Returns in words across which groups the values add up to the value of the whole.
+    /// Returns in words across which groups the values add up to the value of the whole, in a query that is not one of
+    /// a cohort.
     ///
     /// ```
     /// let (_, metric) = trueup_core::dictionary::metric("bookRate").expect("a metric");
@@ -62,13 +63,11 @@ impl Metric {
     /// ```
     #[must_use]
     pub fn adds_up(&self) -> &'static str {
-        match self.additivity {
-            Additivity::EVERYWHERE => "across dimensions and intervals",
-            Additivity::DIMENSIONS => "across dimensions",
-            Additivity::SPEND => "across dimensions of spend, and intervals",
-            _ if matches!(self.formula, Formula::Ratio { .. }) => "never: a ratio",
-            _ => "never: distinct values",
-        }
+        self.additivity.adds_up().unwrap_or(match self.formula {
+            Formula::Ratio { .. } => "never: a ratio",
+            Formula::Percentile { .. } => "never: a percentile",
+            Formula::Amount(_) => "never: distinct values",
+        })
     }
 }
 
@@ -84,6 +83,14 @@ pub enum Formula {
         /// The sum that divides.
         denominator: &'static [Measure],
     },
+    /// A percentile of the durations between two stages, by linear interpolation between the closest ranks (Hyndman and
+    /// Fan's type 7); 0 if there is no duration.
+    Percentile {
+        /// The stages.
+        pair: StagePair,
+        /// The percentage of the durations that are below the value, at most 100.
+        percent: u8,
+    },
 }
 
 impl Formula {
@@ -93,8 +100,13 @@ impl Formula {
         let (first, second): (&[Measure], &[Measure]) = match self {
             Self::Amount(sum) => (sum, &[]),
             Self::Ratio { numerator, denominator } => (numerator, denominator),
+            Self::Percentile { .. } => (&[], &[]),
         };
-        first.iter().chain(second).copied()
+        let day_counts = match self {
+            Self::Percentile { pair, .. } => Some(Measure::DayCounts(pair)),
+            Self::Amount(_) | Self::Ratio { .. } => None,
+        };
+        first.iter().chain(second).copied().chain(day_counts)
     }
 }
 
@@ -107,6 +119,9 @@ impl fmt::Display for Formula {
         match self {
             Self::Amount(measures) => f.write_str(&sum(measures)),
             Self::Ratio { numerator, denominator } => write!(f, "{} / {}", factor(numerator), factor(denominator)),
+            Self::Percentile { pair, percent } => {
+                write!(f, "{percent}th percentile of {}", Measure::DayCounts(*pair).name())
+            }
         }
     }
 }
@@ -122,6 +137,10 @@ pub enum Unit {
     Ratio,
     /// Money per item.
     CurrencyPerCount,
+    /// Days.
+    Days,
+    /// Items per unit of money.
+    CountPerCurrency,
 }
 
 impl Unit {
@@ -133,6 +152,8 @@ impl Unit {
             Self::Currency => "currency",
             Self::Ratio => "ratio",
             Self::CurrencyPerCount => "currency per count",
+            Self::Days => "days",
+            Self::CountPerCurrency => "count per currency",
         }
     }
 }
@@ -198,7 +219,8 @@ impl Direction {
     }
 }
 
-/// The groups across which the values of a metric add up to the value of the whole.
+/// The groups across which the values of a metric add up to the value of the whole, in a query that is not one of a
+/// cohort. In a cohort each customer counts in one sub-range, so that more metrics add up across sub-ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Additivity {
     /// Across the groups of dimensions that spend has.
@@ -224,7 +246,8 @@ pub enum FieldGroup {
     Conversion,
     /// The customer.
     Customer,
-    /// Grades of conversions; empty for accounts without lead grading.
+    /// Grades of conversions and of customers. For accounts without lead grading, these dimensions are empty, and these
+    /// metrics are 0.
     LeadGrading,
     /// Money earned.
     Revenue,
@@ -250,7 +273,7 @@ pub enum DimensionSource {
     Computed(Computed),
 }
 
-/// A computed dimension. Dates are days in the account's time zone.
+/// A computed dimension. Dates are days in the account's time zone; a date is empty if there is no such event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Computed {
     /// The account's key.
@@ -281,7 +304,7 @@ pub enum Computed {
     Week,
     /// The event's month.
     Month,
-    /// The event's point in time.
+    /// The event's point in time, in UTC; empty if only the day is known.
     DateTime,
     /// The event's stage.
     Type,
@@ -322,13 +345,16 @@ impl Additivity {
     /// Values add up across the dimensions of spend and across sub-ranges.
     pub const SPEND: Self =
         Self { across_spend_dimensions: true, across_other_dimensions: false, across_intervals: true };
+    /// Values add up across the dimensions of spend, but not across sub-ranges.
+    pub const SPEND_DIMENSIONS: Self =
+        Self { across_spend_dimensions: true, across_other_dimensions: false, across_intervals: false };
     /// Values never add up.
     pub const NOWHERE: Self =
         Self { across_spend_dimensions: false, across_other_dimensions: false, across_intervals: false };
 
     /// Returns the additivity of `formula`: values of a sum add up where those of all its measures do, values of a
     /// ratio never do.
-    pub(super) const fn of(formula: Formula) -> Self {
+    pub(crate) const fn of(formula: Formula) -> Self {
         let Formula::Amount(measures) = formula else { return Self::NOWHERE };
         let mut whole = Self::EVERYWHERE;
         let mut next = 0;
@@ -344,7 +370,7 @@ impl Additivity {
             // A customer with rows in two groups or two sub-ranges is a distinct customer of both.
             MeasureKind::Rows if matches!(measure, Measure::Opportunities) => Self::NOWHERE,
             // A row belongs to one group and one sub-range.
-            MeasureKind::Rows | MeasureKind::RowMoney => Self::EVERYWHERE,
+            MeasureKind::Rows | MeasureKind::RowMoney | MeasureKind::Durations => Self::EVERYWHERE,
             // A customer has one state row in each sub-range with events of it.
             MeasureKind::StateRows | MeasureKind::StateMoney => Self::DIMENSIONS,
             // One agent may serve customers of many groups.
@@ -354,7 +380,19 @@ impl Additivity {
         }
     }
 
-    const fn and(self, other: Self) -> Self {
+    /// Returns in words across which groups values with this additivity add up; `None` if they never do.
+    pub(crate) const fn adds_up(self) -> Option<&'static str> {
+        match self {
+            Self::EVERYWHERE => Some("across dimensions and intervals"),
+            Self::DIMENSIONS => Some("across dimensions"),
+            Self::SPEND => Some("across dimensions of spend, and intervals"),
+            Self::SPEND_DIMENSIONS => Some("across dimensions of spend"),
+            _ => None,
+        }
+    }
+
+    /// Returns the additivity of a sum of two amounts, which adds up where both do.
+    pub(crate) const fn and(self, other: Self) -> Self {
         Self {
             across_spend_dimensions: self.across_spend_dimensions && other.across_spend_dimensions,
             across_other_dimensions: self.across_other_dimensions && other.across_other_dimensions,

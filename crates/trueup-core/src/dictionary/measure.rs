@@ -1,5 +1,6 @@
 //! The measures: the integers that the engine counts or sums. Every metric is a formula over measures.
 
+use super::StagePair;
 use serde::{Deserialize, Serialize};
 
 /// An integer that the engine counts or sums per group and sub-range.
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Measure {
-    // Counts of rows. They come first, because the engine holds the facts of a row as bits, numbered by position.
+    // Counts of rows.
     /// All rows.
     Rows,
     /// Rows of type lead-originated.
@@ -45,8 +46,7 @@ pub enum Measure {
     FirstSoldClosed,
     /// Leads of a cohort whose window ends after the last event of the accounts that are read.
     OpenLeads,
-    // Counts of state rows. They and `Opportunities` are eight consecutive measures, because the engine holds them as
-    // the bits of one byte.
+    // Counts of state rows.
     /// All state rows.
     Customers,
     /// State rows with a customer status other than `Unmatched`.
@@ -75,6 +75,13 @@ pub enum Measure {
     // Sets.
     /// Distinct non-empty opportunity agents of the state rows.
     OpportunityAgents,
+    // Durations, each counted on the event with which it begins.
+    /// Customers with a duration.
+    Reached(StagePair),
+    /// Sum of durations, in days.
+    Days(StagePair),
+    /// Number of durations of each number of days.
+    DayCounts(StagePair),
     // Spend.
     /// Ad spend.
     AdSpend,
@@ -101,6 +108,8 @@ pub enum MeasureKind {
     StateMoney,
     /// A count of distinct values over state rows.
     StateDistinct,
+    /// Durations between two stages: their number, their sum, or the number for each number of days.
+    Durations,
     /// A sum of money over spend rows.
     SpendMoney,
     /// A sum of integers over spend rows.
@@ -108,6 +117,11 @@ pub enum MeasureKind {
 }
 
 impl Measure {
+    /// Returns whether the measure is a sum of money.
+    pub(crate) const fn is_money(self) -> bool {
+        matches!(self.kind(), MeasureKind::RowMoney | MeasureKind::StateMoney | MeasureKind::SpendMoney)
+    }
+
     /// Returns the kind of the measure.
     #[must_use]
     pub const fn kind(self) -> MeasureKind {
@@ -140,6 +154,7 @@ impl Measure {
             Self::Total => MeasureKind::RowMoney,
             Self::EstimatedRevenue | Self::SoldRevenue | Self::ClosedRevenue => MeasureKind::StateMoney,
             Self::OpportunityAgents => MeasureKind::StateDistinct,
+            Self::Reached(_) | Self::Days(_) | Self::DayCounts(_) => MeasureKind::Durations,
             Self::AdSpend | Self::ManagementFee | Self::CampaignSpend => MeasureKind::SpendMoney,
             Self::Clicks | Self::Impressions => MeasureKind::SpendCount,
         }
@@ -212,6 +227,9 @@ impl Measure {
                 "Sum over customers in state closed: the amounts of their closed events in the sub-range.",
             ),
             Self::OpportunityAgents => ("opportunityAgents", "Distinct non-empty opportunity agents of state events."),
+            Self::Reached(pair) => pair.texts().reached,
+            Self::Days(pair) => pair.texts().days,
+            Self::DayCounts(pair) => pair.texts().day_counts,
             Self::AdSpend => ("adSpend", "The ad spend of spend rows."),
             Self::ManagementFee => ("managementFee", "The management fees of spend rows."),
             Self::CampaignSpend => ("campaignSpend", "Ad spend and management fees of spend rows with a campaign."),

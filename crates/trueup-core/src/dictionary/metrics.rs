@@ -232,7 +232,7 @@ static GRADING: &[Field] = &[
     ),
 ];
 
-/// Shares of customers and of leads, and steps of the funnel.
+/// Conversions per lead, shares of customers and of leads, and steps of the funnel.
 static RATES: &[Field] = &[
     multiple(Conversion, "avgConversionsPerLead", "Average Conversions per Lead", &[M::Conversions], &[M::Leads])
         .means("The number of conversions for one lead. 0 without leads."),

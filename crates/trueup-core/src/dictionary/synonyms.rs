@@ -1,7 +1,7 @@
-//! What people call the fields in other tools, and which fields they mean. Only suggestions use these names: a query
-//! that contains one is refused.
+//! What people call the fields in other tools, and which fields they mean. Only suggestions use these names: in a query
+//! they mean no field.
 
-use super::{cohort_fields, fields};
+use super::all_fields;
 use crate::similar::{Difference, MAX_SIMILAR, Wanted, least};
 use std::collections::BTreeSet;
 
@@ -107,9 +107,9 @@ const MAX_ABBREVIATION: usize = 4;
 
 /// Returns the fields and columns that are most similar to `name`, at most three; `columns` are those of the dataset.
 ///
-/// A field or column is similar if `name` is spelled like it or has only words that it has too, in any order. A field
-/// is also similar if `name` is a synonym of it, or spelled like one. Only the most similar names are returned, in the
-/// order of the alphabet, with the fields that a synonym means in its place; none if no name is similar.
+/// A field or column is similar if `name` is spelled like it, or if each word of `name` is a word of the field or
+/// column. A field is also similar if `name` is a synonym of it, or is spelled like one of its synonyms. Only the most
+/// similar names are returned, in the order of the alphabet; none if no name is similar.
 ///
 /// ```
 /// use trueup_core::dictionary::similar_names;
@@ -122,8 +122,13 @@ const MAX_ABBREVIATION: usize = 4;
 /// ```
 #[must_use]
 pub fn similar_names(name: &str, columns: &BTreeSet<String>) -> Vec<String> {
+    similar_names_with(name, columns.iter().map(String::as_str))
+}
+
+/// Returns the fields and names of `others` that are most similar to `name`, as [`similar_names`] does.
+pub(crate) fn similar_names_with<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = Wanted::new(name);
-    let known = fields().chain(cohort_fields()).map(|field| field.name).chain(columns.iter().map(String::as_str));
+    let known = all_fields().map(|field| field.name).chain(others);
     let mut differences: Vec<(Difference, &str)> =
         known.filter_map(|name| Some((wanted.difference(name)?, name))).collect();
     let synonyms = SYNONYMS.iter().filter_map(|(synonym, _)| Some((wanted.difference(synonym)?, *synonym)));

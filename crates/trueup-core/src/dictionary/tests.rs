@@ -2,6 +2,7 @@
 //! so that an edit of a table is noticed.
 
 use super::*;
+use crate::model::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every metric of the specification with its formula, in the spelling of the specification.
@@ -99,14 +100,16 @@ fn written(formula: Formula) -> String {
     match formula {
         Formula::Amount(measures) => sum(measures),
         Formula::Ratio { numerator, denominator } => format!("{} / {}", sum(numerator), sum(denominator)),
+        Formula::Percentile { pair, percent } => format!("p{percent} {pair:?}"),
     }
 }
 
 #[test]
 fn names_are_unique_and_found() {
-    assert_eq!(named(|_| true).len(), fields().count());
-    assert_eq!(fields().map(|field| field.display_name).collect::<BTreeSet<_>>().len(), fields().count());
-    for field in fields() {
+    let unique = |text: fn(&Field) -> &str| all_fields().map(text).collect::<BTreeSet<_>>().len();
+    assert_eq!(unique(|field| field.name), all_fields().count());
+    assert_eq!(unique(|field| field.display_name), all_fields().count());
+    for field in all_fields() {
         assert_eq!(super::field(field.name), Some(field));
     }
     assert!(super::field("").is_none());
@@ -124,6 +127,57 @@ fn metrics_and_formulas_match_the_specification() {
     let actual: BTreeMap<&str, String> =
         metrics().map(|(field, metric)| (field.name, written(metric.formula))).collect();
     assert_eq!(actual, specified);
+}
+
+#[test]
+fn each_pair_of_stages_has_four_metrics() {
+    const PAIRS: &str =
+        "LeadToBooked LeadToEstimated LeadToSold LeadToClosed BookedToEstimated EstimatedToSold SoldToClosed";
+    let expected: Vec<(String, String)> = PAIRS
+        .split(' ')
+        .flat_map(|pair| {
+            [
+                (format!("reached{pair}"), format!("Reached({pair})")),
+                (format!("avgDays{pair}"), format!("Days({pair}) / Reached({pair})")),
+                (format!("medianDays{pair}"), format!("p50 {pair}")),
+                (format!("p90Days{pair}"), format!("p90 {pair}")),
+            ]
+        })
+        .collect();
+    let found: Vec<(String, String)> = duration_fields()
+        .filter_map(|field| metric(field.name))
+        .map(|(field, metric)| (field.name.to_owned(), written(metric.formula)))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(duration_fields().all(|field| fields().all(|other| other.name != field.name)));
+    for (field, metric) in duration_fields().filter_map(|field| metric(field.name)) {
+        let is_count = field.name.starts_with("reached");
+        let expected = if is_count {
+            (Unit::Count, ValueFormat::Number, Direction::Higher, Additivity::EVERYWHERE)
+        } else {
+            (Unit::Days, ValueFormat::Decimal, Direction::Lower, Additivity::NOWHERE)
+        };
+        assert_eq!((metric.unit, field.format, metric.direction, metric.additivity), expected, "{}", field.name);
+    }
+    for pair in StagePair::ALL {
+        let named = |stage: Stage| match stage {
+            Stage::LeadOriginated => "Lead".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let (first, second) = pair.stages();
+        assert_eq!(format!("{pair:?}"), format!("{}To{}", named(first), named(second)));
+        for (measure, prefix) in [
+            (Measure::Reached(pair), "reached"),
+            (Measure::Days(pair), "days"),
+            (Measure::DayCounts(pair), "dayCounts"),
+        ] {
+            assert_eq!(measure.name(), format!("{prefix}{pair:?}"));
+        }
+    }
+    assert_eq!(
+        metric("p90DaysSoldToClosed").unwrap().1.formula.to_string(),
+        "90th percentile of dayCountsSoldToClosed"
+    );
 }
 
 #[test]
@@ -206,7 +260,7 @@ fn spend_has_exactly_these_dimensions() {
 #[test]
 fn each_definition_is_a_distinct_sentence() {
     let mut definitions = BTreeMap::new();
-    for field in fields() {
+    for field in all_fields() {
         assert!(field.definition.ends_with('.') && field.definition.len() > 30, "{}", field.name);
         assert!(!field.definition.contains("  ") && !field.definition.contains('\n'), "{}", field.name);
         assert_eq!(definitions.insert(field.definition, field.name), None, "{}", field.name);
@@ -219,7 +273,7 @@ fn each_definition_is_a_distinct_sentence() {
 
 #[test]
 fn definitions_state_the_value_shown_if_there_is_none() {
-    for field in fields() {
+    for field in all_fields() {
         let said = match field.kind {
             FieldKind::Metric(_) => field.definition.contains("0 ") || field.definition.contains(" 0."),
             FieldKind::Dimension(_) => field.definition.contains("mpty"),
@@ -253,10 +307,7 @@ fn listed_values_match_formats() {
 #[test]
 fn units_and_formats_fit_formulas() {
     let money = |measures: &[Measure]| {
-        let kinds: BTreeSet<bool> = measures
-            .iter()
-            .map(|m| matches!(m.kind(), MeasureKind::RowMoney | MeasureKind::StateMoney | MeasureKind::SpendMoney))
-            .collect();
+        let kinds: BTreeSet<bool> = measures.iter().map(|measure| measure.is_money()).collect();
         assert_eq!(kinds.len(), 1, "the measures of a sum have different units");
         kinds.contains(&true)
     };
@@ -269,12 +320,14 @@ fn units_and_formats_fit_formulas() {
                 (true, true) | (false, false) => Unit::Ratio,
                 (false, true) => panic!("a count divided by money: {}", field.name),
             },
+            Formula::Percentile { .. } => Unit::Days,
         };
         assert_eq!(metric.unit, unit, "{}", field.name);
         let fits: &[ValueFormat] = match unit {
             Unit::Count => &[ValueFormat::Number],
             Unit::Currency | Unit::CurrencyPerCount => &[ValueFormat::Currency],
             Unit::Ratio => &[ValueFormat::Percent, ValueFormat::Decimal],
+            Unit::Days | Unit::CountPerCurrency => &[ValueFormat::Decimal],
         };
         assert!(fits.contains(&field.format), "{}", field.name);
     }

@@ -8,7 +8,7 @@ use crate::aggregate::{EncodedDimension, EventRows, QueryContext};
 use crate::dataset::{Dataset, ReadingAhead};
 use crate::dictionary::Computed;
 use crate::error::{Error, QueryError};
-use crate::plan::{Origin, Output, Plan};
+use crate::plan::{DimensionRef, Origin, Output, Plan};
 use crate::query::{EventsQuery, Interval};
 use crate::scan::{EventColumns, NO_VALUE};
 use arrow_array::types::Date32Type;
@@ -31,7 +31,8 @@ const TOTAL: &str = "total";
 /// Reads the events of a split: the rows that its query aggregates, with their computed fields, in batches.
 ///
 /// An event is read if it lies in the range and its account is selected, and if it passes the conditions on dimensions
-/// and on `total`. The state of a customer is that of the sub-range, and does not depend on these conditions.
+/// and on `total`. Of a cohort, the events of its leads up to the end of their windows are read instead of the events
+/// in the range. The state of a customer is that of the sub-range, and does not depend on these conditions.
 ///
 /// # Columns
 /// The columns are `start` and `end`, if the query has an interval, and the fields of the query in their order. Of the
@@ -99,12 +100,13 @@ enum EventColumn {
 }
 
 impl<D: Deref<Target = Dataset>> EventReader<D> {
-    /// Returns a reader of the events of a split. The dataset must be the one that planned it, opened in any process.
-    /// No row group is read yet. Of the options of `execution`, only the interrupt applies.
+    /// Returns a reader of the events of a split. The dataset must be the one that planned the split, opened in any
+    /// process. No row group is read yet. Of the options of `execution`, only the interrupt applies.
     ///
     /// # Errors
     /// The query has a fault, or asks for what events do not have: a metric other than `total`, a condition on another
-    /// metric, an order, a limit or totals; or the split is of another query, dataset or version.
+    /// metric, an order, a limit, totals or a comparison; or the split is of another query, dataset or version, or of a
+    /// program that defines metrics differently.
     pub fn new(dataset: D, query: &EventsQuery, split: &Split, execution: Execution) -> Result<Self, Error> {
         let planned = dataset.plan_of_split(query, split)?;
         check(query, &planned.plan)?;
@@ -142,15 +144,15 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
 
     /// Reads the events of a row group; `None` if the row group is one of spend.
     fn read(&self, number: u32) -> Result<Option<RowGroupEvents>, Error> {
-        let PlannedQuery { plan, memo, .. } = &*self.planned;
-        let row_groups = SelectedRowGroups::of_set(&self.dataset, plan, &RowGroupSet::from_iter([number]));
+        let PlannedQuery { plan, memos, .. } = &*self.planned;
+        let row_groups = SelectedRowGroups::of_set(&self.dataset, &RowGroupSet::from_iter([number]));
         let Some((_, AnyRowGroup::Events(row_group))) = row_groups.get(0) else { return Ok(None) };
         let interrupt = &self.execution.interrupt;
         let columns = row_group.read_until(&plan.projection, ReadingAhead::default(), interrupt)?;
         if plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
-        let rows = EventRows::new(&QueryContext::new(plan, self.dataset.accounts(), memo), &columns, interrupt)?;
+        let rows = EventRows::new(&QueryContext::new(plan, self.dataset.accounts(), &memos[0]), &columns, interrupt)?;
         Ok(Some(RowGroupEvents { columns, rows, returned: 0 }))
     }
 }
@@ -245,17 +247,20 @@ impl EventColumn {
 fn columns(plan: &Plan) -> Vec<(&str, EventColumn)> {
     let sub_range = [("start", EventColumn::Start), ("end", EventColumn::End)];
     let sub_range = sub_range.into_iter().filter(|_| plan.interval != Interval::Total);
-    let field = |output: &Output| match *output {
-        Output::Dimension(at) => (&*plan.dimensions[at].name, dimension_column(plan.dimensions[at].origin, at)),
-        Output::Blank(at) => (&*plan.blank[at].name, EventColumn::Blank),
-        Output::Metric(field, _) => (field.name, EventColumn::Total),
+    let field = |output: &Output| match output {
+        &Output::Dimension(at) => (&*plan.dimensions[at].name, dimension_column(&plan.dimensions[at], at)),
+        &Output::Blank(at) => (&*plan.blank[at].name, EventColumn::Blank),
+        Output::Metric(_) => (TOTAL, EventColumn::Total),
     };
     sub_range.chain(plan.output.iter().map(field)).collect()
 }
 
 /// Returns the column of the dimension at an index of the plan.
-const fn dimension_column(origin: Origin, at: usize) -> EventColumn {
-    match origin {
+const fn dimension_column(dimension: &DimensionRef, at: usize) -> EventColumn {
+    if dimension.mapping.is_some() {
+        return EventColumn::Text(at);
+    }
+    match dimension.origin {
         Origin::Computed(
             Computed::Date
             | Computed::Week
@@ -275,7 +280,7 @@ const fn dimension_column(origin: Origin, at: usize) -> EventColumn {
 /// Checks that a query asks for nothing that events do not have.
 fn check(query: &EventsQuery, plan: &Plan) -> Result<(), QueryError> {
     let metric = plan.output.iter().find_map(|output| match output {
-        Output::Metric(field, _) if field.name != TOTAL => Some(format!("the metric `{}`", field.name)),
+        Output::Metric(metric) if metric.name() != TOTAL => Some(format!("the metric `{}`", metric.name())),
         _ => None,
     });
     let parts = [
@@ -283,6 +288,7 @@ fn check(query: &EventsQuery, plan: &Plan) -> Result<(), QueryError> {
         (!query.sort.is_empty(), "an order"),
         (query.limit.is_some(), "a limit"),
         (query.totals, "totals"),
+        (query.compare.is_some(), "a comparison"),
     ];
     let part = || parts.into_iter().find_map(|(is_asked, part)| is_asked.then(|| part.to_owned()));
     metric.or_else(part).map_or(Ok(()), |part| Err(QueryError::NotOfEvents { part }))

@@ -23,6 +23,9 @@ pub struct Explanation {
     pub sub_ranges: Vec<DateRange>,
     /// The window of a cohort; `None` if the query is not one of a cohort.
     pub cohort: Option<Within>,
+    /// The range to compare with, and what is read for it; `None` if the query does not compare. The other numbers are
+    /// those of the range that is asked for.
+    pub earlier: Option<ExplainedRange>,
     /// The columns of the event table that are read.
     pub columns: Vec<String>,
     /// The columns of the spend table that are read; empty if the query does not need it.
@@ -38,7 +41,7 @@ pub struct Explanation {
     /// The bytes that the columns take in files, in the row groups that are read, even if they are cached; 0 for a
     /// dataset in memory.
     pub stored_bytes: u64,
-    /// The dimensions in the order of the query, but the ones that neither events nor spend have come last.
+    /// The dimensions in the order of the query, except that dimensions which neither events nor spend have are last.
     pub groups: Vec<ExplainedDimension>,
     /// Whether some conditions of the filter are decided on events.
     pub filters_events: bool,
@@ -54,27 +57,40 @@ pub struct Explanation {
     pub statistics: Option<RunStatistics>,
 }
 
+/// The earlier range of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExplainedRange {
+    /// Its days.
+    pub range: DateRange,
+    /// The number of row groups of events that are read.
+    pub event_row_groups_kept: usize,
+    /// The number of row groups of spend that are read.
+    pub spend_row_groups_kept: usize,
+}
+
 /// A dimension of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainedDimension {
     /// Its name.
     pub name: String,
-    /// The source of its values: `computed`, `stored`, or `absent` if it is empty on every event, because the events of
-    /// the dataset have no such column.
+    /// The source of its values: `computed`, `stored`, `defined` if users define it, or `absent` if it is empty on
+    /// every event, because the events of the dataset have no such column.
     pub source: &'static str,
 }
 
-/// What the execution of a query took. The numbers of row groups, rows and groups leave out the second reading that
-/// totals need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the execution of a query took; of a comparison, both ranges together. The numbers of row groups, rows and
+/// groups leave out the second reading that totals need, and what is read to find out which leads of a cohort are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatistics {
     /// The number of row groups read, of events and of spend.
     pub row_groups: usize,
     /// The number of rows in these row groups.
     pub rows: u64,
-    /// The number of events that were in the range and passed the filter.
+    /// The number of events that counted and passed the filter. In a cohort, the events of its leads count until their
+    /// windows end; otherwise the events in the range count.
     pub kept_rows: u64,
     /// The number of groups that events make, before conditions on metrics. There may be more rows than groups, because
     /// spend without events makes rows too, and without dimensions each sub-range has a row.
@@ -98,18 +114,25 @@ impl Explanation {
         let row_groups = SelectedRowGroups::new(dataset, plan, pruning);
         row_groups.read_footers(&Interrupt::default())?;
         let (events, spend) = row_groups.lens();
-        let origin = |origin| match origin {
+        let earlier = plan.comparison.as_ref().map(|comparison| -> Result<ExplainedRange, Error> {
+            let row_groups = SelectedRowGroups::new(dataset, &comparison.earlier, pruning);
+            row_groups.read_footers(&Interrupt::default())?;
+            let (events, spend) = row_groups.lens();
+            let range = comparison.earlier.range;
+            Ok(ExplainedRange { range, event_row_groups_kept: events, spend_row_groups_kept: spend })
+        });
+        let origin = |dimension: &DimensionRef| match dimension.origin {
+            _ if dimension.mapping.is_some() => "defined",
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",
             Origin::Absent => ABSENT,
         };
-        let group = |dimension: &DimensionRef| ExplainedDimension {
-            name: dimension.name.clone(),
-            source: origin(dimension.origin),
-        };
+        let group =
+            |dimension: &DimensionRef| ExplainedDimension { name: dimension.name.clone(), source: origin(dimension) };
         Ok(Self {
             sub_ranges: plan.sub_ranges.clone(),
             cohort: plan.cohort,
+            earlier: earlier.transpose()?,
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
             spend_columns: if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() },
             event_row_groups_kept: events,
@@ -146,6 +169,11 @@ impl fmt::Display for Explanation {
             }
             Some(Within::All) => writeln!(f, "cohort       leads by their first event, each with its whole history")?,
             None => {}
+        }
+        if let Some(earlier) = &self.earlier {
+            let events = counted(earlier.event_row_groups_kept, "row group");
+            let (range, spend) = (earlier.range, earlier.spend_row_groups_kept);
+            writeln!(f, "earlier      {range}, with {events} of events and {spend} of spend kept")?;
         }
         writeln!(f, "columns      {}", self.columns.join(", "))?;
         if !self.spend_columns.is_empty() {

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 
 /// Returns the last day of the events of the accounts; `None` if they have none.
 ///
-/// The statistics of a row group say the day if all of its events are of these accounts. Other row groups are read, but
-/// only if they may have a later day than the row groups before.
+/// The statistics of a row group say the day if all of its events are of these accounts, and none is superseded. Other
+/// row groups are read, but only if they may have a later day than the row groups before.
 pub(super) fn last_event_day(
     dataset: &Dataset,
     accounts: &AccountFilter,
@@ -25,7 +25,7 @@ pub(super) fn last_event_day(
         if last >= Some(entry.last_day()) {
             break;
         }
-        if entry.days.is_some() && entry.is_within(accounts) {
+        if entry.days.is_some() && entry.is_within(accounts) && !row_group.has_superseded() {
             // The answer depends on what the list of files says, so that the footer must say the same.
             TableFile::read_footers(row_group.file().into_iter(), interrupt)?;
             return Ok(Some(entry.last_day()));

@@ -21,9 +21,9 @@ pub(super) use control::{ControlTotal, CoveredResult};
 pub(super) use planned::PlannedQuery;
 
 use super::row_groups::SelectedRowGroups;
-use super::{Execution, aggregate_in_pool, finish_checked, in_pool};
+use super::{Execution, aggregate_in_pool, comparison, finish_checked, in_pool};
 use crate::Interrupt;
-use crate::aggregate::{AggregationMemo, ResultShape};
+use crate::aggregate::{AggregationMemo, PartialResult, ResultShape};
 use crate::dataset::{Dataset, DatasetId};
 use crate::error::Error;
 use crate::finish::ResultTable;
@@ -31,6 +31,7 @@ use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -48,8 +49,8 @@ const SEMANTICS_VERSION: u32 = 1;
 /// add up. A partial result that is lost, repeated, altered or of another version is an error, and never a number.
 ///
 /// # Bytes
-/// [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes) carry it from process to process; `docs/splits.md`
-/// describes the form.
+/// [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes) carry a partial result from process to process;
+/// `docs/splits.md` describes the bytes.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -76,9 +77,10 @@ const SEMANTICS_VERSION: u32 = 1;
 #[derive(Debug)]
 pub struct Partial {
     key: PartialKey,
-    rows: PlanPartial,
-    /// The partial result of the plan of the totals, if the query asks for totals.
-    totals: Option<PlanPartial>,
+    /// The number of rows in the row groups that any range covers.
+    rows: u64,
+    /// The partial results of the [ranges](Plan::ranges) of the query.
+    ranges: Vec<RangePartial>,
 }
 
 /// What partial results must have in common to be merged.
@@ -92,9 +94,10 @@ struct PartialKey {
     semantics: u32,
 }
 
-/// The partial result of one plan: that of the rows of the answer, or that of its totals.
+/// The partial result of one range: that of the rows of the answer, that of its totals, or an earlier one that either
+/// is compared with.
 #[derive(Debug)]
-struct PlanPartial {
+struct RangePartial {
     shape: ResultShape,
     covered: CoveredResult,
 }
@@ -117,8 +120,8 @@ impl PartialKey {
     }
 }
 
-impl PlanPartial {
-    /// Aggregates the row groups of a split that a plan reads.
+impl RangePartial {
+    /// Aggregates the row groups of a split that the plan of a range reads.
     fn run(
         dataset: &Dataset,
         plan: &Plan,
@@ -126,7 +129,7 @@ impl PlanPartial {
         split: &Split,
         execution: &Execution,
     ) -> Result<Self, Error> {
-        let row_groups = SelectedRowGroups::of_set(dataset, plan, split.row_groups());
+        let row_groups = SelectedRowGroups::of_set(dataset, split.row_groups()).read_by(plan);
         let mut covered = aggregate_in_pool(dataset, plan, memo, &row_groups, execution)?.covered;
         covered.add_up();
         Ok(Self { shape: ResultShape::new(plan), covered })
@@ -139,17 +142,12 @@ impl PlanPartial {
         self.covered.merge(other.covered, &Interrupt::default())
     }
 
-    fn finish(
-        self,
-        plan: &Plan,
-        row_groups: &SelectedRowGroups<'_>,
-        execution: &Execution,
-    ) -> Result<ResultTable, Error> {
+    /// Returns the merged result of all row groups that the plan of the range reads.
+    fn checked(self, plan: &Plan, row_groups: SelectedRowGroups<'_>) -> Result<PartialResult, PartialError> {
         if self.shape != ResultShape::new(plan) {
-            return Err(PartialError::OtherQuery.into());
+            return Err(PartialError::OtherQuery);
         }
-        let result = self.covered.checked(row_groups)?;
-        finish_checked(plan, result, Share::new(execution.memory.clone()), execution)
+        self.covered.checked(&row_groups.read_by(plan))
     }
 }
 
@@ -161,7 +159,7 @@ impl Dataset {
     /// The query has a fault.
     pub fn plan_splits(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<Vec<Split>, Error> {
         let planned = PlannedQuery::of(self, query)?;
-        Ok(Split::divide(&planned.key, &planned.selected(self, &planned.plan), splits))
+        Ok(Split::divide(&planned.key, &planned.selected(self), splits))
     }
 
     /// Returns the plan of a query, after a check that the split is one of the query and of this dataset.
@@ -171,20 +169,20 @@ impl Dataset {
         Ok(planned)
     }
 
-    /// Aggregates the row groups of a split. The dataset must be the one that planned it, opened in any process. The
-    /// reservation of `execution` no longer counts the partial result once it is returned.
+    /// Aggregates the row groups of a split. The dataset must be the one that planned the split, opened in any process.
+    /// The reservation of `execution` no longer counts the partial result once it is returned. Whether `execution`
+    /// prunes does not matter, because [`plan_splits`](Self::plan_splits) has always pruned.
     ///
     /// # Errors
     /// The split is of another query, dataset or version, or of a program that defines metrics differently; and as
     /// [`run`](Self::run).
     pub fn run_split(&self, query: &EventsQuery, split: &Split, execution: &Execution) -> Result<Partial, Error> {
         let planned = self.plan_of_split(query, split)?;
-        let run = |plan, memo| PlanPartial::run(self, plan, memo, split, execution);
         in_pool(execution, || {
-            let rows = run(&planned.plan, &planned.memo)?;
-            let totals = planned.plan.totals.as_deref().zip(planned.totals_memo.as_ref());
-            let totals = totals.map(|(plan, memo)| run(plan, memo)).transpose()?;
-            Ok(Partial { key: planned.key.clone(), rows, totals })
+            let ranges = planned.plan.ranges().zip(&planned.memos);
+            let ranges = ranges.map(|(plan, memo)| RangePartial::run(self, plan, memo, split, execution));
+            let rows = SelectedRowGroups::of_set(self, split.row_groups()).rows();
+            Ok(Partial { key: planned.key.clone(), rows, ranges: ranges.collect::<Result<_, _>>()? })
         })
     }
 }
@@ -197,12 +195,11 @@ impl Partial {
     /// cover the same row group.
     pub fn merge(mut self, other: Self) -> Result<Self, Error> {
         self.key.check(&other.key)?;
-        self.rows.merge(other.rows)?;
-        match (&mut self.totals, other.totals) {
-            (Some(totals), Some(other)) => totals.merge(other)?,
-            (None, None) => {}
-            _ => return Err(PartialError::OtherQuery.into()),
+        if self.ranges.len() != other.ranges.len() {
+            return Err(PartialError::OtherQuery.into());
         }
+        self.ranges.iter_mut().zip(other.ranges).try_for_each(|(range, other)| range.merge(other))?;
+        self.rows = self.rows.saturating_add(other.rows);
         Ok(self)
     }
 
@@ -216,12 +213,25 @@ impl Partial {
     pub fn finish(self, dataset: &Dataset, query: &EventsQuery, execution: &Execution) -> Result<ResultTable, Error> {
         let planned = PlannedQuery::take(dataset, query)?;
         planned.key.check(&self.key)?;
-        let finish = |partial: PlanPartial, plan| partial.finish(plan, &planned.selected(dataset, plan), execution);
-        let mut table = finish(self.rows, &planned.plan)?;
-        match (&planned.plan.totals, self.totals) {
-            (Some(plan), Some(totals)) => table.set_totals(finish(totals, plan)?, plan.range),
-            (None, None) => {}
-            _ => return Err(PartialError::OtherQuery.into()),
+        if self.ranges.len() != planned.plan.ranges().count() {
+            return Err(PartialError::OtherQuery.into());
+        }
+        let checked = planned.plan.ranges().zip(self.ranges);
+        let checked = checked.map(|(plan, range)| range.checked(plan, planned.selected(dataset)));
+        let mut checked = checked.collect::<Result<Vec<_>, _>>()?.into_iter();
+        let mut finish = |plan: &Plan| {
+            let mut next = || Some((checked.next()?, Share::new(execution.memory.clone())));
+            match (&plan.comparison, next(), plan.comparison.as_ref().and_then(|_| next())) {
+                (None, Some((result, share)), None) => finish_checked(plan, result, share, execution),
+                (Some(comparison), Some(current), Some(earlier)) => {
+                    comparison::finish(plan, &comparison.earlier, current, earlier, execution)
+                }
+                _ => Err(PartialError::OtherQuery.into()),
+            }
+        };
+        let mut table = finish(&planned.plan)?;
+        if let Some(plan) = &planned.plan.totals {
+            table.set_totals(finish(plan)?, plan.range);
         }
         Ok(table)
     }
@@ -235,12 +245,13 @@ impl Partial {
     /// Returns the number of row groups that are covered.
     #[must_use]
     pub fn row_groups(&self) -> usize {
-        self.rows.covered.control.row_groups.len()
+        let covered = self.ranges.iter().flat_map(|range| range.covered.control.row_groups.iter());
+        covered.collect::<BTreeSet<u32>>().len()
     }
 
     /// Returns the number of rows in the covered row groups.
     #[must_use]
     pub const fn rows_read(&self) -> u64 {
-        self.rows.covered.control.rows
+        self.rows
     }
 }

@@ -116,11 +116,20 @@ impl<'a> SelectedRowGroups<'a> {
         Self { dataset, numbers: numbers.collect() }
     }
 
-    /// Selects the row groups of a set that a plan reads; the dataset has all of them.
-    pub(super) fn of_set(dataset: &'a Dataset, plan: &Plan, set: &RowGroupSet) -> Self {
-        let events = dataset.events().len();
-        let reads = |number: &u32| plan.needs_spend() || (*number as usize) < events;
-        Self { dataset, numbers: set.iter().filter(reads).collect() }
+    /// Selects the row groups of a set; the dataset has all of them.
+    pub(super) fn of_set(dataset: &'a Dataset, set: &RowGroupSet) -> Self {
+        Self { dataset, numbers: set.iter().collect() }
+    }
+
+    /// Leaves the row groups that a plan reads. Those of a query may be there for its other ranges, or for the spend
+    /// that its totals do not need.
+    pub(super) fn read_by(mut self, plan: &Plan) -> Self {
+        let (dataset, events) = (self.dataset, self.dataset.events());
+        self.numbers.retain(|number| match events.get(*number as usize) {
+            Some(row_group) => is_kept(row_group, plan, true),
+            None => plan.needs_spend() && is_kept(&dataset.spend()[*number as usize - events.len()], plan, true),
+        });
+        self
     }
 
     /// Returns the number of row groups.

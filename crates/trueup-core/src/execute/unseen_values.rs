@@ -7,13 +7,11 @@ mod tests;
 use super::{Execution, in_pool};
 use crate::dataset::manifest::RowGroupEntry;
 use crate::dataset::{Dataset, Pruning, ReadAhead, ReadingAhead, RowGroup, TableFile};
-use crate::dictionary::{self, Computed, FieldKind, ValueFormat};
+use crate::dictionary::{self, Computed, ValueFormat};
 use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value};
 use crate::plan::{DimensionRef, Origin, text_column};
-use crate::query::{
-    AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, TextPredicate, is_result_metric,
-};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, TextPredicate};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns};
 use crate::similar::most_similar;
 use crate::{Interrupt, Shown};
@@ -77,6 +75,8 @@ pub struct ValueSearch {
 #[derive(Debug)]
 struct SoughtValues {
     field: String,
+    /// Whether spend has the field.
+    is_in_spend: bool,
     operands: Vec<Operand>,
     /// Whether all row groups were searched, so that no row has the values.
     is_unseen: bool,
@@ -98,7 +98,8 @@ impl Dataset {
     /// Never returned are the empty text, values of unknown fields, and values that the dictionary lists for their
     /// field, such as the type `canceled`: it may well be that nothing was canceled. Reads the columns of these
     /// dimensions: first for the query's days and accounts, which the query reads too, then for all others, but only
-    /// if a value is not found before.
+    /// if a value is not found before. For a value that no row has, a query counts all values of its dimension.
+    /// `max_rows` of `execution` does not apply.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -111,8 +112,9 @@ impl Dataset {
         })
     }
 
-    /// Begins the search of [`unseen_values`](Self::unseen_values), with a look into one row group of events, which has
-    /// most values. [`ValueSearch::finish`] looks for the others with queries that the caller answers.
+    /// Begins the search of [`unseen_values`](Self::unseen_values), with a look into one row group of events, where
+    /// most values are found. [`ValueSearch::finish`] looks for the remaining values with queries that the caller
+    /// answers.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -127,12 +129,13 @@ impl Dataset {
         if days.is_none() {
             return Ok(search);
         }
+        let query = &*self.own_query(query);
         query.check()?;
         for Tested { field, mut operands } in tested_values(query) {
-            if dictionary::field(field).is_none() && !self.columns().contains(field) {
+            if !self.has_field(field) {
                 continue;
             }
-            let dimension = DimensionRef::new(field, self.columns());
+            let dimension = DimensionRef::new(field, self.columns(), self.definitions());
             let texts = DimensionTexts::of(&dimension);
             if let Some(texts) = texts {
                 let look = || self.missing_texts(query, texts, operands, reach, &execution.interrupt);
@@ -141,7 +144,8 @@ impl Dataset {
             if !operands.is_empty() {
                 let is_unseen = texts.is_some() && reach == Reach::Dataset;
                 let operands = operands.into_iter().cloned().collect();
-                search.sought.push(SoughtValues { field: field.to_owned(), operands, is_unseen });
+                let (field, is_in_spend) = (field.to_owned(), dimension.spend.is_some());
+                search.sought.push(SoughtValues { field, is_in_spend, operands, is_unseen });
             }
         }
         Ok(search)
@@ -187,9 +191,9 @@ impl Dataset {
 }
 
 impl ValueSearch {
-    /// Returns the values that no event or spend has, as [`Dataset::unseen_values`] does. `run` answers a query, or
-    /// returns `None` if the answer has more rows than the number that it gets; it is not called if all values are
-    /// found.
+    /// Returns the values that no event or spend has, as [`Dataset::unseen_values`] does. `run` answers the query
+    /// that it gets, or returns `None` if the answer has more rows than the number that it gets with the query. It is
+    /// not called if all values are found.
     ///
     /// # Errors
     /// The first error of `run`.
@@ -198,10 +202,13 @@ impl ValueSearch {
         mut run: impl FnMut(&EventsQuery, usize) -> Result<Option<ResultTable>, E>,
     ) -> Result<Vec<UnseenValue>, E> {
         let mut unseen = Vec::new();
-        for SoughtValues { field, mut operands, is_unseen } in self.sought {
+        for SoughtValues { field, is_in_spend, mut operands, is_unseen } in self.sought {
+            let values_of = |range, accounts: &AccountFilter, operands: &[Operand]| {
+                values_query(&field, is_in_spend, range, accounts, operands)
+            };
             for (range, accounts) in [(self.range, &self.accounts), (self.days, &AccountFilter::All)] {
                 if !is_unseen && !operands.is_empty() {
-                    let table = run(&values_query(&field, range, accounts, &operands), MAX_CANDIDATES)?;
+                    let table = run(&values_of(range, accounts, &operands), MAX_CANDIDATES)?;
                     // If the answer is too long, all operands count as found.
                     operands.retain(|operand| table.as_ref().is_some_and(|table| !has_value(table, &field, operand)));
                 }
@@ -209,7 +216,7 @@ impl ValueSearch {
             if operands.is_empty() {
                 continue;
             }
-            let table = run(&values_query(&field, self.days, &AccountFilter::All, &[]), MAX_CANDIDATES)?;
+            let table = run(&values_of(self.days, &AccountFilter::All, &[]), MAX_CANDIDATES)?;
             let known = table.map_or_else(Vec::new, |table| known_values(&table, &field));
             unseen.extend(operands.into_iter().map(|operand| {
                 let value = match operand {
@@ -242,6 +249,8 @@ impl<'a> DimensionTexts<'a> {
         let column = match dimension.origin {
             // Accounts without lead grading do not show what these columns have.
             _ if dimension.lead_grading => return None,
+            // The texts of the columns are those of its source.
+            _ if dimension.mapping.is_some() => return None,
             Origin::Computed(Computed::Account) => None,
             Origin::Stored | Origin::Absent | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
                 Some(dimension.name.as_str())
@@ -333,7 +342,7 @@ fn tested_values(query: &EventsQuery) -> Vec<Tested<'_>> {
     let mut tested: Vec<Tested<'_>> = Vec::new();
     for (name, predicate) in query.conditions() {
         let (Predicate::Equals(operand) | Predicate::NotEquals(operand)) = predicate else { continue };
-        if name == "total" || is_result_metric(name) || is_listed(name, operand) {
+        if query.is_metric(name) || is_listed(name, operand, query) {
             continue;
         }
         match tested.iter_mut().find(|tested| tested.field == name) {
@@ -346,21 +355,24 @@ fn tested_values(query: &EventsQuery) -> Vec<Tested<'_>> {
 }
 
 /// Returns whether a field may have a value whatever the data: the empty text, or one that the dictionary lists.
-fn is_listed(field: &str, operand: &Operand) -> bool {
+fn is_listed(field: &str, operand: &Operand, query: &EventsQuery) -> bool {
     let Operand::Text(text) = operand else { return false };
     let listed = dictionary::field(field).is_some_and(|field| {
         let is_boolean = field.format == ValueFormat::Boolean && matches!(text.as_str(), "true" | "false");
         is_boolean || field.values.contains(&text.as_str())
     });
-    text.is_empty() || listed
+    let defined = query.definitions.dimension(field).is_some_and(|dimension| dimension.values.contains(text));
+    text.is_empty() || listed || defined
 }
 
 /// Returns a query for the values of a field that equal one of `operands`, or for all if there are none.
-fn values_query(field: &str, range: DateRange, accounts: &AccountFilter, operands: &[Operand]) -> EventsQuery {
-    let is_in_spend = match dictionary::field(field).map(|field| &field.kind) {
-        Some(FieldKind::Dimension(dimension)) => dimension.spend.is_some(),
-        _ => false,
-    };
+fn values_query(
+    field: &str,
+    is_in_spend: bool,
+    range: DateRange,
+    accounts: &AccountFilter,
+    operands: &[Operand],
+) -> EventsQuery {
     // With a metric of spend, a value that only spend has gets a row too.
     let fields = [field, "eventCount"].into_iter().chain(is_in_spend.then_some("spend"));
     let mut query = EventsQuery::new(fields, range.start, range.end).interval(Interval::Total).allow_long_total();

@@ -2,29 +2,35 @@
 
 use super::{Column, ResultTable, Texts, Values};
 use arrow_array::{
-    ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
-    UInt64Array,
+    ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
 impl ResultTable {
-    /// Converts the table to one record batch. No column has nulls.
+    /// Converts the table to one record batch. Only columns of numbers that some rows do not have are nullable.
     ///
     /// | values | type |
     /// |---|---|
     /// | days | `Date32` |
     /// | dimensions | `Dictionary(Int32, Utf8)`, of the texts that occur |
     /// | counts | `UInt64` |
+    /// | sums of counts of which some are subtracted | `Int64` |
     /// | money | `Decimal128(38, 6)`, in currency units |
     /// | ratios | `Float64` |
+    /// | whole numbers that may be negative | `Int64` |
+    /// | numbers that some rows do not have | `Float64`, nullable |
     ///
     /// # Errors
     /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or their
     /// number does not fit into an `Int32`; or the table was made of columns that differ in length.
     pub fn record_batch(&self) -> Result<RecordBatch, ArrowError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(array).collect::<Result<_, _>>()?;
-        let field = |(column, array): (&Column, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), false);
+        let field = |(column, array): (&Column, &ArrayRef)| {
+            let is_nullable = matches!(column.values, Values::Numbers(_));
+            Field::new(&column.name, array.data_type().clone(), is_nullable)
+        };
         let fields: Vec<Field> = self.columns.iter().zip(&arrays).map(field).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
     }
@@ -41,6 +47,8 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
             Arc::new(array)
         }
         Values::Ratios(ratios) => Arc::new(Float64Array::from_iter_values(ratios.iter())),
+        Values::Integers(integers) => Arc::new(Int64Array::from(integers.clone())),
+        Values::Numbers(numbers) => Arc::new(Float64Array::from(numbers.clone())),
     })
 }
 

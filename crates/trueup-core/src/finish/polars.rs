@@ -8,7 +8,8 @@ use polars::prelude::{
 
 impl ResultTable {
     /// Converts the table to a data frame: days to `Date`, dimensions to `String` (never null), counts to `UInt64`,
-    /// money to `Decimal(38, 6)` in currency units, ratios to `Float64`.
+    /// money to `Decimal(38, 6)` in currency units, ratios to `Float64`, whole numbers that may be negative to `Int64`,
+    /// numbers that some rows do not have to `Float64` with nulls.
     ///
     /// # Errors
     /// An amount of money has more than 38 digits, or the table was made of columns that differ in length.
@@ -32,5 +33,7 @@ fn series(column: &Column) -> PolarsResult<Series> {
         Values::Counts(counts) => Series::new(name, counts),
         Values::Money(amounts) => Int128Chunked::from_slice(name, amounts).into_decimal(38, 6)?.into_series(),
         Values::Ratios(ratios) => Series::new(name, ratios.iter().collect::<Vec<f64>>()),
+        Values::Integers(integers) => Series::new(name, integers),
+        Values::Numbers(numbers) => Series::new(name, numbers),
     })
 }

@@ -26,31 +26,42 @@ pub(super) fn sort_groups(
         return Ok(groups);
     }
     let values = |column: &SortColumn| -> Result<Vec<i128>, Interruption> {
-        let sort_key = |value: Option<i128>| match value {
-            Some(value) if column.is_descending => -value,
-            Some(value) => value,
-            None => LAST,
-        };
-        match column.source {
+        let sort_key = |value| sort_key(value, column.is_descending);
+        match &column.source {
             SortSource::SubRange => {
                 map_interruptible(&groups, interrupt, |group| sort_key(Some(i128::from(code(group, 0)))))
             }
             SortSource::Dimension(at) => {
-                let SortedDictionary { sorted, ranks } = &dictionaries[at];
+                let SortedDictionary { sorted, ranks } = &dictionaries[*at];
                 // The empty text is the first of all texts.
                 let empty = (sorted.get(0) == Some("")).then_some(0);
                 let rank = |group| ranks[code(group, at + 1) as usize];
                 let value = |group| Some(rank(group)).filter(|rank| Some(*rank) != empty).map(i128::from);
                 map_interruptible(&groups, interrupt, |group| sort_key(value(group)))
             }
-            SortSource::Metric(formula) => Ok(measures.ordered(formula, &groups)?.into_iter().map(sort_key).collect()),
+            SortSource::Metric(metric) => Ok(measures.ordered(metric, &groups)?.into_iter().map(sort_key).collect()),
         }
     };
     let keys = columns.iter().map(values).collect::<Result<Vec<_>, _>>()?;
+    Ok(sort_by_keys(&groups, &keys, interrupt)?)
+}
+
+/// Returns what a row is sorted by, given a number that is larger where its value is; `None` if it has no value.
+pub(super) fn sort_key(value: Option<i128>, is_descending: bool) -> i128 {
+    match value {
+        Some(value) if is_descending => -value,
+        Some(value) => value,
+        None => LAST,
+    }
+}
+
+/// Returns rows sorted by keys, each with one number per row, the first of which decides first. Rows that are equal
+/// there stay in their order.
+pub(super) fn sort_by_keys(rows: &[u32], keys: &[Vec<i128>], interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
     let compare = |a: u32, b: u32| {
         let by_value = keys.iter().map(|values| values[a as usize].cmp(&values[b as usize]));
         by_value.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
     };
-    let sorted = sort((0_u32..).take(groups.len()).collect(), interrupt, compare)?;
-    Ok(map_interruptible(&sorted, interrupt, |at| groups[at as usize])?)
+    let sorted = sort((0_u32..).take(rows.len()).collect(), interrupt, compare)?;
+    map_interruptible(&sorted, interrupt, |at| rows[at as usize])
 }

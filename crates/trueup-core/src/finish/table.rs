@@ -1,5 +1,6 @@
 //! The result table: the answer to a query, as columns of equal length.
 
+use crate::definitions::Definitions;
 use crate::memory::Share;
 use crate::query::DateRange;
 use crate::{Day, NoRoom, TextList, money};
@@ -21,6 +22,8 @@ pub struct ResultTable {
     /// Whether the last row has the totals.
     pub(crate) has_totals_row: bool,
     pub(crate) unknown_fields: Vec<String>,
+    /// The definitions that fields of the query may be of.
+    pub(crate) definitions: Definitions,
     pub(crate) memory: TableMemory,
 }
 
@@ -32,6 +35,13 @@ pub(crate) struct TableMemory(Option<Arc<Share>>);
 impl TableMemory {
     pub(crate) fn new(share: Share) -> Self {
         Self(Some(Arc::new(share)))
+    }
+}
+
+impl TableMemory {
+    /// Counts another number of bytes, unless the table has clones.
+    pub(crate) fn set(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        self.0.as_mut().and_then(Arc::get_mut).map_or(Ok(()), |share| share.set(|| bytes))
     }
 }
 
@@ -50,7 +60,8 @@ pub struct ExtraMemory {
 /// One column of a result table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// `start`, `end`, the field's name or, after [`ResultTable::with_totals_row`], `rowType`.
+    /// `start`, `end`, the field's name, in a comparison also with a suffix such as `.change`, or, after
+    /// [`ResultTable::with_totals_row`], `rowType`.
     pub name: String,
     /// The values, one per row.
     pub values: Values,
@@ -69,9 +80,14 @@ pub enum Values {
     Money(Vec<i128>),
     /// Quotients. Money divided by a count is in currency units.
     Ratios(Ratios),
+    /// Whole numbers that may be negative, such as the change of a count.
+    Integers(Vec<i64>),
+    /// Numbers; `None` in rows that have none, such as the ratio of a change to nothing. No number is infinite or a
+    /// negative zero.
+    Numbers(Vec<Option<f64>>),
 }
 
-/// The quotients of a column, each of which may be over nothing: its denominator is 0, and so its value is 0.
+/// The quotients of a column. A quotient whose denominator is 0 is called *over nothing*, and has the value 0.
 ///
 /// ```
 /// use trueup_core::Ratios;
@@ -111,18 +127,26 @@ pub enum Value<'a> {
     Money(i128),
     /// A quotient; 0 where the denominator is 0. Money divided by a count is in currency units.
     Ratio(f64),
+    /// A whole number that may be negative.
+    Integer(i64),
+    /// A number, in a column in which other rows may have [`Null`](Self::Null).
+    Number(f64),
+    /// There is no number.
+    Null,
 }
 
 impl Value<'_> {
-    /// Converts a number to a double, money in currency units. Returns `None` for texts and days.
+    /// Converts a number to a double, money in currency units. Returns `None` for texts, days and null.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         match self {
-            Self::Day(_) | Self::Text(_) => None,
+            Self::Day(_) | Self::Text(_) | Self::Null => None,
             #[expect(clippy::cast_precision_loss, reason = "a count is rendered as a double, correctly rounded")]
             Self::Count(count) => Some(count as f64),
             Self::Money(micros) => Some(money::to_f64(micros)),
-            Self::Ratio(ratio) => Some(ratio),
+            Self::Ratio(number) | Self::Number(number) => Some(number),
+            #[expect(clippy::cast_precision_loss, reason = "rendered as a double, correctly rounded")]
+            Self::Integer(integer) => Some(integer as f64),
         }
     }
 }
@@ -235,6 +259,8 @@ impl Column {
             Values::Counts(counts) => counts.get(row).copied().map(Value::Count),
             Values::Money(amounts) => amounts.get(row).copied().map(Value::Money),
             Values::Ratios(ratios) => (row < ratios.len()).then(|| Value::Ratio(ratios.get(row).unwrap_or_default())),
+            Values::Integers(integers) => integers.get(row).copied().map(Value::Integer),
+            Values::Numbers(numbers) => numbers.get(row).map(|number| number.map_or(Value::Null, Value::Number)),
         }
     }
 }
@@ -249,6 +275,8 @@ impl Values {
             Self::Counts(counts) => counts.len(),
             Self::Money(amounts) => amounts.len(),
             Self::Ratios(ratios) => ratios.len(),
+            Self::Integers(integers) => integers.len(),
+            Self::Numbers(numbers) => numbers.len(),
         }
     }
 
@@ -270,6 +298,8 @@ impl Values {
             (Self::Counts(counts), Self::Counts(total)) => append(counts, total),
             (Self::Money(amounts), Self::Money(total)) => append(amounts, total),
             (Self::Ratios(ratios), Self::Ratios(total)) => append(&mut ratios.values, total.values),
+            (Self::Integers(integers), Self::Integers(total)) => append(integers, total),
+            (Self::Numbers(numbers), Self::Numbers(total)) => append(numbers, total),
             (Self::Texts(texts), _) => texts.push_empty(),
             // The two are columns of one field.
             _ => {}
@@ -288,6 +318,7 @@ impl ResultTable {
             totals: None,
             has_totals_row: false,
             unknown_fields: Vec::new(),
+            definitions: Definitions::default(),
             memory: TableMemory::default(),
         }
     }
@@ -302,6 +333,8 @@ impl ResultTable {
                 Values::Counts(counts) => counts.capacity() * size_of::<u64>(),
                 Values::Money(amounts) => amounts.capacity() * size_of::<i128>(),
                 Values::Ratios(ratios) => ratios.values.capacity() * size_of::<f64>(),
+                Values::Integers(integers) => integers.capacity() * size_of::<i64>(),
+                Values::Numbers(numbers) => numbers.capacity() * size_of::<Option<f64>>(),
                 Values::Texts(texts) => {
                     let (codes, dictionary) = (texts.codes.as_ptr(), Arc::as_ptr(&texts.dictionary));
                     let codes_bytes =
@@ -316,8 +349,8 @@ impl ResultTable {
         self.columns.iter().map(of_column).sum()
     }
 
-    /// Reserves `bytes` more bytes where the table's memory is counted, for example for a buffer to write it. If its
-    /// memory is not counted, neither are these.
+    /// Reserves `bytes` more bytes where the table's memory is counted, for example for a buffer to write it. If the
+    /// table's memory is not counted, these bytes are not counted either.
     ///
     /// # Errors
     /// The bytes do not fit into the budget.
@@ -412,7 +445,9 @@ impl ResultTable {
             Values::Days(_) => Some(Values::Days(vec![range.end])),
             Values::Texts(_) => Some(Values::Texts(Texts::blank(1, true))),
             // The fields of the totals are the metrics of this table, in its order.
-            Values::Counts(_) | Values::Money(_) | Values::Ratios(_) => metrics.next().map(|column| column.values),
+            Values::Counts(_) | Values::Money(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => {
+                metrics.next().map(|column| column.values)
+            }
         };
         let mut columns = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
@@ -426,6 +461,12 @@ impl ResultTable {
     #[must_use]
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields
+    }
+
+    /// Returns the definitions of the dataset, among which are those of the columns that the dictionary does not have.
+    #[must_use]
+    pub const fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// Returns the same answer with other unknown names, for a reader to whom exactly these are unknown.

@@ -33,7 +33,8 @@ pub struct Account {
     pub industry: Option<String>,
     /// The time zone in which the account's events have their dates.
     pub time_zone: Tz,
-    /// Whether the account subscribes to lead grading. If not, its lead-grading fields are empty.
+    /// Whether the account subscribes to lead grading. If not, its dimensions of lead grading are empty, and its
+    /// metrics of lead grading are 0.
     pub lead_grading: bool,
 }
 
@@ -135,7 +136,8 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// Adds the accounts of a batch, and rejects bad rows. A row whose account occurred before is bad.
+    /// Adds the accounts of a batch, and rejects bad rows. A row is also bad if its account is already there, from an
+    /// accepted row or added in another way.
     ///
     /// The batch has the column `account` and any of the other [`ACCOUNT_COLUMNS`]. Further columns are ignored.
     ///

@@ -7,7 +7,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The beginning of the names of the columns that trueup itself writes. The name of no other column may begin with it.
+/// The beginning of the names of the event columns that trueup itself writes. The name of no other event column may
+/// begin with it.
 pub const OWN_PREFIX: &str = "trueup.";
 /// The column of an event file that numbers its customers, from 0, in file order. It is not a field.
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
@@ -42,8 +43,9 @@ pub fn is_own_column(name: &str) -> bool {
     [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN].contains(&name)
 }
 
-/// Returns whether ingest ignores an event column of that name, because the field is a metric or computed, and the
-/// column is not a [leading one](is_leading_column), or because trueup [itself writes](is_own_column) the column.
+/// Returns whether ingest ignores an event column of that name. It does so in two cases: the field is a metric or
+/// computed, and the column is not a [leading one](is_leading_column); or trueup [itself writes](is_own_column) the
+/// column.
 #[must_use]
 pub fn is_ignored_event_column(name: &str) -> bool {
     let computed = |field: &dictionary::Field| match &field.kind {
@@ -86,7 +88,8 @@ pub fn is_leading_column(name: &str) -> bool {
     LEADING.contains(&name)
 }
 
-/// Returns the names of the extra columns of stored events: all but the leading ones.
+/// Returns the names of the extra columns of stored events: all but the [leading ones](is_leading_column), which stored
+/// events always have.
 pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
     stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))
 }

@@ -77,7 +77,8 @@ pub enum Reason {
         /// The time zone.
         zone: &'static str,
     },
-    /// The calendar date of `dateTime` in the account's time zone is not a [`Day`](crate::Day).
+    /// The calendar date of `dateTime` in the account's time zone is not a [`Day`](crate::Day), or a timestamp is too
+    /// far away for its number of microseconds to fit into 64 bits.
     #[error("expected a point in time from 1970-01-01 to 2149-06-06 in the account's time zone")]
     DateTimeRange,
     /// The row has neither a `date` nor a `dateTime`.
@@ -145,7 +146,7 @@ pub enum SchemaFault {
         /// The name.
         column: String,
     },
-    /// A column's name begins as those of the columns that trueup itself writes, but it is none of them.
+    /// A column's name begins with [`OWN_PREFIX`](super::OWN_PREFIX), but trueup does not write a column of that name.
     #[error("expected no column whose name begins with `trueup.`, but found `{}`; rename it, or leave it out", Shown(.column))]
     OwnPrefix {
         /// The name given.

@@ -137,7 +137,7 @@ impl ClockTime {
     /// Returns the point in time at which clocks of `zone` show this time. If they show it twice, the first one counts.
     ///
     /// # Errors
-    /// Clocks of `zone` skip this time, or it is beyond the calendar.
+    /// Clocks of `zone` skip this time, or it is beyond the calendar. In UTC there is no error.
     pub fn instant(self, zone: Tz) -> Result<UtcMicros, Reason> {
         if zone == Tz::UTC {
             return Ok(UtcMicros(self.0));
@@ -155,7 +155,8 @@ impl ClockTime {
 
 impl GivenTime {
     /// Parses an ISO 8601 text: a date, `T` or a blank, a clock time to the minute or finer, and an offset or none.
-    /// Digits after the microsecond are cut off.
+    /// Month, day and hour may have one digit. Digits after the microsecond are cut off. The second 60 is the first
+    /// second of the next minute.
     ///
     /// # Errors
     /// The text is no such time.

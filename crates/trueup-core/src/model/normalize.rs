@@ -67,7 +67,8 @@ impl Normalized {
 /// The leading columns have types of their own. Every other column becomes text:
 /// - booleans become `true` and `false`;
 /// - integers and decimals become decimal numbers without an exponent, floats the numbers of ECMAScript;
-/// - dates become `YYYY-MM-DD`, timestamps RFC 3339 in UTC; one that is beyond the calendar rejects its row;
+/// - dates become `YYYY-MM-DD`, timestamps RFC 3339 in UTC; a timestamp without a time zone counts as UTC, and a date
+///   or timestamp beyond the calendar rejects its row;
 /// - null and the empty text become null.
 ///
 /// # Dates
@@ -154,8 +155,8 @@ impl EventNormalizer {
         })
     }
 
-    /// Adds the column [`DATE_SOURCE_COLUMN`] to batches that are given with a column `dateTime`. A batch that has it
-    /// already, because it comes from a file of a dataset, says itself which days were computed.
+    /// Adds the column [`DATE_SOURCE_COLUMN`] to batches that are given with a column `dateTime`. A batch that
+    /// already has the added column, because it comes from a file of a dataset, keeps the values.
     #[must_use]
     pub fn with_date_source(mut self) -> Self {
         if self.date_time.is_some() {
@@ -167,7 +168,7 @@ impl EventNormalizer {
         self
     }
 
-    /// Reads a `dateTime` without an offset as a clock time of this time zone. Without it, such a row is rejected.
+    /// Reads a `dateTime` without an offset as a clock time of `zone`. With `None`, such a row is rejected.
     #[must_use]
     pub fn clock_zone(mut self, zone: Option<ClockZone>) -> Self {
         self.clock_zone = zone;

@@ -234,8 +234,8 @@ pub enum QuarterSpan {
         /// The quarter of the last event.
         last: u16,
     },
-    /// More quarters than two consecutive ones. Such customers are few, and each would widen the range of days of
-    /// another row group.
+    /// More quarters than two consecutive ones. Such customers are few. They share row groups of their own, because
+    /// each would widen the range of days of a row group with other customers.
     Far,
 }
 

@@ -174,6 +174,9 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 }
 
 /// Returns the calendar quarter of each row of stored spend, counted from the quarter of 1970-01-01.
+///
+/// # Panics
+/// Panics if the batch does not have the columns of stored spend.
 #[must_use]
 pub fn spend_quarters(batch: &RecordBatch) -> Vec<u16> {
     let days = batch.column(1).as_primitive::<Date32Type>().values().iter();

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The stage of an event in the sales funnel. Stages are ordered as events of one moment are in a history.
+/// The stage of an event in the sales funnel. The order of stages is that of events of one moment in a
+/// history.
 ///
 /// ```
 /// use trueup_core::model::Stage;

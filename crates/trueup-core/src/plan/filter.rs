@@ -1,8 +1,8 @@
 //! A query's filter: split into the condition on events and the condition on finished rows. A condition is a tree of
 //! tests in three-valued logic.
 
-use super::{AmountRange, DimensionRef};
-use crate::dictionary::{self, Formula};
+use super::{AmountRange, DimensionRef, MetricRef};
+use crate::definitions::Definitions;
 use crate::error::QueryError;
 use crate::query::{
     CompiledPatterns, Filter, FilterFault, NumberPredicate, Predicate, TextPredicate, is_result_metric,
@@ -131,7 +131,7 @@ pub(crate) enum FieldPredicate {
 /// A test of one metric of a finished row.
 #[derive(Clone, Debug)]
 pub(crate) struct MetricPredicate {
-    pub(crate) formula: Formula,
+    pub(crate) metric: MetricRef,
     pub(crate) test: NumberPredicate,
 }
 
@@ -212,21 +212,28 @@ type SplitFilter = (Option<Condition<RowPredicate>>, Option<Condition<MetricPred
 /// Splits a filter at its outermost `and`s. Regular expressions in `patterns` are already compiled.
 ///
 /// # Errors
-/// The filter is too large, a predicate does not suit its field, a regular expression does not compile, or a part tests
-/// both events and finished rows.
+/// The filter is too large, a predicate does not suit its field, a regular expression does not compile, a part tests
+/// both events and finished rows, or the interrupt of `patterns` ends the compilation.
 pub(super) fn split(
     filter: &Filter,
     mut patterns: CompiledPatterns,
     columns: &BTreeSet<String>,
+    definitions: &Definitions,
 ) -> Result<SplitFilter, QueryError> {
     filter.check_size().map_err(|(field, fault)| refuse(field, fault))?;
     let mut rows = Vec::new();
     let mut finished = Vec::new();
     for part in conjuncts(filter) {
-        match (first_field(part, true), first_field(part, false)) {
+        match (first_field(part, definitions, true), first_field(part, definitions, false)) {
             (Some(metric), Some(_)) => return Err(refuse(metric, FilterFault::MixedKinds)),
-            (Some(_), None) => finished.push(build(part, &mut metric_predicate)?),
-            (None, _) => rows.push(build(part, &mut |name, test| row_predicate(name, test, &mut patterns, columns))?),
+            (Some(_), None) => {
+                finished.push(build(part, &mut |name, test| metric_predicate(name, test, definitions))?);
+            }
+            (None, _) => {
+                let mut leaf =
+                    |name: &str, test: &Predicate| row_predicate(name, test, &mut patterns, columns, definitions);
+                rows.push(build(part, &mut leaf)?);
+            }
         }
     }
     let rows = (!rows.is_empty()).then_some(Condition::All(rows));
@@ -243,11 +250,16 @@ fn conjuncts(filter: &Filter) -> Vec<&Filter> {
 }
 
 /// Returns the first field of a filter that is decided on finished rows or, if `finished` is false, on events.
-fn first_field(filter: &Filter, finished: bool) -> Option<&str> {
+fn first_field<'f>(filter: &'f Filter, definitions: &Definitions, finished: bool) -> Option<&'f str> {
     match filter {
-        Filter::Field { name, .. } => (is_result_metric(name) == finished).then_some(name),
-        Filter::Not(part) => first_field(part, finished),
-        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| first_field(part, finished)),
+        Filter::Field { name, .. } => {
+            let is_finished = is_result_metric(name) || definitions.metric(name).is_some();
+            (is_finished == finished).then_some(name)
+        }
+        Filter::Not(part) => first_field(part, definitions, finished),
+        Filter::All(parts) | Filter::Any(parts) => {
+            parts.iter().find_map(|part| first_field(part, definitions, finished))
+        }
     }
 }
 
@@ -271,17 +283,22 @@ fn row_predicate(
     predicate: &Predicate,
     patterns: &mut CompiledPatterns,
     columns: &BTreeSet<String>,
+    definitions: &Definitions,
 ) -> Result<RowPredicate, FilterFault> {
     if name == "total" {
         return Ok(RowPredicate::Total(NumberPredicate::new(predicate)?));
     }
-    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns), TextPredicate::new(predicate, patterns)?))
+    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns, definitions), TextPredicate::new(predicate, patterns)?))
 }
 
-fn metric_predicate(name: &str, predicate: &Predicate) -> Result<MetricPredicate, FilterFault> {
+fn metric_predicate(
+    name: &str,
+    predicate: &Predicate,
+    definitions: &Definitions,
+) -> Result<MetricPredicate, FilterFault> {
     let test = NumberPredicate::new(predicate)?;
-    let (_, metric) = dictionary::metric(name).ok_or(FilterFault::MixedKinds)?;
-    Ok(MetricPredicate { formula: metric.formula, test })
+    let metric = MetricRef::find(name, definitions).ok_or(FilterFault::MixedKinds)?;
+    Ok(MetricPredicate { metric, test })
 }
 
 fn refuse(field: &str, fault: FilterFault) -> QueryError {

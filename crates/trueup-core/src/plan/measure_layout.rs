@@ -1,6 +1,6 @@
 //! The measures that a query aggregates from events, and their places in the state of a group.
 
-use crate::dictionary::{Measure, MeasureKind};
+use crate::dictionary::{Measure, MeasureKind, StagePair};
 use crate::model::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Measure>", into = "Vec<Measure>")]
 pub(crate) struct MeasureLayout {
-    /// Counts of rows and of state rows.
+    /// Counts of rows, of the customers of rows, and of state rows.
     counts: Vec<Measure>,
     /// Sums of money.
     money: Vec<Measure>,
     /// Whether distinct agents are counted.
     pub(crate) agents: bool,
+    /// Durations between stages.
+    durations: Vec<DurationLayout>,
     /// By the code of a state, the place in `money` of the revenue of customers in that state; `None` if the query does
     /// not need it.
     pub(crate) revenues: [Option<usize>; Stage::ALL.len()],
+}
+
+/// What a query aggregates of the durations between two stages: their number and their sum at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DurationLayout {
+    pub(crate) pair: StagePair,
+    /// Whether the durations of each number of days are counted, for percentiles.
+    pub(crate) by_day: bool,
 }
 
 impl MeasureLayout {
@@ -31,6 +41,7 @@ impl MeasureLayout {
                 MeasureKind::Rows | MeasureKind::StateRows => layout.counts.push(*measure),
                 MeasureKind::RowMoney | MeasureKind::StateMoney => layout.money.push(*measure),
                 MeasureKind::StateDistinct => layout.agents = true,
+                MeasureKind::Durations => layout.add_durations(*measure),
                 MeasureKind::SpendMoney | MeasureKind::SpendCount => {}
             }
         }
@@ -44,7 +55,26 @@ impl MeasureLayout {
         layout
     }
 
-    /// Returns the counts of rows and of state rows, in the order of their places.
+    fn add_durations(&mut self, measure: Measure) {
+        let (Measure::Reached(pair) | Measure::Days(pair) | Measure::DayCounts(pair)) = measure else { return };
+        let by_day = matches!(measure, Measure::DayCounts(_));
+        match self.durations.iter_mut().find(|durations| durations.pair == pair) {
+            Some(durations) => durations.by_day |= by_day,
+            None => self.durations.push(DurationLayout { pair, by_day }),
+        }
+    }
+
+    /// Returns the durations, in the order of their places.
+    pub(crate) fn durations(&self) -> &[DurationLayout] {
+        &self.durations
+    }
+
+    /// Returns the place of the durations of a pair, if the query needs them.
+    pub(crate) fn duration_place(&self, pair: StagePair) -> Option<usize> {
+        self.durations.iter().position(|durations| durations.pair == pair)
+    }
+
+    /// Returns the counts, in the order of their places.
     pub(crate) fn counts(&self) -> &[Measure] {
         &self.counts
     }
@@ -106,6 +136,10 @@ impl From<Vec<Measure>> for MeasureLayout {
 impl From<MeasureLayout> for Vec<Measure> {
     fn from(layout: MeasureLayout) -> Self {
         let agents = layout.agents.then_some(Measure::OpportunityAgents);
-        layout.counts.into_iter().chain(layout.money).chain(agents).collect()
+        let durations = layout.durations.iter().map(|DurationLayout { pair, by_day }| match by_day {
+            true => Measure::DayCounts(*pair),
+            false => Measure::Reached(*pair),
+        });
+        layout.counts.into_iter().chain(layout.money).chain(agents).chain(durations).collect()
     }
 }

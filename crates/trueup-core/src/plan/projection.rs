@@ -6,11 +6,11 @@ use crate::dictionary::{Computed, Measure, SpendColumn};
 use crate::scan::{EventProjection, SpendProjection};
 use std::collections::BTreeSet;
 
-/// The stored column of grades.
+/// The stored column of the grades of conversions.
 pub(crate) const LABEL_COLUMN: &str = "conversionDetailedLabel";
 /// The stored column of the customer's status.
 pub(crate) const STATUS_COLUMN: &str = "customerStatus";
-/// The stored column of the agent.
+/// The stored column of the agent in charge of the customer, and not of the agent who handled the event.
 pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 
 /// Returns the event columns that dimensions, measures and tests of events read, in a dataset whose events have
@@ -36,7 +36,7 @@ pub(super) fn event_projection<'a>(
 fn add_dimension(projection: &mut EventProjection, dimension: &DimensionRef) {
     match dimension.origin {
         Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
-            projection.texts.insert(dimension.name.clone());
+            projection.texts.insert(dimension.source.clone());
         }
         Origin::Computed(Computed::DateTime) => projection.date_times = true,
         Origin::Computed(_) | Origin::Absent => {}
@@ -107,10 +107,11 @@ pub(crate) const fn text_column(column: SpendColumn) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definitions::Definitions;
 
     fn spend_columns(measures: &[Measure], grouped: &[&str], tested: &[&str]) -> Vec<&'static str> {
         let resolve = |names: &[&str]| -> Vec<DimensionRef> {
-            names.iter().map(|name| DimensionRef::new(name, &BTreeSet::new())).collect()
+            names.iter().map(|name| DimensionRef::new(name, &BTreeSet::new(), &Definitions::default())).collect()
         };
         spend_projection(measures, resolve(grouped).iter(), resolve(tested).iter()).columns(false)
     }

@@ -45,7 +45,7 @@ fn unknown_names_are_refused_all_at_once() {
         "neither the dictionary nor the dataset knows `colour`, `leeds` (did you mean `leads`?), `campain` (did you mean \
          `campaign`?)"
     );
-    // The faults of fields and of the range come first, those of filters after it.
+    // The faults of fields and of the range come before unknown names, and the faults of filters after them.
     assert_eq!(refusal(&["colour"], true, None), Some(QueryError::MissingMetric));
     assert!(matches!(refusal(&["colour", "leads"], true, None), Some(QueryError::ReversedRange { .. })));
     assert!(matches!(refusal(&["colour", "leads"], false, Some(no_number())), Some(QueryError::UnknownFields { .. })));

@@ -26,13 +26,14 @@ pub enum Within {
     All,
 }
 
-/// Why a text is not a window.
+/// A text that is not a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number of days such as `90d`, or `all`, but found `{}`", Shown(.0))]
 pub struct NotAWindow(pub String);
 
 impl Within {
-    /// Returns the last day that counts for a lead whose first event is on `first`.
+    /// Returns the last day that counts for a lead whose first event is on `first`; [`Day::MAX`] if the window ends
+    /// later.
     ///
     /// ```
     /// use trueup_core::Day;

@@ -1,7 +1,8 @@
 //! A query for aggregated metrics.
 
-use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey, Within};
+use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interval, Predicate, SortKey, Within};
 use crate::dataset::manifest::hex;
+use crate::definitions::Definitions;
 use crate::error::{QueryError, UnknownField};
 use crate::finish::ROW_TYPE;
 use crate::{Day, dictionary};
@@ -48,6 +49,10 @@ impl AccountFilter {
 /// A query of a [cohort](Self::cohort) selects leads by the day of their first event, and counts what becomes of them.
 /// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) does not limit its range.
 ///
+/// # Comparisons
+/// A query that [compares](Self::compare) shows each metric with its value in an earlier range, and how it changed.
+/// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) limits only the range that is asked for.
+///
 /// # Null and empty
 /// Null in a dimension forms a group, shown as the empty text. Without [`accounts`](Self::accounts) the query
 /// reads all accounts; with an empty list it reads none.
@@ -82,6 +87,9 @@ pub struct EventsQuery {
     /// The regular expressions of the filters that are compiled already.
     #[serde(skip)]
     pub(crate) patterns: CompiledPatterns,
+    /// The definitions that names may be of. A dataset answers with its own.
+    #[serde(skip)]
+    pub(crate) definitions: Definitions,
     /// Whether one sub-range, or the range of the totals, may be longer than the attribution window.
     pub(crate) long_total: bool,
     /// Whether a name may be unknown to both the dictionary and the dataset.
@@ -95,6 +103,9 @@ pub struct EventsQuery {
     /// The window of a cohort; `None` if the query is not one of a cohort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cohort: Option<Within>,
+    /// The range to compare with; `None` if the query does not compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compare: Option<Earlier>,
 }
 
 impl EventsQuery {
@@ -108,12 +119,14 @@ impl EventsQuery {
             accounts: AccountFilter::All,
             filter: None,
             patterns: CompiledPatterns::default(),
+            definitions: Definitions::default(),
             long_total: false,
             unknown_names: false,
             sort: Vec::new(),
             limit: None,
             totals: false,
             cohort: None,
+            compare: None,
         }
     }
 
@@ -147,6 +160,21 @@ impl EventsQuery {
     pub fn patterns(mut self, patterns: CompiledPatterns) -> Self {
         self.patterns = patterns;
         self
+    }
+
+    /// Lets [`check`](Self::check), and readers of filters, know the metrics that a dataset
+    /// [defines](crate::Dataset::definitions). To answer a query, a dataset uses its own definitions, whether this
+    /// method was called or not.
+    #[must_use]
+    pub fn definitions(mut self, definitions: &Definitions) -> Self {
+        self.definitions = definitions.clone();
+        self
+    }
+
+    /// Returns the definitions that [were set](Self::definitions).
+    #[must_use]
+    pub const fn known_definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// Lifts the attribution window: [`Interval::Total`] and [`totals`](Self::totals) may then span more than
@@ -239,6 +267,43 @@ impl EventsQuery {
         self
     }
 
+    /// Compares the range with an earlier one. The query must have no [interval](Self::interval).
+    ///
+    /// The same question is answered for both ranges, and the answers are joined by group. A group that only one of
+    /// them has is 0 in the other, spend included. At the place of each metric `m`, the answer has the columns
+    ///
+    /// | column | value |
+    /// |---|---|
+    /// | `m` | the value in the range of the query |
+    /// | `m.previous` | the value in the earlier range |
+    /// | `m.change` | `m` minus `m.previous` |
+    /// | `m.ratio` | `m.change` divided by `m.previous`; null if that is 0 |
+    /// | `m.rateEffect`, `m.mixEffect` | of a ratio: what the row contributes to the change of the total |
+    ///
+    /// The rate effect is what follows from the change of the row's own ratio, the mix effect what follows from the
+    /// change of the row's share in the denominator. Over all rows the effects add up to the change of the total ratio.
+    /// They are null where the numerator or the denominator does not add up over the dimensions of the query, or where
+    /// the whole denominator is 0 in one of the ranges. All are computed as exact fractions and rounded once.
+    ///
+    /// Filters on metrics decide on `m`. Neither they nor the [limit](Self::limit) change the effects of other rows.
+    /// Every column can [sort](Self::sort) the answer; rows where it is null come last.
+    ///
+    /// ```
+    /// use trueup_core::query::{Earlier, EventsQuery};
+    ///
+    /// let (start, end) = ("2025-03-01".parse()?, "2025-03-31".parse()?);
+    /// let query = EventsQuery::new(["attributionChannel", "leads", "bookRate"], start, end)
+    ///     .compare(Earlier::PreviousPeriod)
+    ///     .sort("bookRate.mixEffect");
+    /// assert!(query.check().is_ok());
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn compare(mut self, earlier: Earlier) -> Self {
+        self.compare = Some(earlier);
+        self
+    }
+
     /// Returns the days that the query covers.
     #[must_use]
     pub const fn range(&self) -> DateRange {
@@ -263,8 +328,7 @@ impl EventsQuery {
     /// ```
     #[must_use]
     pub fn width(&self) -> usize {
-        let fields: HashSet<&String> = self.fields.iter().collect();
-        fields.len() + if self.interval == Interval::Total { 0 } else { 2 }
+        self.columns().len()
     }
 
     /// Returns the names of the query's fields, then of the fields in its filters, in the order written and with
@@ -311,7 +375,8 @@ impl EventsQuery {
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
-    /// `end`; with totals, `rowType`), a metric that only cohorts have, a range that ends before it starts, a column to
+    /// `end`; with totals, `rowType`; in a comparison, `leads.change` and the like), a metric that only cohorts have, a
+    /// range that ends before it starts, a comparison with an interval or with a range that has no days, a column to
     /// sort by that the result does not have.
     ///
     /// ```
@@ -326,7 +391,7 @@ impl EventsQuery {
         if self.fields.is_empty() {
             return Err(QueryError::MissingFields);
         }
-        if !self.fields.iter().any(|name| dictionary::metric(name).is_some()) {
+        if !self.fields.iter().any(|name| self.is_metric(name)) {
             return Err(QueryError::MissingMetric);
         }
         if let Some(name) = self.fields.iter().find(|name| matches!(name.as_str(), "start" | "end")) {
@@ -335,28 +400,67 @@ impl EventsQuery {
         if self.totals && self.fields.iter().any(|name| name == ROW_TYPE) {
             return Err(QueryError::ReservedTotalsField { name: ROW_TYPE });
         }
+        if let Some(name) = self.fields.iter().find(|name| self.is_of_comparison(name)) {
+            return Err(QueryError::ReservedComparisonField { name: name.clone() });
+        }
         self.check_cohort(self.fields.iter().map(String::as_str))?;
         let DateRange { start, end } = self.range;
         if end < start {
             return Err(QueryError::ReversedRange { start, end });
         }
+        self.check_comparison()?;
         match self.sort.iter().find(|key| !self.has_column(&key.field)) {
             Some(key) => Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns: self.columns() }),
             None => Ok(()),
         }
     }
 
-    /// Checks that none of `names` is a metric that only cohorts have, unless the query is one of a cohort.
+    /// Returns whether a name is that of a metric.
+    pub(crate) fn is_metric(&self, name: &str) -> bool {
+        dictionary::metric(name).is_some() || self.definitions.metric(name).is_some()
+    }
+
+    /// Checks that none of `names` is a metric that only cohorts have, or made of one, unless the query is one of a
+    /// cohort.
     pub(crate) fn check_cohort<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<(), QueryError> {
-        match names.find_map(dictionary::cohort_metric).filter(|_| self.cohort.is_none()) {
+        let cohort_metric = |name: &str| {
+            let of_defined = || self.definitions.metric(name)?.formula.metrics().find_map(dictionary::cohort_metric);
+            dictionary::cohort_metric(name).or_else(of_defined)
+        };
+        match names.find_map(cohort_metric).filter(|_| self.cohort.is_none()) {
             Some(field) => Err(QueryError::NotACohort { name: field.name }),
             None => Ok(()),
         }
     }
 
+    /// Checks that a comparison has no interval, and an earlier range with days.
+    fn check_comparison(&self) -> Result<(), QueryError> {
+        match self.earlier_range()? {
+            None => Ok(()),
+            Some(_) if self.interval != Interval::Total => {
+                Err(QueryError::ComparedIntervals { interval: self.interval })
+            }
+            Some(DateRange { start, end }) if end < start => Err(QueryError::ReversedComparison { start, end }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Returns the range to compare with, if the query compares.
+    pub(crate) fn earlier_range(&self) -> Result<Option<DateRange>, QueryError> {
+        Ok(self.compare.map(|earlier| earlier.range(self.range)).transpose()?)
+    }
+
+    /// Returns whether `name` is the column in which a comparison shows what became of a metric among the fields.
+    fn is_of_comparison(&self, name: &str) -> bool {
+        let of_field =
+            |(metric, part)| part != ComparedColumn::Current && self.fields.iter().any(|field| field == metric);
+        self.compare.is_some() && ComparedColumn::split_with(name, &self.definitions).is_some_and(of_field)
+    }
+
     /// Returns whether the result has the column `name`.
     fn has_column(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field == name)
+            || self.is_of_comparison(name)
             || self.interval != Interval::Total && matches!(name, "start" | "end")
     }
 
@@ -364,20 +468,30 @@ impl EventsQuery {
     fn columns(&self) -> Vec<String> {
         let days = ["start", "end"].into_iter().filter(|_| self.interval != Interval::Total).map(str::to_owned);
         let mut seen = HashSet::new();
-        days.chain(self.fields.iter().filter(|name| seen.insert(*name)).cloned()).collect()
+        let kind = |name: &str| {
+            let built_in = dictionary::metric(name).map(|(_, metric)| metric.formula);
+            built_in.or_else(|| self.definitions.metric(name).map(|metric| metric.formula.kind()))
+        };
+        let of_field = |name: &String| match kind(name).filter(|_| self.compare.is_some()) {
+            Some(formula) => {
+                ComparedColumn::of(formula).iter().map(|part| format!("{name}{}", part.suffix())).collect()
+            }
+            None => vec![name.clone()],
+        };
+        days.chain(self.fields.iter().filter(|name| seen.insert(*name)).flat_map(of_field)).collect()
     }
 
-    /// Checks that each name of the query is known, unless the query allows others: a name of the dictionary, or one of
-    /// `columns`. Names are checked after the faults of [`check`](Self::check).
+    /// Checks that each name of the query is known, unless the query allows others: a name of the dictionary or of the
+    /// definitions, or one of `columns`. Names are checked after the faults of [`check`](Self::check).
     pub(crate) fn check_names(&self, columns: &BTreeSet<String>) -> Result<(), QueryError> {
         if self.unknown_names {
             return Ok(());
         }
         let mut fields: Vec<UnknownField> = Vec::new();
         for name in self.names() {
-            let is_known = dictionary::field(name).is_some() || columns.contains(name);
+            let is_known = dictionary::field(name).is_some() || columns.contains(name) || self.definitions.has(name);
             if !is_known && !fields.iter().any(|field| field.name == name) {
-                let similar = dictionary::similar_names(name, columns);
+                let similar = self.definitions.similar_names(name, columns);
                 fields.push(UnknownField { name: name.to_owned(), similar });
             }
         }

@@ -7,14 +7,18 @@ use std::cmp::Ordering;
 /// A condition on the rows of a query: predicates on fields, joined by `and`, `or` and `not`.
 ///
 /// # Kinds of fields
-/// A condition on a dimension, or on `total` (an event's own amount), selects events before they are aggregated. A
-/// condition on any other metric selects rows of the result. Only [`Filter::All`] can join the two kinds, because a
-/// row of the result cannot be decided together with an event.
+/// A condition on a dimension, or on `total` (an event's own amount), selects events and spend before they are
+/// aggregated. A condition on any other metric selects rows of the result. Only a [`Filter::All`] that no
+/// [`Filter::Any`] or [`Filter::Not`] contains can join the two kinds, because a row of the result cannot be decided
+/// together with an event.
+///
+/// A row of spend is left out only if the condition is false for it, whatever the values of the fields that spend does
+/// not have. `total` is one of these fields.
 ///
 /// # Null and empty
 /// A null dimension is the empty text. A dimension that no table has is the empty text on every event. The `total` of
 /// an event without an amount equals nothing and compares with nothing, so that only [`Predicate::NotEquals`] accepts
-/// it.
+/// it. A ratio whose denominator is 0 passes neither a predicate nor its opposite.
 ///
 /// # Errors
 /// Building a filter never fails. The query that it is added to refuses it with a [`FilterFault`] if a predicate does
@@ -88,7 +92,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Returns whether a value passes whose ordering against the operand is `ordering`.
+    /// Returns whether a value passes; `ordering` is the order of the value relative to the operand.
     #[must_use]
     pub fn holds(self, ordering: Ordering) -> bool {
         match self {
@@ -105,7 +109,7 @@ impl Comparison {
 #[serde(rename_all = "camelCase")]
 pub enum Operand {
     /// A text, compared byte by byte; a metric or `total` takes only the text of a decimal number, and compares it as a
-    /// number. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
+    /// number. JSON `null` is the empty text, and JSON `true` and `false` are the texts `true` and `false`.
     Text(String),
     /// A number. A dimension's text compares with it as a double if the text is a decimal number, and not at all
     /// otherwise.

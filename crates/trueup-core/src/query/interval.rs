@@ -128,7 +128,7 @@ impl FromStr for Interval {
 mod tests {
     use super::*;
 
-    fn split(start: &str, end: &str, interval: Interval) -> Vec<String> {
+    fn sub_ranges_of(start: &str, end: &str, interval: Interval) -> Vec<String> {
         let day = |text: &str| text.parse().unwrap_or(Day::MIN);
         let parts = DateRange { start: day(start), end: day(end) }.sub_ranges(interval);
         parts.iter().map(|part| format!("{}..{}", part.start, part.end)).collect()
@@ -137,15 +137,15 @@ mod tests {
     #[test]
     fn sub_ranges_are_clipped_to_the_range() {
         assert_eq!(
-            split("2025-01-30", "2025-03-02", Interval::Month),
+            sub_ranges_of("2025-01-30", "2025-03-02", Interval::Month),
             ["2025-01-30..2025-01-31", "2025-02-01..2025-02-28", "2025-03-01..2025-03-02"]
         );
         assert_eq!(
-            split("2026-11-21", "2026-11-23", Interval::Week),
+            sub_ranges_of("2026-11-21", "2026-11-23", Interval::Week),
             ["2026-11-21..2026-11-22", "2026-11-23..2026-11-23"]
         );
-        assert_eq!(split("2025-01-01", "2025-01-02", Interval::Day).len(), 2);
-        assert_eq!(split("2025-01-01", "2025-12-31", Interval::Total), ["2025-01-01..2025-12-31"]);
-        assert!(split("2025-01-02", "2025-01-01", Interval::Total).is_empty());
+        assert_eq!(sub_ranges_of("2025-01-01", "2025-01-02", Interval::Day).len(), 2);
+        assert_eq!(sub_ranges_of("2025-01-01", "2025-12-31", Interval::Total), ["2025-01-01..2025-12-31"]);
+        assert!(sub_ranges_of("2025-01-02", "2025-01-01", Interval::Total).is_empty());
     }
 }

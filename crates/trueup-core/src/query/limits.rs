@@ -1,7 +1,8 @@
 //! The limits on the size of a request's filters.
 
-use super::predicate::{NumberPredicate, TextPredicate, is_number};
-use super::{CompiledPatterns, Filter, FilterFault, Predicate};
+use super::predicate::{NumberPredicate, TextPredicate};
+use super::{CompiledPatterns, Filter, FilterFault, Predicate, is_result_metric};
+use crate::definitions::Definitions;
 use std::slice::from_ref;
 
 /// The largest depth of an expression. A predicate has depth 1; each `and`, `or` or `not` around it adds 1.
@@ -17,7 +18,7 @@ pub const MAX_FILTER_OPERANDS: usize = 1_000;
 /// One value of one request parameter is an expression. The `and` between parameters and the `or` between the values
 /// of a parameter are implicit: they count neither as levels nor as operands.
 ///
-/// # Why two walks count
+/// # Why filters are counted twice
 /// A reader of request text counts with this type while it reads, because a hostile text must be refused before it is
 /// held whole, with the path of the fault in its message. A query counts its filters again with this type, because a
 /// filter may also be built in code.
@@ -35,13 +36,28 @@ pub const MAX_FILTER_OPERANDS: usize = 1_000;
 pub struct FilterLimits {
     operands: usize,
     patterns: CompiledPatterns,
+    definitions: Definitions,
 }
 
 impl FilterLimits {
     /// Starts at zero with the given patterns. Once their interrupt fires, no further regular expression is compiled.
     #[must_use]
-    pub const fn with_patterns(patterns: CompiledPatterns) -> Self {
-        Self { operands: 0, patterns }
+    pub fn with_patterns(patterns: CompiledPatterns) -> Self {
+        Self { patterns, ..Self::default() }
+    }
+
+    /// Lets predicates be on the metrics of `definitions`, too. Any other name that the dictionary does not have is
+    /// that of a dimension.
+    #[must_use]
+    pub fn definitions(self, definitions: &Definitions) -> Self {
+        Self { definitions: definitions.clone(), ..self }
+    }
+
+    /// Returns whether a condition on the field selects rows of the result instead of events: whether the field is a
+    /// metric other than the event's own `total`.
+    #[must_use]
+    pub fn is_result_metric(&self, name: &str) -> bool {
+        is_result_metric(name) || self.definitions.metric(name).is_some()
     }
 
     /// Returns the regular expressions that were compiled. A query that [receives them](super::EventsQuery::patterns)
@@ -58,7 +74,7 @@ impl FilterLimits {
     /// regular expressions so far take too much memory together, and [`FilterFault::Interrupted`] if the interrupt of
     /// the patterns has fired before the expression is compiled.
     pub fn check_predicate(&mut self, name: &str, predicate: &Predicate) -> Result<(), FilterFault> {
-        if is_number(name) {
+        if name == "total" || self.is_result_metric(name) {
             NumberPredicate::new(predicate).map(|_| ())
         } else {
             TextPredicate::new(predicate, &mut self.patterns).map(|_| ())

@@ -20,7 +20,7 @@ use std::time::SystemTime;
 /// | `6mo`, `1y` | the days up to today that follow the same day 6 months ago, or one year ago |
 /// | `today`, `yesterday` | that day |
 /// | `this-week`, `this-month`, `this-quarter`, `this-year` | the one that contains today, with its days after today |
-/// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole one before it |
+/// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole period before that one |
 /// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days of that period up to today |
 ///
 /// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One

@@ -110,13 +110,8 @@ fn equals(value: &str, operand: &Operand) -> bool {
     }
 }
 
-/// Returns whether filters treat the field as a number. They do for every metric, the event's own `total` among them.
-pub(crate) fn is_number(name: &str) -> bool {
-    dictionary::metric(name).is_some()
-}
-
 /// Returns whether a condition on the field selects rows of the result instead of events: whether the field is a
-/// metric other than the event's own `total`.
+/// built-in metric other than the event's own `total`.
 ///
 /// ```
 /// use trueup_core::query::is_result_metric;
@@ -126,11 +121,11 @@ pub(crate) fn is_number(name: &str) -> bool {
 /// ```
 #[must_use]
 pub fn is_result_metric(name: &str) -> bool {
-    name != "total" && is_number(name)
+    name != "total" && dictionary::metric(name).is_some()
 }
 
 /// Returns the double of a decimal number `-?[0-9]+(\.[0-9]+)?`, or `None` for any other text.
-pub(super) fn decimal_number(text: &str) -> Option<f64> {
+pub(crate) fn decimal_number(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_decimal = match unsigned.split_once('.') {

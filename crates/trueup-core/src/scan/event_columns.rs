@@ -81,6 +81,10 @@ impl TableColumns for EventColumns {
         Ok(self)
     }
 
+    fn days(&self) -> &[u16] {
+        &self.days
+    }
+
     fn bytes(&self) -> usize {
         let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
         let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
@@ -101,7 +105,8 @@ impl EventColumns {
     }
 }
 
-/// Decodes where each customer begins; the number of rows comes last. Customers must be numbered one by one.
+/// Decodes where each customer that is left begins; the number of rows comes last. All customers, left or not, must be
+/// numbered one by one.
 fn customer_offsets(source: &ColumnSource<'_>) -> Result<Vec<u32>, ColumnFault> {
     let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
     let numbers = customer_numbers(source)?;
@@ -122,11 +127,15 @@ fn customer_offsets(source: &ColumnSource<'_>) -> Result<Vec<u32>, ColumnFault> 
     }
     offsets.truncate(begun);
     offsets.push(rows);
+    let mut offsets = match source.left() {
+        Some(left) => left.offsets(&offsets).ok_or_else(|| fault("a part of a customer is superseded"))?,
+        None => offsets,
+    };
     offsets.shrink_to_fit();
     Ok(offsets)
 }
 
-/// Decodes for each row the number of its customer in the file.
+/// Decodes for each row, left or not, the number of its customer in the file.
 pub(crate) fn customer_numbers(source: &ColumnSource<'_>) -> Result<Vec<i32>, ColumnFault> {
     let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
     let numbers = source.numbers(CUSTOMER_COLUMN, NumberKind::Customer, |number| {

@@ -80,6 +80,12 @@ impl EventFlags {
         false
     }
 
+    /// Returns whether the customer may have an event of `stage`, earlier or later: false only if it is known that it
+    /// has none.
+    pub(crate) fn may_reach(self, stage: u8) -> bool {
+        self.reaches(stage) || !self.tracked_stages().contains(&stage)
+    }
+
     /// Returns the stages that [`reaches`](Self::reaches) knows of the event, by its own stage and by whether it is the
     /// customer's first event. Three bits are enough for all that metrics need.
     const fn tracked_stages(self) -> &'static [u8] {
@@ -401,19 +407,27 @@ impl HistoryCutter {
     pub(crate) fn cut(&mut self, customer: usize, history: Range<usize>, kept: usize) {
         /// The bits that hold the stage, in each byte.
         const STAGES: u64 = ONE_EACH * EventFlags::STAGE as u64;
-        let (kept_events, dropped) = self.histories.events[history.start..].split_at_mut(kept);
-        dropped[..history.len() - kept].fill(stage::BEYOND);
-        let pattern = if kept <= StagePattern::MAX_EVENTS {
-            let mut packed = [0; PACKED];
-            packed[..kept].copy_from_slice(kept_events);
-            let pattern = StagePattern::new(u64::from_le_bytes(packed) & STAGES, kept);
-            kept_events.copy_from_slice(&pattern.flags()[..kept]);
-            pattern
-        } else {
-            let stages: Vec<u8> = kept_events.iter().map(|bits| bits & EventFlags::STAGE).collect();
-            EventFlags::write(&stages, kept_events);
-            StagePattern::NONE
+        let events = &mut self.histories.events[history.start..];
+        let (pattern, written) = match events.first_chunk_mut() {
+            // Nearly all histories are short, and are cut in registers.
+            Some(packed) if kept <= StagePattern::MAX_EVENTS => {
+                let bytes = |events: usize| u64::MAX >> (8 * (PACKED - events));
+                let (kept_bytes, all_bytes) = (bytes(kept), bytes(history.len().min(PACKED)));
+                let bits = u64::from_le_bytes(*packed);
+                let pattern = StagePattern::new(bits & STAGES & kept_bytes, kept);
+                let dropped = (ONE_EACH * u64::from(stage::BEYOND)) & all_bytes & !kept_bytes;
+                *packed = (u64::from_le_bytes(pattern.flags()) | dropped | bits & !all_bytes).to_le_bytes();
+                (pattern, PACKED)
+            }
+            _ => {
+                let stages: Vec<u8> = events[..kept].iter().map(|bits| bits & EventFlags::STAGE).collect();
+                EventFlags::write(&stages, &mut events[..kept]);
+                (StagePattern::NONE, kept)
+            }
         };
+        if let Some(rest) = events.get_mut(written..history.len()) {
+            rest.fill(stage::BEYOND);
+        }
         self.histories.pattern_ids[customer] = self.ids.id(pattern);
     }
 

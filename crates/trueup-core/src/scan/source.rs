@@ -1,5 +1,6 @@
 //! Where stored columns come from, and what decodes them.
 
+use super::LeftRows;
 use super::column_chunk::ColumnChunk;
 use super::stored_column::{StoredColumn, Validity};
 use arrow_array::cast::AsArray;
@@ -27,15 +28,18 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// Adds the columns of `projection`, decoded from stored columns of the same rows.
     fn with(self, source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
-    /// Returns the bytes of memory that the columns take.
+    /// Returns the day of each row, in days since 1970-01-01.
+    fn days(&self) -> &[u16];
+
+    /// Returns the bytes of memory that the columns take, without texts that are few.
     fn bytes(&self) -> usize;
 }
 
 /// Stored columns of the same rows.
 #[derive(Debug)]
 pub(crate) enum ColumnSource<'a> {
-    /// Column chunks of a row group.
-    Chunks(Vec<ColumnChunk<'a>>),
+    /// Column chunks of a row group, and its rows that are left; `None` if all are.
+    Chunks { chunks: Vec<ColumnChunk<'a>>, left: Option<LeftRows> },
     /// A table in memory.
     Batch(&'a RecordBatch),
 }
@@ -51,7 +55,7 @@ pub(crate) struct ColumnFault {
 /// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberKind {
-    /// The number of a customer in its file, from 0.
+    /// The number of a customer in its file, from 0. Rows that are not left have one too.
     Customer,
     /// Days since 1970.
     Day,
@@ -77,12 +81,21 @@ impl ColumnSource<'_> {
     /// Returns whether the table has a column.
     pub(super) fn has(&self, name: &str) -> bool {
         match self {
-            Self::Chunks(chunks) => chunks.iter().any(|chunk| chunk.name() == name),
+            Self::Chunks { chunks, .. } => chunks.iter().any(|chunk| chunk.name() == name),
             Self::Batch(batch) => batch.column_by_name(name).is_some(),
         }
     }
 
-    /// Reads the numbers of a column, each through `convert`.
+    /// Returns the rows that are left; `None` if all are.
+    pub(super) const fn left(&self) -> Option<&LeftRows> {
+        match self {
+            Self::Chunks { left, .. } => left.as_ref(),
+            Self::Batch(_) => None,
+        }
+    }
+
+    /// Reads the numbers of a column, each through `convert`: those of the rows that are left, but for
+    /// [`NumberKind::Customer`].
     ///
     /// # Errors
     /// The column is missing, has another type, or does not decode, or a number does not convert.
@@ -94,9 +107,11 @@ impl ColumnSource<'_> {
     ) -> Result<StoredColumn<'_, T>, ColumnFault> {
         let fault = |fault| ColumnFault::new(name, fault);
         match self {
-            Self::Chunks(chunks) => {
+            Self::Chunks { chunks, left } => {
                 let chunk = find(chunks, name)?;
-                kind.check(chunk.data_type).and_then(|()| chunk.numbers(convert)).map_err(fault)
+                let mut column = kind.check(chunk.data_type).and_then(|()| chunk.numbers(convert)).map_err(fault)?;
+                column.rows.only(left.as_ref().filter(|_| kind != NumberKind::Customer));
+                Ok(column)
             }
             Self::Batch(batch) => {
                 let column = column(batch, name)?;
@@ -105,16 +120,21 @@ impl ColumnSource<'_> {
         }
     }
 
-    /// Reads the texts of a column.
+    /// Reads the texts of a column, of the rows that are left.
     ///
     /// # Errors
     /// The column is missing, has another type, or does not decode.
     pub(super) fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault> {
         let fault = |fault| ColumnFault::new(name, fault);
         match self {
-            Self::Chunks(chunks) => {
+            Self::Chunks { chunks, left } => {
                 let chunk = find(chunks, name)?;
-                if chunk.has_texts() { chunk.texts().map_err(fault) } else { Err(fault(NO_TEXTS)) }
+                if !chunk.has_texts() {
+                    return Err(fault(NO_TEXTS));
+                }
+                let mut column = chunk.texts().map_err(fault)?;
+                column.rows.only(left.as_ref());
+                Ok(column)
             }
             Self::Batch(batch) => {
                 let column = column(batch, name)?;

@@ -77,6 +77,10 @@ impl TableColumns for SpendColumns {
         projection.without(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name))
     }
 
+    fn days(&self) -> &[u16] {
+        &self.days
+    }
+
     /// Does not count the texts, because they are few.
     fn bytes(&self) -> usize {
         let texts: usize = self.texts.iter().flatten().map(|texts| texts.codes.bytes()).sum();

@@ -1,5 +1,6 @@
 //! A column as it is stored: its values, and which row has which value.
 
+use super::LeftRows;
 use super::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
 
 /// The values of a column, and which of them each row has.
@@ -11,7 +12,11 @@ pub(super) struct StoredColumn<'a, V> {
 
 /// Which value each row of a column has.
 #[derive(Default)]
-pub(super) struct RowValues<'a>(Vec<RowSpan<'a>>);
+pub(super) struct RowValues<'a> {
+    spans: Vec<RowSpan<'a>>,
+    /// The rows that are left; `None` if all are.
+    left: Option<&'a LeftRows>,
+}
 
 /// Consecutive rows; the rows of a page are one span.
 pub(super) struct RowSpan<'a> {
@@ -38,28 +43,40 @@ pub(super) enum ValueIndexes<'a> {
 impl<V> StoredColumn<'_, V> {
     /// Makes a column whose values belong, in order, to the rows that have one.
     pub(super) fn in_row_order(values: Vec<V>, validity: Validity) -> Self {
-        Self { values, rows: RowValues(vec![RowSpan { validity, indexes: ValueIndexes::From(0) }]) }
+        let spans = vec![RowSpan { validity, indexes: ValueIndexes::From(0) }];
+        Self { values, rows: RowValues { spans, left: None } }
     }
 }
 
 impl<'a> RowValues<'a> {
     pub(super) fn push(&mut self, span: RowSpan<'a>) {
-        self.0.push(span);
+        self.spans.push(span);
     }
 
-    /// Returns whether some row has no value.
+    /// Leaves out all rows but these; `None` leaves out no row.
+    pub(super) const fn only(&mut self, left: Option<&'a LeftRows>) {
+        self.left = left;
+    }
+
+    /// Returns whether rows are left out, so that some values may belong to none of the others.
+    pub(super) const fn are_selected(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Returns whether some stored row has no value.
     pub(super) fn have_gaps(&self) -> bool {
-        self.0.iter().any(|span| matches!(&span.validity, Validity::Some(has_value) if has_value.contains(&false)))
+        self.spans.iter().any(|span| matches!(&span.validity, Validity::Some(has_value) if has_value.contains(&false)))
     }
 
-    /// Returns for each row the entry of `table` at the index of its value, and `none` for a row without a value.
+    /// Returns for each row that is left the entry of `table` at the index of its value, and `none` for a row without a
+    /// value.
     ///
     /// # Errors
     /// The indexes do not decode, or an index is not in the table.
     pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
-        let mut expanded = Vec::with_capacity(self.0.iter().map(|span| span.validity.rows()).sum());
+        let mut expanded = Vec::with_capacity(self.spans.iter().map(|span| span.validity.rows()).sum());
         let mut values = Vec::new();
-        for RowSpan { validity, indexes } in &self.0 {
+        for RowSpan { validity, indexes } in &self.spans {
             match validity {
                 Validity::All(rows) => indexes.expand(*rows, &table, &mut expanded)?,
                 Validity::Some(rows) => {
@@ -75,6 +92,9 @@ impl<'a> RowValues<'a> {
                     }));
                 }
             }
+        }
+        if let Some(left) = self.left {
+            left.select(&mut expanded);
         }
         Ok(expanded)
     }

@@ -76,7 +76,7 @@ pub(super) fn encode(column: StoredColumn<'_, &str>) -> Result<(Codes, TextDicti
     let StoredColumn { values, rows } = column;
     let (codes, dictionary) = distinct(&values)?;
     let codes = Codes::of_rows(&rows, codes, dictionary.len())?;
-    Ok((codes, dictionary))
+    if rows.are_selected() { Ok(codes.compact(&dictionary)) } else { Ok((codes, dictionary)) }
 }
 
 /// Returns the code of each value, and the texts by code.
@@ -113,6 +113,35 @@ impl Codes {
             0x101..=0x1_0000 => rows.expand(codes.into_iter().map(|code| code as u16).collect(), 0).map(Self::Short),
             _ => rows.expand(codes, 0).map(Self::Word),
         }
+    }
+
+    /// Returns the codes in a dictionary of the texts that occur, in the order of codes. The empty text stays in it,
+    /// because it always has code 0.
+    fn compact(&self, dictionary: &TextDictionary) -> (Self, TextDictionary) {
+        let mut occurs = vec![false; dictionary.len()];
+        occurs[0] = true;
+        match self {
+            Self::Byte(codes) => codes.iter().for_each(|code| occurs[usize::from(*code)] = true),
+            Self::Short(codes) => codes.iter().for_each(|code| occurs[usize::from(*code)] = true),
+            Self::Word(codes) => codes.iter().for_each(|code| occurs[*code as usize] = true),
+        }
+        let texts: TextList =
+            dictionary.iter().zip(&occurs).filter_map(|(text, occurs)| occurs.then_some(text)).collect();
+        let mut next = 0;
+        let new = occurs.iter().map(|occurs| {
+            let code = next;
+            next += u32::from(*occurs);
+            code
+        });
+        let new: Vec<u32> = new.collect();
+        // No code is larger than before.
+        #[expect(clippy::cast_possible_truncation, reason = "every code is below the number of texts")]
+        let codes = match self {
+            Self::Byte(codes) => Self::Byte(codes.iter().map(|code| new[usize::from(*code)] as u8).collect()),
+            Self::Short(codes) => Self::Short(codes.iter().map(|code| new[usize::from(*code)] as u16).collect()),
+            Self::Word(codes) => Self::Word(codes.iter().map(|code| new[*code as usize]).collect()),
+        };
+        (codes, texts.into())
     }
 
     /// Returns one code for each customer, or `None` if a customer has several. Customer `i` has the rows from

@@ -77,7 +77,7 @@ fn ten_accounts_of_others_are_enough_but_nine_are_not() {
 #[test]
 fn spend_is_not_split_by_a_dimension_that_it_does_not_have() {
     let mut platform = eleven();
-    // Spend on a channel without customers is part of the total, but of no row by channel.
+    // Spend on a channel without customers is part of the whole, but of no row by channel.
     platform[0] = spending(platform[0].clone(), "Social", 110);
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(16.0)]");

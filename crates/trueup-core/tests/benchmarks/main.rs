@@ -1,9 +1,10 @@
-//! Benchmarks, checked against an independent oracle, against values computed on paper, and against callers who try to
-//! learn too much.
+//! Benchmarks, and comparisons with them, checked against an independent oracle, against values computed on paper, and
+//! against callers who try to learn too much.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod by_hand;
+mod compared;
 mod oracle;
 mod platform;
 mod privacy;

@@ -12,7 +12,7 @@ use trueup_core::dataset::Dataset;
 use trueup_core::query::{EventsQuery, Filter};
 
 /// The amounts of one account by segment and metric: counts, or money in millionths.
-type Segments = BTreeMap<Vec<String>, BTreeMap<String, i128>>;
+pub(crate) type Segments = BTreeMap<Vec<String>, BTreeMap<String, i128>>;
 
 const AMOUNTS: [&str; 10] = [
     "customers",
@@ -36,7 +36,7 @@ pub(crate) struct Member {
 }
 
 /// Returns the numerator and the denominator in the same unit (for money per count, in millionths).
-fn ratio(metric: BenchmarkMetric, amounts: &BTreeMap<String, i128>) -> (i128, i128) {
+pub(crate) fn ratio(metric: BenchmarkMetric, amounts: &BTreeMap<String, i128>) -> (i128, i128) {
     let of = |name: &str| amounts[name];
     match metric {
         BenchmarkMetric::BookRate => (of("bookedCustomers"), of("customers")),
@@ -62,11 +62,11 @@ impl Member {
     }
 }
 
-/// Queries one account alone, with the filters of the request. Filters work "as a filter on events does".
-fn segments(dataset: &Dataset, account: &str, request: &RandomRequest) -> Segments {
+/// Queries accounts, with the filters of the request. Filters work "as a filter on events does".
+pub(crate) fn segments(dataset: &Dataset, accounts: &[&str], request: &RandomRequest) -> Segments {
     let dimensions = request.selection.dimensions().iter().map(|dimension| dimension.name());
     let fields: Vec<&str> = dimensions.chain(AMOUNTS).collect();
-    let mut query = EventsQuery::new(fields, month().start, month().end).accounts([account]);
+    let mut query = EventsQuery::new(fields, month().start, month().end).accounts(accounts.iter().copied());
     for (dimension, value) in request.selection.filters() {
         query = query.filter(Filter::equals(dimension.name(), value.clone()));
     }
@@ -98,7 +98,7 @@ pub(crate) fn members(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Ve
         if !wanted.contains(&None) && !wanted.contains(&industry(&key)) {
             continue;
         }
-        for (segment, amounts) in segments(dataset, &key, request) {
+        for (segment, amounts) in segments(dataset, &[&key], request) {
             if amounts["customers"] > 0 {
                 let member = Member { industry: industry(&key), is_other: !request.reach.contains(&key), amounts };
                 members.entry(segment).or_default().push(member);
@@ -117,7 +117,7 @@ fn participants(members: &[Member], k: usize, has_value: impl Fn(&Member) -> boo
 }
 
 /// Returns the six values of one metric in one segment.
-fn series_values(members: &[Member], metric: BenchmarkMetric, request: &RandomRequest) -> Option<Vec<f64>> {
+pub(crate) fn series_values(members: &[Member], metric: BenchmarkMetric, request: &RandomRequest) -> Option<Vec<f64>> {
     let members = participants(members, request.k, |member| member.has_value(metric));
     if members.iter().filter(|member| member.is_other && member.has_value(metric)).count() < request.k {
         return None;

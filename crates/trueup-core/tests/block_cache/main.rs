@@ -24,12 +24,12 @@ struct Cached {
 }
 
 impl Cached {
-    /// Sets a cache of at most `bytes` bytes for a dataset with files so small that opening it reads all of them.
+    /// Sets a cache of at most `bytes` bytes for a small dataset with several files of events.
     fn small(bytes: u64) -> Self {
         Self::of(Stored::new, bytes)
     }
 
-    /// Sets a cache of at most `bytes` bytes for a dataset whose files are longer than what is read to open it.
+    /// Sets a cache of at most `bytes` bytes for a larger dataset, with longer files of events.
     fn large(bytes: u64) -> Self {
         Self::of(|| Stored::of(60_000, 60_000, 10), bytes)
     }
@@ -199,7 +199,7 @@ fn a_cache_that_cannot_be_written_any_more_changes_no_answer() {
 
 #[cfg(unix)]
 #[test]
-fn the_bound_holds() {
+fn the_files_of_the_cache_take_at_most_its_bytes() {
     let cached = Cached::large(1 << 30);
     let expected = answers(&cached.stored.local());
     assert_eq!(cached.answers().0, expected);

@@ -3,7 +3,7 @@
 use crate::test_dataset::{FILES, SOUND, TestDataset, events};
 use std::fs;
 use trueup_core::dataset::manifest::SCHEMA_VERSION;
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::{AsOf, Verification, store};
 use trueup_core::{Dataset, DatasetError, Error};
 use trueup_testkit::exhaustive::{bits, step};
 
@@ -115,16 +115,16 @@ fn verification_finds_a_flipped_bit_and_no_query_panics() {
 fn a_folder_without_a_dataset_is_an_error() {
     let stored = TestDataset::sound();
     let absent = Dataset::open(stored.path("absent")).unwrap_err();
-    assert!(matches!(&absent, Error::Dataset(DatasetError::Missing { version: None, .. })), "{absent:?}");
-    let other = Dataset::open_version(stored.folder(), 7).unwrap_err();
-    assert!(matches!(&other, Error::Dataset(DatasetError::Missing { version: Some(7), .. })), "{other:?}");
-    assert!(other.to_string().ends_with("holds no dataset of version 7"), "{other}");
-    let unverified = Verification::of(stored.folder(), Some(7)).unwrap_err();
+    assert!(matches!(&absent, Error::Dataset(DatasetError::Missing { .. })), "{absent:?}");
+    let other = Dataset::open_as_of(stored.folder(), 7).unwrap_err();
+    assert!(matches!(&other, Error::Dataset(DatasetError::NoVersion { version: 7, .. })), "{other:?}");
+    assert!(other.to_string().ends_with("holds no dataset of version 7, but of version 1"), "{other}");
+    let unverified = Verification::of(stored.folder(), Some(AsOf::Version(7))).unwrap_err();
     assert_eq!(unverified.to_string(), other.to_string());
 }
 
 #[test]
-fn a_manifest_that_is_not_json_names_the_file_and_the_line() {
+fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
     let stored = TestDataset::sound();
     for text in ["", "{", "[]", "PAR1", "{\"schemaVersion\":\"one\"}"] {
         fs::write(stored.path(&store::file_name(1)), text).unwrap();
@@ -135,13 +135,13 @@ fn a_manifest_that_is_not_json_names_the_file_and_the_line() {
 }
 
 #[test]
-fn a_manifest_of_an_unknown_layout_names_both_layouts() {
+fn the_error_of_an_unknown_layout_names_the_known_ones() {
     let mut stored = TestDataset::sound();
     stored.manifest.schema_version = 9;
     stored.republish();
     let message = stored.refused();
     let expected =
-        format!("manifest-00000001.json` has layout 9, and this program reads layouts 2 and {SCHEMA_VERSION}; ");
+        format!("manifest-00000001.json` has layout 9, and this program reads layouts 2 to {SCHEMA_VERSION}; ");
     assert!(message.contains(&expected), "{message}");
 }
 

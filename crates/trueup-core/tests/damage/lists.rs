@@ -1,5 +1,5 @@
-//! What the lists of files say: enough to open a dataset and to divide a query without its files, and never less than
-//! the files hold.
+//! What the lists of files say: enough to open a dataset, and to plan the splits of a query, without reading the files
+//! that are listed. Lists that say something else than the files are refused.
 
 use crate::test_dataset::{LISTS, SOUND, TestDataset, events, row};
 use serde_json::{Value, json};
@@ -198,7 +198,7 @@ fn files_that_are_removed_from_a_list_are_not_of_the_version() {
     assert_eq!(store::read(&stored.folder(), 2).unwrap(), manifest);
     let dataset = Dataset::open(stored.folder()).unwrap();
     assert_eq!((dataset.event_rows(), dataset.query(&all()).unwrap().len()), (2, 1));
-    assert_eq!(Dataset::open_version(stored.folder(), 1).unwrap().event_rows(), 4);
+    assert_eq!(Dataset::open_as_of(stored.folder(), 1).unwrap().event_rows(), 4);
 }
 
 #[test]

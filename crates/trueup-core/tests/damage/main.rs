@@ -11,3 +11,4 @@ mod mutated;
 #[cfg(unix)]
 mod plain;
 mod test_dataset;
+mod vectors;

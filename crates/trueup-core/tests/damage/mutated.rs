@@ -70,7 +70,7 @@ fn no_change_makes_a_query_or_verification_panic() {
     }
 }
 
-/// Queries every column of every row, and all documents. Returns the answers as text.
+/// Queries columns of every kind of every row, and all documents. Returns the answers as text.
 fn answers(dataset: &Dataset) -> Result<String, Error> {
     let range = DateRange { start: Day::from_number(19_000), end: Day::from_number(21_000) };
     let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];

@@ -5,6 +5,7 @@ use arrow_array::{
 };
 use parquet::arrow::ArrowWriter;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,10 +19,12 @@ use trueup_core::{Dataset, Day, Error};
 /// A row of an event file; `None` is null.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
+    /// The number of the customer in the file: `trueup.customer`.
     pub(crate) number: Option<i32>,
     pub(crate) account: Option<&'static str>,
     pub(crate) opportunity_id: Option<&'static str>,
     pub(crate) stage: Option<&'static str>,
+    /// In days since 1970-01-01.
     pub(crate) day: Option<i32>,
 }
 
@@ -76,11 +79,15 @@ impl TestDataset {
             schema_version: SCHEMA_VERSION,
             version: 1,
             created_by: "a test".to_owned(),
+            commit: None,
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
             accounts: Vec::new(),
             insights: Vec::new(),
+            definitions: None,
+            deletion_vectors: Vec::new(),
+            superseded: BTreeMap::new(),
             batches: Vec::new(),
         };
         let mut stored = Self { dir, manifest };

@@ -51,7 +51,7 @@ fn of_leads(tables: &Tables) -> Tables {
 
 /// Returns all metrics that add up over the sub-ranges of a cohort: all counts and sums except distinct agents.
 fn summable() -> Vec<&'static str> {
-    let metrics = dictionary::fields().chain(dictionary::cohort_fields()).filter(|field| match &field.kind {
+    let metrics = dictionary::all_fields().filter(|field| match &field.kind {
         FieldKind::Metric(metric) => matches!(metric.formula, Formula::Amount(_)) && field.name != "opportunityAgents",
         FieldKind::Dimension(_) => false,
     });

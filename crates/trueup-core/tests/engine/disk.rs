@@ -3,13 +3,22 @@
 
 use crate::run::{dataset, run};
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_schema::{DataType, Schema};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use std::fs::File;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
+use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER, hex};
+use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, store};
+use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Execution};
 use trueup_demo::{Generator, Settings};
@@ -169,6 +178,92 @@ proptest! {
         prop_assert_eq!(&found[1], &expected);
         prop_assert_eq!(&answers(&stored), &expected);
         prop_assert!(stored.held_column_bytes() <= budget);
+    }
+}
+
+/// Publishes the next version of a dataset, in which the customers and the days of spend for which `is_gone` returns
+/// `true` are superseded.
+fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
+    let latest = store::read_latest(folder).unwrap().unwrap();
+    let mut superseded: BTreeMap<String, Arc<DeletionVector>> = BTreeMap::new();
+    for (files, key) in [(&latest.events, "opportunityId"), (&latest.spend, "date")] {
+        for file in files {
+            let reader =
+                ParquetRecordBatchReaderBuilder::try_new(File::open(folder.join(&file.path)).unwrap()).unwrap();
+            let rows: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+            let rows = arrow_select::concat::concat_batches(
+                &rows.first().map_or_else(|| Arc::new(Schema::empty()), |rows| rows.schema()),
+                &rows,
+            )
+            .unwrap();
+            let texts = |name| arrow_cast::cast(rows.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
+            let (accounts, keys, days) = (texts("account"), texts(key), rows.column_by_name("date").unwrap().clone());
+            let (accounts, keys) = (accounts.as_string::<i32>(), keys.as_string::<i32>());
+            let (mut vector, mut start) = (DeletionVector::default(), 0);
+            for (number, entry) in file.row_groups.iter().enumerate() {
+                let rows = start..start + usize::try_from(entry.rows).unwrap();
+                start = rows.end;
+                let (gone, left): (Vec<usize>, Vec<usize>) =
+                    rows.clone().partition(|row| is_gone(accounts.value(*row), keys.value(*row)));
+                let days = left.iter().map(|row| days.as_primitive::<Date32Type>().value(*row));
+                let days = days.clone().min().zip(days.max());
+                if !gone.is_empty() {
+                    let gone = gone.iter().map(|row| (row - rows.start) as u64);
+                    vector.supersede(file, number, gone.map(|row| row..row + 1), days);
+                }
+            }
+            if vector.rows() > 0 {
+                superseded.insert(file.path.clone(), Arc::new(vector));
+            }
+        }
+    }
+    let bytes = encode_vectors(superseded.iter().map(|(path, vector)| (path.as_str(), &**vector))).unwrap();
+    fs::create_dir(folder.join(VECTORS_FOLDER)).unwrap();
+    let path = format!("{VECTORS_FOLDER}/vectors.parquet");
+    fs::write(folder.join(&path), &bytes).unwrap();
+    let mut blocks = BlockHasher::default();
+    blocks.add(&bytes);
+    let (size, rows, blocks) = (bytes.len() as u64, superseded.len() as u64, blocks.finish());
+    let sha256 = hex(&Sha256::digest(&bytes));
+    let file = DataFile { path, size, rows, sha256, blocks, ..DataFile::default() };
+    let manifest = Manifest { version: latest.version + 1, deletion_vectors: vec![file], superseded, ..latest };
+    let staging = tempfile::tempdir_in(folder).unwrap();
+    store::publish(&Files::default(), folder, staging.path(), &manifest).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn superseded_rows_change_no_byte(
+        (tables, first) in case(),
+        others in prop::collection::vec(case().prop_map(|(_, request)| request), 1..3),
+        settings in ingest_settings(),
+        (gone, kinds) in (any::<u8>(), 1_u8..6),
+    ) {
+        let tables = with_distinct_events(tables);
+        let folder = tempfile::tempdir().unwrap();
+        drop(on_disk(folder.path(), &tables, &settings));
+        let is_gone = |account: &str, key: &str| {
+            let sum = account.bytes().chain(key.bytes()).fold(0, |sum: u8, byte| sum.wrapping_mul(31).wrapping_add(byte));
+            sum % kinds == gone % kinds
+        };
+        supersede(&folder.path().join("dataset"), &is_gone);
+        let stored = Dataset::open(folder.path().join("dataset")).unwrap();
+        let mut left = tables;
+        left.events.retain(|event| !is_gone(&event.account, &event.opportunity_id));
+        left.spend.retain(|spend| !is_gone(&spend.account, &spend.date.to_string()));
+        let expected = dataset(&left, 65_536);
+        prop_assert_eq!(stored.event_rows(), expected.event_rows());
+        for request in std::iter::once(first).chain(others) {
+            let expected = run(&expected, &request, Execution::default());
+            for pruning in [true, false] {
+                let found = run(&stored, &request, Execution { pruning, ..Execution::default() });
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+        let verified = Verification::of(folder.path().join("dataset"), None).unwrap();
+        prop_assert_eq!(verified.faults, Vec::<String>::new());
     }
 }
 

@@ -60,7 +60,7 @@ fn expected(dataset: &Dataset, query: &EventsQuery) -> Groups {
                 Value::Text(text) => key.push(text.to_owned()),
                 Value::Count(count) => group.0 = count,
                 Value::Money(micros) => group.1 = micros,
-                Value::Ratio(_) => panic!("a ratio"),
+                other => panic!("{other:?}"),
             }
         }
         if group.0 > 0 {

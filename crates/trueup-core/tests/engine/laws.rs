@@ -9,9 +9,11 @@
 //! | `filters` | how a filter changes counts |
 //! | `additivity` | metrics add up where the dictionary says so, and only there |
 //! | `relations` | how metrics depend on each other |
+//! | `durations` | the days between stages of a group are those of its customers |
 //! | `spend` | spend is the sum of its rows |
 
 mod additivity;
+mod durations;
 mod execution;
 mod filters;
 mod independence;

@@ -105,6 +105,10 @@ fn check_tables(
 
 /// Metrics with few distinct increments.
 const FEW: [&str; 3] = ["leads", "customers", "closedRevenue"];
+/// Metrics of days that begin with the first event of a customer.
+const FROM_LEAD: [&str; 2] = ["avgDaysLeadToEstimated", "p90DaysLeadToBooked"];
+/// Metrics of days that may begin with any event.
+const DURATIONS: [&str; 3] = ["reachedBookedToEstimated", "medianDaysEstimatedToSold", "avgDaysLeadToClosed"];
 /// Metrics with many distinct increments.
 const MANY: [&str; 7] =
     ["leads", "customers", "closedRevenue", "conversions", "stepBookRate", "stepEstimateRate", "cancelRate"];
@@ -125,7 +129,7 @@ proptest! {
             ("day", &[]),
             ("day", &["typeIsLast"]),
         ];
-        let questions = [&*all, &FEW, &MANY].map(|metrics| groups.map(|(interval, dimensions)| (interval, dimensions, metrics)));
+        let questions = [&*all, &FEW, &MANY, &FROM_LEAD, &DURATIONS].map(|metrics| groups.map(|(interval, dimensions)| (interval, dimensions, metrics)));
         check(&customers, &[65_536, 400], (first, last), &questions.concat())?;
     }
 

@@ -1,23 +1,11 @@
 //! Compares the engine with the naive oracle, byte for byte.
 
-use crate::run::{Refused, dataset, run};
+use crate::run::{dataset, run, same_refusal};
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use trueup_core::Execution;
-use trueup_testkit::cases::{case, cohort_case, faulty_case};
-use trueup_testkit::oracle::{Refusal, Request, Tables, answer};
-
-/// Returns whether both refuse for the same reason: the first in the fixed order of faults.
-fn same_refusal(engine: &Refused, oracle: &Refusal) -> bool {
-    matches!(
-        (engine, oracle),
-        (Refused::Filter(_), Refusal::InvalidFilter(_))
-            | (Refused::Metric(_), Refusal::MissingMetric)
-            | (Refused::Fields(_), Refusal::InvalidFields(_))
-            | (Refused::Interval(_), Refusal::UnknownInterval(_))
-            | (Refused::Range(_), Refusal::InvalidRange)
-    )
-}
+use trueup_testkit::cases::{case, cohort_case, duration_case, faulty_case};
+use trueup_testkit::oracle::{Request, Tables, answer};
 
 /// Checks that the engine and the oracle give the same answer, or refuse for the same reason.
 fn agrees(tables: &Tables, request: &Request) -> Result<(), TestCaseError> {
@@ -44,6 +32,15 @@ proptest! {
 
     #[test]
     fn cohorts_agree_with_the_naive_oracle((tables, request) in cohort_case()) {
+        agrees(&tables, &request)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn days_between_stages_agree_with_the_naive_oracle((tables, request) in duration_case()) {
         agrees(&tables, &request)?;
     }
 }

@@ -3,10 +3,11 @@
 use chrono::NaiveDate;
 use trueup::filter::{self, InvalidRequest};
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
+use trueup_core::definitions::Definitions;
 use trueup_core::query::{EventsQuery, Filter, Within};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable};
 use trueup_testkit::cases::{account_batches, event_batches, spend_batches};
-use trueup_testkit::oracle::{Request, Tables, Window};
+use trueup_testkit::oracle::{self, Refusal, Request, Tables, Window};
 
 /// Why the engine refused a request, in the oracle's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,20 @@ pub(crate) enum Refused {
     Fields(String),
     Interval(String),
     Range(String),
+    Cohort(String),
+}
+
+/// Returns whether both refuse for the same reason: the first in the fixed order of faults.
+pub(crate) fn same_refusal(engine: &Refused, oracle: &Refusal) -> bool {
+    matches!(
+        (engine, oracle),
+        (Refused::Filter(_), Refusal::InvalidFilter(_))
+            | (Refused::Metric(_), Refusal::MissingMetric)
+            | (Refused::Fields(_), Refusal::InvalidFields(_))
+            | (Refused::Interval(_), Refusal::UnknownInterval(_))
+            | (Refused::Range(_), Refusal::InvalidRange)
+            | (Refused::Cohort(_), Refusal::OpenLeadsOutsideCohorts)
+    )
 }
 
 /// Returns a dataset of the tables in memory, in row groups of about `row_group_rows` events.
@@ -27,6 +42,14 @@ pub(crate) fn dataset(tables: &Tables, row_group_rows: usize) -> Dataset {
         row_group_rows,
     };
     Dataset::from_tables(&canonical).unwrap()
+}
+
+/// Returns a dataset of the tables with the definitions of the oracle, written as a file.
+pub(crate) fn defined(tables: &Tables, definitions: &oracle::Definitions, row_group_rows: usize) -> Dataset {
+    let text = definitions.toml();
+    let definitions = Definitions::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let dataset = dataset(tables, row_group_rows).with_definitions(definitions);
+    dataset.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 pub(crate) fn day(date: NaiveDate) -> Day {
@@ -66,7 +89,12 @@ pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) ->
 
 /// Converts a request to a query. The facade parses the filters of the request.
 pub(crate) fn requested(request: &Request) -> Result<EventsQuery, Refused> {
-    filter::apply(unfiltered(request)?, &parameters(request)).map_err(|error| match error {
+    requested_of(&Definitions::default(), request)
+}
+
+/// Converts a request to a query that knows the definitions of a dataset, as the service does.
+pub(crate) fn requested_of(definitions: &Definitions, request: &Request) -> Result<EventsQuery, Refused> {
+    filter::apply(unfiltered(request)?.definitions(definitions), &parameters(request)).map_err(|error| match error {
         InvalidRequest::Query(error) => reason(&error),
         error => Refused::Filter(error.to_string()),
     })
@@ -95,6 +123,7 @@ fn reason(error: &QueryError) -> Refused {
         QueryError::ReservedField { .. } => Refused::Fields(text),
         QueryError::Filter { .. } => Refused::Filter(text),
         QueryError::ReversedRange { .. } => Refused::Range(text),
+        QueryError::NotACohort { .. } => Refused::Cohort(text),
         other => panic!("{other}"),
     }
 }

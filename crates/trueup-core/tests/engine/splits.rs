@@ -1,14 +1,15 @@
 //! Splits and partial results: merged, they give the answer of the whole query to the byte; anything that does not
 //! cover the query exactly once is refused.
 
-use crate::run::{dataset, json, requested};
+use crate::comparison::{engine_earlier, has_days};
+use crate::run::{dataset, defined, json, requested, requested_of};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::num::NonZeroUsize;
 use trueup_core::dataset::Dataset;
-use trueup_core::query::{EventsQuery, Interval};
-use trueup_core::{Error, Execution, Partial, PartialError, ResultTable, Split};
-use trueup_testkit::cases::{case, cohort_case};
+use trueup_core::query::{DateRange, Earlier, EventsQuery, Interval};
+use trueup_core::{Day, Error, Execution, Partial, PartialError, ResultTable, Split};
+use trueup_testkit::cases::{case, cohort_case, defined_comparison_case, duration_case};
 use trueup_testkit::oracle::Tables;
 
 fn splits(dataset: &Dataset, query: &EventsQuery, number: usize) -> Vec<Split> {
@@ -41,27 +42,57 @@ fn texts(table: &ResultTable) -> (String, Option<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 700, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     #[test]
     fn merged_splits_give_the_answer_of_the_query(
-        (tables, request) in prop_oneof![2 => case().boxed(), 1 => cohort_case().boxed()],
+        (tables, request) in prop_oneof![2 => case().boxed(), 1 => cohort_case().boxed(), 2 => duration_case().boxed()],
         (number, picks) in (1_usize..9, proptest::collection::vec(any::<usize>(), 1..8)),
         (totals, limit) in any::<(bool, bool)>(),
     ) {
         let Some(query) = requested(&request).ok().filter(|query| query.check().is_ok()) else { return Ok(()) };
         let query = if totals { query.totals() } else { query };
         let query = if limit { query.sort(&*request.fields[0]).limit(3) } else { query };
-        let dataset = dataset(&tables, 7);
-        let Ok(expected) = dataset.query(&query) else { return Ok(()) };
-        let splits = splits(&dataset, &query, number);
-        prop_assert!((1..=number).contains(&splits.len()));
-        let bytes = splits.iter().map(|split| run_elsewhere(&dataset, &query, split));
-        let partials = bytes.map(|bytes| Partial::from_bytes(&bytes).unwrap()).collect();
-        let found = merged(partials, &picks).unwrap().finish(&dataset, &query, &Execution::default()).unwrap();
-        prop_assert_eq!(texts(&found), texts(&expected));
-        prop_assert_eq!(found.record_batch().unwrap(), expected.record_batch().unwrap());
+        is_answered_in_splits(&dataset(&tables, 7), &query, number, &picks)?;
     }
+
+    #[test]
+    fn merged_splits_give_the_answer_of_a_comparison(
+        (tables, request, definitions, earlier) in defined_comparison_case(),
+        (number, picks) in (1_usize..9, proptest::collection::vec(any::<usize>(), 1..8)),
+        (totals, limit) in any::<(bool, bool)>(),
+    ) {
+        let dataset = defined(&tables, &definitions, 2);
+        let Ok(query) = requested_of(dataset.definitions(), &request) else { return Ok(()) };
+        let query = query.compare(engine_earlier(earlier));
+        if query.check().is_err() || !has_days(&request, earlier) {
+            return Ok(());
+        }
+        let query = if totals { query.totals() } else { query };
+        let query = if limit { query.sort(&*request.fields[0]).limit(3) } else { query };
+        is_answered_in_splits(&dataset, &query, number, &picks)?;
+    }
+}
+
+/// Checks that splits of a query, merged in an order that `picks` decide, give its answer.
+fn is_answered_in_splits(
+    dataset: &Dataset,
+    query: &EventsQuery,
+    number: usize,
+    picks: &[usize],
+) -> Result<(), TestCaseError> {
+    let Ok(expected) = dataset.query(query) else { return Ok(()) };
+    let splits = splits(dataset, query, number);
+    prop_assert!((1..=number).contains(&splits.len()));
+    let bytes = splits.iter().map(|split| run_elsewhere(dataset, query, split));
+    let partials: Vec<Partial> = bytes.map(|bytes| Partial::from_bytes(&bytes).unwrap()).collect();
+    for (partial, split) in partials.iter().zip(&splits) {
+        prop_assert_eq!(partial.rows_read(), split.rows());
+    }
+    let found = merged(partials, picks).unwrap().finish(dataset, query, &Execution::default()).unwrap();
+    prop_assert_eq!(texts(&found), texts(&expected));
+    prop_assert_eq!(found.record_batch().unwrap(), expected.record_batch().unwrap());
+    Ok(())
 }
 
 /// Returns a dataset of several row groups, and a query that reads all of them, spend too.
@@ -102,6 +133,35 @@ fn a_lost_partial_result_is_named() {
             PartialError::Missing { row_groups, .. } => assert_eq!(row_groups.len(), lost.row_groups()),
             other => panic!("{other}"),
         }
+    }
+}
+
+/// Returns the example as a comparison of its last days with the days before, so that each range reads row groups that
+/// the other does not.
+fn compared_example() -> (Dataset, EventsQuery) {
+    let (dataset, _) = example();
+    let DateRange { start, end } = dataset.date_range().unwrap();
+    let middle = Day::from_number(start.number().midpoint(end.number()));
+    let earlier = DateRange { start, end: Day::from_number(middle.number() - 1) };
+    let query = EventsQuery::new(["attributionChannel", "leads", "spend", "roasClosed"], middle, end);
+    (dataset, query.allow_long_total().compare(Earlier::Range(earlier)).totals())
+}
+
+#[test]
+fn a_lost_partial_result_of_either_range_is_named() {
+    let (dataset, query) = compared_example();
+    let all = partials(&dataset, &query).len();
+    for lost in 0..all {
+        let mut rest = partials(&dataset, &query);
+        rest.remove(lost);
+        let error = merged(rest, &[0]).unwrap().finish(&dataset, &query, &Execution::default()).unwrap_err();
+        assert!(matches!(partial_error(error), PartialError::Missing { .. }));
+    }
+    let bytes = partials(&dataset, &query).remove(0).to_bytes().unwrap();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        assert!(matches!(Partial::from_bytes(&changed), Err(PartialError::Damaged { .. })), "byte {at}");
     }
 }
 

@@ -6,6 +6,7 @@
 mod stored;
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, store};
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
 use trueup_testkit::damage::Numbers;
@@ -38,7 +39,7 @@ fn answers_are_those_of_the_folder() {
     let verified = |location: &Path| Verification::of(location, None).unwrap();
     assert_eq!(verified(&stored.url()), verified(&stored.folder()));
     assert_eq!(store::versions(&stored.url()).unwrap(), [1]);
-    assert_eq!(Dataset::open_version(stored.url(), 1).unwrap().event_rows(), local.event_rows());
+    assert_eq!(Dataset::open_as_of(stored.url(), 1).unwrap().event_rows(), local.event_rows());
 }
 
 #[test]
@@ -306,8 +307,21 @@ fn a_location_without_a_dataset_is_an_error() {
     assert_eq!(refused(&format!("{url}/bucket/")), format!("`{url}/bucket/` holds no dataset"));
     let unlisted = refused(&format!("{url}/bucket/other"));
     assert!(unlisted.contains("404 Not Found") && unlisted.contains("name a version"), "{unlisted}");
-    let version = Dataset::open_version(stored.url(), 7).unwrap_err().to_string();
-    assert_eq!(version, format!("`{}` holds no dataset of version 7", stored.url().display()));
+    let version = Dataset::open_as_of(stored.url(), 7).unwrap_err().to_string();
+    assert_eq!(version, format!("`{}` holds no dataset of version 7, but of version 1", stored.url().display()));
+}
+
+#[test]
+fn an_input_that_failed_fails_again_when_it_is_read_on() {
+    let stored = Stored::new();
+    stored.server.fail(|_| Some(Fault::Status(403)));
+    let url = format!("{}/e.parquet", stored.server.url());
+    let Ok(RemoteFiles::One(file)) = RemoteFile::find(Path::new(&url)) else { panic!("`{url}` means a file") };
+    let mut reader = file.into_reader();
+    let first = reader.read(&mut [0; 8]).unwrap_err();
+    stored.server.heal();
+    let second = reader.read(&mut [0; 8]).unwrap_err();
+    assert_eq!((first.kind(), first.to_string()), (second.kind(), second.to_string()));
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(crate) fn queries(dataset: &Dataset) -> Vec<EventsQuery> {
     vec![
         query(&["leads", "spend"], all.start, all.end),
         query(&["campaign", "leads", "closedRevenue", "roasClosed"], before_end(89), all.end),
-        query(&["account", "zip", "customers", "bookedRate"], before_end(400), before_end(300)).allow_unknown(true),
+        query(&["account", "zip", "customers", "bookRate"], before_end(400), before_end(300)).allow_unknown(true),
         query(&["attributionChannel", "eventCount", "total"], all.start, before_end(30)).allow_unknown(true),
     ]
 }

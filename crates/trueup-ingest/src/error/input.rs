@@ -71,7 +71,7 @@ pub enum InputFault {
          up to 64 MiB"
     )]
     LongRecord {
-        /// The line, or the element of a JSON list, counted from 1.
+        /// The line, or the element of a JSON array, counted from 1.
         line: u64,
         /// The most bytes allowed.
         longest: usize,
@@ -85,7 +85,7 @@ pub enum InputFault {
         longest: usize,
     },
     /// A JSON array is broken.
-    #[error("element {element} of the JSON list: {what}")]
+    #[error("element {element} of the JSON array: {what}")]
     JsonArray {
         /// The element, counted from 1.
         element: u64,
@@ -113,7 +113,7 @@ pub enum InputFault {
          `--encoding {likely}`"
     )]
     NotUtf8 {
-        /// The line, or the element of a JSON list, counted from 1.
+        /// The line, or the element of a JSON array, counted from 1.
         line: u64,
         /// The bytes of the text before the first one that is not UTF-8.
         offset: u64,
@@ -163,7 +163,7 @@ pub enum InputFault {
         /// What the program says.
         source: io::Error,
     },
-    /// A compressed file unpacks to far more than data does.
+    /// A compressed file unpacks to more than `ratio` times its size, which data rarely does.
     #[error(
         "the file unpacks to more than {ratio} times its size, which data rarely does; if it is sound, unpack it first"
     )]

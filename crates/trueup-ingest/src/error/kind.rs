@@ -9,6 +9,7 @@ use crate::{IngestError, OutputError};
 use std::io;
 use std::path::PathBuf;
 use trueup_core::dataset::store::StoreError;
+use trueup_core::definitions::DefinitionError;
 use trueup_core::{Interruption, Shown};
 
 /// What went wrong in an ingest. Match on it with [`IngestError::kind`].
@@ -133,6 +134,24 @@ pub enum ErrorKind {
         /// Why the days of its events cannot be computed again.
         why: String,
     },
+    /// There is no dataset to change.
+    #[error("`{}` holds no dataset", .0.display())]
+    NoDataset(PathBuf),
+    /// Definitions of metrics and dimensions do not suit the dataset.
+    #[error("definitions: {0}")]
+    Definitions(DefinitionError),
+    /// An input has a column with the name of a definition.
+    #[error(
+        "`{}`: the events would have the column `{column}`, but the dataset defines a metric or dimension of this name; leave \
+         the column out with `--ignore {column}`, or define the dataset's own fields without it (`trueup define`)",
+        .path.display()
+    )]
+    DefinedColumn {
+        /// The input.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
     /// The events have too many dimensions.
     #[error(
         "the events of the dataset would have {count} dimensions, but at most {limit} are allowed; leave columns out, or raise \
@@ -187,7 +206,7 @@ pub enum ErrorKind {
     LargeTable {
         /// What does not fit, in words, such as `accounts`.
         what: &'static str,
-        /// The bytes of memory that they take, as far as they were read.
+        /// The bytes of memory that it takes, as far as it was read.
         bytes: usize,
         /// The most bytes allowed.
         limit: usize,
@@ -265,14 +284,15 @@ pub enum ErrorKind {
         row.as_ref().map_or_else(String::new, |row| format!("; the row: {row}"))
     )]
     Part {
-        /// The part.
+        /// The part, counted from 0.
         part: u32,
         /// The number of parts.
         parts: u32,
         /// Why it failed.
         #[source]
         error: IngestError,
-        /// The cells of the first row that breaks a rule, because rows of a part have no place that anybody knows.
+        /// The cells of the first row that breaks a rule. They identify the row, because the location of a row in the
+        /// input of a part says nothing to the user. `None` if no row is at fault.
         row: Option<String>,
     },
     /// A distributed ingest failed.

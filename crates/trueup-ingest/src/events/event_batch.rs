@@ -69,8 +69,8 @@ pub(super) enum DimensionColumn {
     Codes16(UInt16Array),
     Codes32(UInt32Array),
     Texts(StringArray),
-    /// Codes, and the texts of the rows without a code, as batches of both kinds are concatenated. A row with a code
-    /// has a null text; the code of a row with a text means nothing.
+    /// Codes, and the texts of the rows without a code: the result when batches of both kinds are concatenated. A row
+    /// with a code has a null text; the code of a row with a text means nothing.
     Mixed(UInt32Array, StringArray),
 }
 

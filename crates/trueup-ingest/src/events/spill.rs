@@ -118,6 +118,11 @@ impl<'a> EventBuffer<'a> {
         if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 
+    /// Returns whether a row has a value in the column `name`.
+    pub(super) fn has_dimension(&self, name: &str) -> bool {
+        self.summary.dimensions.contains_key(name)
+    }
+
     /// Ends reading. Spills everything if some of it is spilled already, or if an account is too large to be sorted in
     /// memory.
     pub(super) fn finish(mut self, version: &mut VersionBuilder) -> Result<BufferedEvents, IngestError> {

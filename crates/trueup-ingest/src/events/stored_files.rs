@@ -6,9 +6,10 @@ use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
+use crate::left_rows::{Superseded, only_left};
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetReader, ReadLimits};
+use crate::source::{ParquetBytes, ParquetReader, ReadLimits, RowLocations};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::ArrowError;
@@ -27,20 +28,26 @@ use trueup_core::dataset::{CheckedFile, DatasetError, catch_panics, check_chunk_
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// Returns the accounts that have events in some files of a dataset.
-pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTreeSet<String>, IngestError> {
-    let sets: Vec<BTreeSet<String>> = files.par_iter().map(|file| accounts(dir, file)).collect::<Result<_, _>>()?;
+pub(crate) fn accounts_with_events(
+    files: &[DataFile],
+    superseded: &Superseded,
+    dir: &Path,
+) -> Result<BTreeSet<String>, IngestError> {
+    let sets: Vec<BTreeSet<String>> =
+        files.par_iter().map(|file| accounts(dir, file, superseded)).collect::<Result<_, _>>()?;
     Ok(sets.into_iter().flatten().collect())
 }
 
 /// Divides files into the files that hold an event of a wanted account, and the others.
 pub(crate) fn files_with(
     files: &[DataFile],
+    superseded: &Superseded,
     dir: &Path,
     is_wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<(Vec<DataFile>, Vec<DataFile>), IngestError> {
     let has_wanted: Vec<bool> = files
         .par_iter()
-        .map(|file| Ok(accounts(dir, file)?.iter().any(|account| is_wanted(account))))
+        .map(|file| Ok(accounts(dir, file, superseded)?.iter().any(|account| is_wanted(account))))
         .collect::<Result<_, IngestError>>()?;
     let (with, without): (Vec<_>, Vec<_>) =
         files.iter().cloned().zip(has_wanted).partition(|(_, has_wanted)| *has_wanted);
@@ -48,11 +55,13 @@ pub(crate) fn files_with(
     Ok((files(with), files(without)))
 }
 
-/// Returns the accounts of an event file. Reads the column only of row groups whose statistics do not name a single
-/// account.
-fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError> {
-    let path = dir.join(&file.path);
-    let file = CheckedFile::open(dir, file).of_dataset(&path)?;
+/// Returns the accounts of the rows that an event file has left. Reads the column only of row groups of which rows are
+/// superseded, or whose statistics do not name a single account.
+fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BTreeSet<String>, IngestError> {
+    let path = dir.join(&stored.path);
+    let vector = superseded.get(&stored.path);
+    let has_superseded = |group| vector.is_some_and(|vector| vector.left_ranges(&stored.row_groups, group).is_some());
+    let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
     let open = || {
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())?;
         check_chunk_ranges(metadata.metadata(), file.len())?;
@@ -64,8 +73,8 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     let mut mixed = Vec::new();
     for (at, group) in metadata.metadata().row_groups().iter().enumerate() {
         match column.and_then(|column| only_value(group, column)) {
-            Some(account) => drop(accounts.insert(account)),
-            None => mixed.push(at),
+            Some(account) if !has_superseded(at) => drop(accounts.insert(account)),
+            _ => mixed.push(at),
         }
     }
     if mixed.is_empty() {
@@ -74,16 +83,23 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     let mask = ProjectionMask::columns(metadata.parquet_schema(), [ACCOUNT]);
     let chunk = |group: &usize| column.map(|column| metadata.metadata().row_group(*group).column(column).byte_range());
     let chunks = HeldChunks::read(file, mixed.iter().filter_map(chunk)).of_dataset(&path)?;
-    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata.clone());
     let read = || {
-        for batch in builder.with_projection(mask).with_row_groups(mixed).build()? {
-            let batch = batch?;
-            let mut last = None;
-            for account in batch.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten()
-            {
-                if last != Some(account) {
-                    accounts.insert(account.to_owned());
-                    last = Some(account);
+        for group in mixed {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
+            let mut first = 0;
+            for batch in builder.with_projection(mask.clone()).with_row_groups(vec![group]).build()? {
+                let batch = batch?;
+                let from = (stored, group, first);
+                first += batch.num_rows();
+                let left = only_left(batch, from, superseded)?;
+                let mut last = None;
+                for account in
+                    left.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten()
+                {
+                    if last != Some(account) {
+                        accounts.insert(account.to_owned());
+                        last = Some(account);
+                    }
                 }
             }
         }
@@ -93,6 +109,7 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
 }
 
 /// A file of the dataset, some column chunks of which were read as a whole: in a store, each read is a round trip.
+#[derive(Clone)]
 struct HeldChunks {
     file: CheckedFile,
     /// The position of each chunk, and its bytes.
@@ -148,24 +165,25 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads the rows of an event file as event batches, in their order; with a part, only those of its accounts.
+/// Reads the rows that an event file has left as event batches, in their order; with a part, only those of its
+/// accounts.
 pub(super) fn read(
     dir: &Path,
-    file: &DataFile,
+    (stored, superseded): (&DataFile, &Superseded),
     reader: &TableReader<'_>,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
     part: Option<&PartOfAccounts<'_>>,
     take: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
-    let path = dir.join(&file.path);
-    let file = CheckedFile::open(dir, file).of_dataset(&path)?;
-    let stored = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
-    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(stored)?;
+    let path = dir.join(&stored.path);
+    let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
+    let damaged = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
+    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(damaged)?;
     loop {
         let mut chunks = Vec::new();
         while chunks.len() < ReadLimits::chunks()
-            && let Some(chunk) = parquet.next().map_err(stored)?
+            && let Some(chunk) = parquet.next().map_err(damaged)?
         {
             chunks.push(chunk);
         }
@@ -177,10 +195,16 @@ pub(super) fn read(
             .into_par_iter()
             .map(|chunk| {
                 reader.monitor.add(0, chunk.bytes());
-                let decoded = chunk.decode().map_err(stored)?.into_iter();
+                let decoded = chunk.decode().map_err(damaged)?.into_iter();
                 let encoded = decoded.map(|decoded| {
                     reader.monitor.add(decoded.batch.num_rows(), 0);
-                    encode_stored(decoded.batch, zone_changes, dictionaries, part)
+                    let left = match decoded.locations {
+                        RowLocations::Rows { row_group, first, .. } => {
+                            only_left(decoded.batch, (stored, row_group, first), superseded)
+                        }
+                        _ => Ok(decoded.batch),
+                    };
+                    encode_stored(left.doing("read stored events")?, zone_changes, dictionaries, part)
                 });
                 encoded.collect::<Result<Vec<_>, IngestError>>()
             })

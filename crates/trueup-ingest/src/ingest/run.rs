@@ -6,6 +6,7 @@ use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::input::MappedInputs;
+use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::refused::RefusedRows;
@@ -14,8 +15,11 @@ use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, events, insights, spend};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use trueup_core::dataset::CommitOperation;
 use trueup_core::dataset::manifest::{FileLists, Manifest, SCHEMA_VERSION};
+use trueup_core::dataset::read_definitions;
 use trueup_core::model::Accounts;
 
 /// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
@@ -59,7 +63,7 @@ impl Ingest {
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
-        version.publish(&mut manifest, monitor).map_err(|error| rejects.take_back(error))?;
+        version.publish(&mut manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
         summary.refused = reader.refused;
@@ -135,7 +139,8 @@ impl Ingest {
             let inputs = event_inputs.unwrap_or_default();
             // What a mapping holds may be most of a small memory; the events still have half of it.
             let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
-            let settings = self.event_settings(&accounts, &zone_changes, memory);
+            let (superseded, defined_names) = (&manifest.superseded, self.defined_names(Some(&manifest))?);
+            let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
             let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
             summary.events = written.counts;
@@ -182,15 +187,28 @@ impl Ingest {
             schema_version: SCHEMA_VERSION,
             version: 0,
             created_by: String::new(),
+            commit: None,
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
             accounts: Vec::new(),
             insights: Vec::new(),
+            definitions: None,
+            deletion_vectors: Vec::new(),
+            superseded: BTreeMap::new(),
             batches: Vec::new(),
         });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
         Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
+    }
+
+    /// Returns the names that a version of the dataset defines.
+    pub(super) fn defined_names(&self, manifest: Option<&Manifest>) -> Result<BTreeSet<String>, IngestError> {
+        let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
+            return Ok(BTreeSet::new());
+        };
+        let definitions = read_definitions(&self.dir, file).of_dataset(&self.dir.join(&file.path))?;
+        Ok(definitions.names().map(str::to_owned).collect())
     }
 
     /// Returns the settings of an ingest of events.
@@ -198,11 +216,22 @@ impl Ingest {
         &self,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
+        defined_names: &'a BTreeSet<String>,
+        superseded: &'a Superseded,
         memory: usize,
     ) -> events::Settings<'a> {
         let budget = Budget { memory, customer_events: self.max_customer_events };
         let (clock_zone, group_rows, file_rows) = (self.clock_zone, self.group_rows, self.file_rows);
-        events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows }
+        events::Settings {
+            accounts,
+            zone_changes,
+            defined_names,
+            clock_zone,
+            superseded,
+            budget,
+            group_rows,
+            file_rows,
+        }
     }
 
     /// Writes spend and insights, and names their files in the manifest.
@@ -217,7 +246,7 @@ impl Ingest {
         let dir = self.dir.as_path();
         if let Some(inputs) = plan.inputs(Table::Spend) {
             (manifest.spend, summary.spend) =
-                spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, version, reader)?;
+                spend::ingest(&inputs, (&manifest.spend, &manifest.superseded), dir, self.group_rows, version, reader)?;
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
             (manifest.insights, summary.insights) =

@@ -4,6 +4,7 @@ use super::Ingest;
 use super::run::{ReceivedInputs, on_threads, receive};
 use crate::error::ErrorKind;
 use crate::events::{self, StoredEvents};
+use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::parts::{StageFault, StagePlan, Staged, base_of};
 use crate::rejects::{self, FaultyRows};
@@ -17,16 +18,22 @@ use trueup_core::dataset::store;
 impl Ingest {
     /// Stages a part of a distributed ingest: reads the part's events, checks and sorts them together with the stored
     /// events of the same accounts, and writes their files, as [`Ingest::run`] does, except that no version names the
-    /// files until [`StagedIngest::commit`](crate::StagedIngest::commit). Any process may stage a part, and several
-    /// attempts may stage the same part, even at the same time; only one of them is handed back.
+    /// files until [`StagedIngest::commit`](crate::StagedIngest::commit). `part` is counted from 0. Any process may
+    /// stage a part, and several attempts may stage the same part, even at the same time; only one of them is handed
+    /// back.
     ///
-    /// The events are all new rows of the accounts of the part ([`StagePlan::part_of`]), which may be none. The plan
-    /// decides the settings that the files depend on; this ingest has only [memory](Ingest::memory),
-    /// [threads](Ingest::threads), [progress](Ingest::progress) and [interrupt](Ingest::interrupt).
+    /// The events are all new rows of the accounts of the part ([`StagePlan::part_of`]). A part without rows needs a
+    /// source, too. The plan decides the settings that the files depend on: the [time zone](Ingest::time_zone), the
+    /// [ignored columns](Ingest::ignore), the rows of [row groups](Ingest::row_group_rows) and of
+    /// [files](Ingest::file_rows), the most [columns](Ingest::max_columns), the most
+    /// [bytes of a text](Ingest::max_text_bytes), and the most [events of a customer](Ingest::max_customer_events). All
+    /// other settings are those of this ingest.
     ///
     /// # Errors
-    /// As [`Ingest::run`]; also if a row belongs to another part, or if the ingest of the plan has ended. Nothing of
-    /// this attempt stays.
+    /// As [`Ingest::run`]; also if this ingest has spend, accounts, insights, a mapping or a file of rejects, if the
+    /// plan has no such part, if a row belongs to another part or to an account that the ingest was not planned with,
+    /// if the ingest of the plan has ended, or if the dataset is not the one that it was planned with. Nothing of this
+    /// attempt stays.
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics.
@@ -88,7 +95,10 @@ impl Ingest {
         let (accounts, zone_changes) = (plan.zoned_accounts()?, plan.zone_changes()?);
         let rewritten = plan.rewritten_of(base.map_or(&[], |manifest| &manifest.events));
         let accounts_of_part = plan.part(part)?;
-        let settings = self.event_settings(&accounts, &zone_changes, self.memory);
+        let defined_names = self.defined_names(base)?;
+        let none = Superseded::new();
+        let superseded = base.map_or(&none, |manifest| &manifest.superseded);
+        let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, self.memory);
         let mut reader = self.reader(FaultyRows::Refuse { first: None }, monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
         let inputs: Vec<&Input> = inputs.iter().collect();

@@ -7,6 +7,7 @@ use crate::batch::{BatchPlan, combine};
 use crate::error::ErrorKind;
 use crate::events::{ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
+use crate::left_rows::count_left;
 use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, Settings, StageFault, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
@@ -16,6 +17,7 @@ use crate::{CREATED_BY, IngestError, IngestSummary, Input};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use trueup_core::dataset::CommitOperation;
 use trueup_core::dataset::manifest::{BatchTable, DataFile, Manifest};
 use trueup_core::model::ClockZone;
 
@@ -70,14 +72,16 @@ impl fmt::Debug for StagedIngest {
 }
 
 impl Ingest {
-    /// Begins a distributed ingest, whose events other processes [stage](Ingest::stage) in some parts. Reads and writes
-    /// accounts, spend and insights, of which there may be none.
+    /// Begins a distributed ingest, whose events other processes [stage](Ingest::stage) in `parts` parts. Reads and
+    /// writes accounts, spend and insights, of which there may be none.
     ///
-    /// `accounts` are the accounts that may have new events. Stored event files that hold none of them stay as they
-    /// are; without this list, the parts write all stored event files again.
+    /// `accounts` are the accounts that may have new events. Stored event files that hold none of them, and no account
+    /// whose time zone this ingest changes, stay as they are; without this list, the parts write all stored event files
+    /// again.
     ///
     /// # Errors
-    /// As [`Ingest::run`]; also if the ingest has events, a mapping or a file of rejects.
+    /// As [`Ingest::run`]; also if the ingest has events, a mapping or a file of rejects, or if the number of parts is
+    /// not from 1 to 100,000.
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics. The dataset is then unchanged.
@@ -133,7 +137,7 @@ impl Ingest {
         (rewritten, manifest.events) = match &changed {
             Some(changed) => {
                 let is_changed = |account: &str| changed.contains(account) || zone_changes.has(account);
-                files_with(&stored, &self.dir, &is_changed)?
+                files_with(&stored, &manifest.superseded, &self.dir, &is_changed)?
             }
             None => (stored, Vec::new()),
         };
@@ -172,16 +176,18 @@ impl StagedIngest {
     }
 
     /// Publishes the version with the files of all parts. Before, checks that each part is there once, that all are of
-    /// this ingest and its plan, that every row they read is in their files, that they have taken over every stored row
-    /// once, and that their files are there.
+    /// this ingest and its plan, that every row they read is in their files unless a later row replaced it, that they
+    /// have taken over each row of the stored files that are rewritten once, and that their files are there with the
+    /// lengths that the parts have noted.
     ///
     /// # Errors
-    /// A part is missing, there twice or of another ingest, its counts do not add up, or one of its files is missing;
-    /// another ingest has published the version; or the file system or the store refuses. The dataset is then
-    /// unchanged, unless the new version [may be published](IngestError::may_be_published).
+    /// A part is missing, there twice or of another ingest, its counts do not add up, or one of its files is missing or
+    /// has another length; the parts together have too many dimensions; another ingest has published the version; the
+    /// ingest is interrupted; or the file system or the store refuses. The dataset is then unchanged, unless the new
+    /// version [may be published](IngestError::may_be_published).
     pub fn commit(self, staged: impl IntoIterator<Item = Staged>) -> Result<IngestSummary, IngestError> {
         let Self { plan, mut version, mut manifest, rewritten, batches, zone_changes, mut summary, monitor } = self;
-        let staged = in_order(&plan, &rewritten, staged)?;
+        let staged = in_order(&plan, count_left(&rewritten, &manifest.superseded), staged)?;
         let dimensions: BTreeSet<&String> = staged.iter().flat_map(|part| &part.dimensions).collect();
         check_dimensions(&dimensions, plan.settings.max_columns)?;
         let taken_over = version.take_over(&staged).map_err(|error| monitor.explain(error))?;
@@ -198,7 +204,7 @@ impl StagedIngest {
         batch.tables.insert(Table::Events.name().to_owned(), table);
         manifest.batches.push(batch);
         monitor.check()?;
-        version.publish(&mut manifest, &monitor)?;
+        version.publish(&mut manifest, CommitOperation::Ingest, &monitor)?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
         let mut warnings = BTreeSet::new();
         for warning in staged.iter().flat_map(|part| &part.warnings) {

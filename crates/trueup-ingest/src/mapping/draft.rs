@@ -26,7 +26,8 @@ use std::path::PathBuf;
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, quoted};
 
-/// How files are read for a draft. The draft states the same, so that the ingest reads them in this way, too.
+/// How files are read for a draft. The draft states these options, so that the ingest reads the files in the same
+/// way.
 #[derive(Clone, Debug, Default)]
 pub struct DraftOptions {
     /// The encoding of text files; UTF-8 if absent.
@@ -149,7 +150,7 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
         text.question(&question, &[(format!("empty = [{}]", errors.join(", ")), String::new())]);
     }
     for column in &sample.unreadable {
-        text.comment(&format!("The column {} cannot be used: it holds lists, objects or bytes.", quoted(column)));
+        text.comment(&format!("The column {} cannot be used: it holds arrays, objects or bytes.", quoted(column)));
     }
     text.line("");
 }

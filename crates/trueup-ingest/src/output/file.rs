@@ -39,8 +39,9 @@ impl OutputFile {
     /// Ends the file and gives it its name. Does nothing if the output is written to directly.
     ///
     /// # Errors
-    /// The file system refuses, or a file of that name has appeared meanwhile and may not be replaced. Then no new file
-    /// is left. If files may be replaced, the path may have the new file nevertheless, which is then complete.
+    /// The file system refuses, or a file of that name has appeared meanwhile and may not be replaced. If files
+    /// may not be replaced, no new file is left. If they may, the new file may be there under its name; it is then
+    /// complete.
     pub fn keep(self) -> Result<(), OutputError> {
         let Self { path, target: OutputTarget::Staged { staged, place, replaces } } = self else { return Ok(()) };
         staged.file().sync_all().of(&path, "sync")?;
@@ -91,8 +92,8 @@ impl Write for OutputFile {
 }
 
 impl Staged {
-    /// Begins a file in a folder. It has the permissions of the file that it replaces, or else read and write for all,
-    /// without the ones that the user's mask takes away.
+    /// Begins a file in a folder. It has the permissions of the file that it replaces, or else read and write for all.
+    /// In both cases the user's mask takes permissions away.
     pub(super) fn begin(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(STAGED);

@@ -10,7 +10,7 @@ use trueup_core::Shown;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageFault {
-    /// The ingest has an input or a setting that it cannot have here.
+    /// The ingest has an input or a setting that a distributed ingest cannot have. The text says which.
     #[error("{0}")]
     Unsupported(&'static str),
     /// The number of parts is not allowed.
@@ -21,18 +21,18 @@ pub enum StageFault {
         /// The most parts.
         limit: u32,
     },
-    /// The number of a part is none of the plan's.
+    /// The plan has no part with this number.
     #[error("the ingest has the parts 0 to {last}, but no part {part}")]
     NoPart {
         /// The number.
         part: u32,
-        /// The last part.
+        /// The number of the last part.
         last: u32,
     },
     /// A text is not a plan.
     #[error("the text is not the plan of a distributed ingest: {0}")]
     NotPlan(String),
-    /// Bytes are not what a part has handed back.
+    /// The bytes are not what a part has handed back, or they name a file that it cannot have written.
     #[error("the bytes are not what a part of a distributed ingest has handed back; stage the part again")]
     Altered,
     /// The ingest has been committed or given up.
@@ -41,10 +41,10 @@ pub enum StageFault {
         /// The id of the ingest.
         ingest: String,
     },
-    /// The newest version is not the one that the plan follows.
+    /// The dataset's version with this number is not the version that the plan follows.
     #[error("version {version} of the dataset is not the one that the ingest was planned with; begin the ingest again")]
     OtherBase {
-        /// The version that was found.
+        /// The number of these versions.
         version: u64,
     },
     /// A part has rows of an account that belongs to another part.
@@ -91,7 +91,7 @@ pub enum StageFault {
         /// The number of parts.
         parts: u32,
     },
-    /// A part has written more or fewer rows than it has read and not replaced.
+    /// A part has written more or fewer rows than it has read, less the rows that later ones replaced.
     #[error("part {part} has written {found} rows instead of {expected}")]
     Rows {
         /// The part.
@@ -101,10 +101,10 @@ pub enum StageFault {
         /// The rows of its files.
         found: u64,
     },
-    /// The parts together have not taken over every stored row exactly once.
+    /// The parts together have not taken over each row of the stored files that are rewritten exactly once.
     #[error("the parts have taken over {found} rows of the stored files instead of {expected}")]
     StoredRows {
-        /// The rows of the files.
+        /// The rows of the stored files that are rewritten.
         expected: u64,
         /// The rows that the parts have taken over.
         found: u64,

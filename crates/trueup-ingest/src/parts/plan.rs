@@ -37,7 +37,7 @@ pub struct StagePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Settings {
-    /// The time zone of times without an offset: `account`, or its name.
+    /// The time zone of times without an offset: `account`, or the name of a zone; `None` if they are refused.
     pub(crate) clock_zone: Option<String>,
     pub(crate) ignore: Vec<String>,
     pub(crate) group_rows: usize,
@@ -96,7 +96,7 @@ impl StagePlan {
     /// Returns the plan as text, for another process.
     ///
     /// # Errors
-    /// There is not enough memory.
+    /// The plan cannot be written as JSON, which does not happen to any plan.
     pub fn to_json(&self) -> Result<String, IngestError> {
         serde_json::to_string(self).doing("write the plan of the ingest")
     }
@@ -115,6 +115,9 @@ impl StagePlan {
     }
 
     /// Returns the accounts of a part.
+    ///
+    /// # Errors
+    /// The plan has no part with this number.
     pub(crate) fn part(&self, part: u32) -> Result<PartOfAccounts<'_>, StageFault> {
         if part >= self.parts {
             return Err(StageFault::NoPart { part, last: self.parts.saturating_sub(1) });
@@ -168,6 +171,9 @@ pub(crate) fn base_of(manifest: Option<&Manifest>) -> String {
         for file in files {
             digest.update(format!("{table} {} {}\n", file.path, file.sha256));
         }
+    }
+    for file in &manifest.deletion_vectors {
+        digest.update(format!("vectors {} {}\n", file.path, file.sha256));
     }
     hex(&digest.finalize())
 }

@@ -23,7 +23,7 @@ pub struct Staged {
     pub(crate) attempt: String,
     /// The event files. Their paths are those below the folder of the attempt or, in a store, of the dataset.
     pub(crate) files: Vec<DataFile>,
-    /// The rows of the inputs.
+    /// The rows of the inputs, all of which keep the rules.
     pub(crate) taken: u64,
     /// The rows that a later row replaced, of the inputs and of stored files.
     pub(crate) replaced: u64,
@@ -63,7 +63,7 @@ impl Staged {
     /// Returns the bytes for another process: JSON, and its checksum.
     ///
     /// # Errors
-    /// There is not enough memory.
+    /// The value cannot be written as JSON, which does not happen to what a part hands back.
     pub fn to_bytes(&self) -> Result<Vec<u8>, IngestError> {
         let mut bytes = serde_json::to_vec(self).doing("write what a part has staged")?;
         let checksum = hex(&Sha256::digest(&bytes));
@@ -74,7 +74,7 @@ impl Staged {
     /// Reads what [`to_bytes`](Self::to_bytes) has returned.
     ///
     /// # Errors
-    /// The bytes are others.
+    /// The bytes are changed or incomplete.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IngestError> {
         let sealed = bytes.len().checked_sub(CHECKSUM_DIGITS).and_then(|end| bytes.split_at_checked(end));
         let text = sealed.filter(|(text, checksum)| hex(&Sha256::digest(text)).as_bytes() == *checksum);
@@ -91,10 +91,10 @@ impl Staged {
 }
 
 /// Checks that some parts are all parts of a plan, each of them once, and that they have taken over every row of the
-/// stored files that they write again. Returns them by number.
+/// stored files that they write again, `stored_rows` in all. Returns them by number.
 pub(crate) fn in_order(
     plan: &StagePlan,
-    rewritten: &[DataFile],
+    stored_rows: u64,
     staged: impl IntoIterator<Item = Staged>,
 ) -> Result<Vec<Staged>, IngestError> {
     let fingerprint = plan.fingerprint()?;
@@ -116,7 +116,7 @@ pub(crate) fn in_order(
     if !missing.is_empty() {
         return Err(StageFault::Missing { missing, parts: plan.parts }.into());
     }
-    let expected = rewritten.iter().map(|file| file.rows).sum();
+    let expected = stored_rows;
     let found = staged.iter().map(|part| part.carried).sum();
     if expected != found {
         return Err(StageFault::StoredRows { expected, found }.into());

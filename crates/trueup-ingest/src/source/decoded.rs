@@ -18,8 +18,8 @@ pub(crate) struct DecodedBatch {
 }
 
 /// Returns the name of the column of booleans that marks the cells of another column: true if the file has the cell as
-/// a number, a date or a boolean, and not as a text. The inputs of mappings have it for each column in which cells of
-/// both kinds may occur.
+/// a number, a date, a boolean or JSON's null, and not as a text. Of the inputs of mappings, XLSX has it for each
+/// column, and NDJSON for each column with such a cell in the batch.
 pub(crate) fn value_marks(column: &str) -> String {
     format!("{column}{MARK}")
 }

@@ -17,7 +17,7 @@ pub(super) struct JsonArray<R> {
     is_closed: bool,
 }
 
-/// Returns whether a text begins as an array of objects, or as an empty array.
+/// Returns whether a text begins as an array of objects or as an empty array, or is cut short after its first bracket.
 pub(super) fn begins(text: &[u8]) -> bool {
     let rest = text.trim_ascii_start().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'{' | b']')))
@@ -45,7 +45,7 @@ impl<R: Read> JsonArray<R> {
         }
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => return Ok(b' '),
-            _ if self.is_closed => return Err(self.fault("there is text after the end of the list")),
+            _ if self.is_closed => return Err(self.fault("there is text after the end of the array")),
             b'[' if self.depth == 0 => {
                 self.depth = 1;
                 return Ok(b' ');
@@ -82,7 +82,7 @@ impl<R: Read> Read for JsonArray<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.reader.read(into)?;
         if length == 0 && !into.is_empty() && !self.is_closed {
-            return Err(io::Error::other(self.fault("the list has no end; the file is cut short")));
+            return Err(io::Error::other(self.fault("the array has no end; the file is cut short")));
         }
         for byte in &mut into[..length] {
             *byte = self.step(*byte).map_err(io::Error::other)?;

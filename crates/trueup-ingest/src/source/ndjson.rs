@@ -1,9 +1,9 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
-//! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers as written, other
-//! numbers as ECMAScript writes them (amounts, and for a mapping all numbers, keep their digits if they have no
-//! exponent). A column may therefore mix types, and its type need not be known before the last line is read. For a
-//! mapping, [`value_marks`] say which cells are not texts in the file.
+//! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers (except `-0`) as
+//! written, other numbers as ECMAScript writes them (amounts, and for a mapping all numbers, keep their digits if they
+//! have no exponent). A column may therefore mix types, and its type need not be known before the last line is read.
+//! For a mapping, [`value_marks`] say which cells are not texts in the file.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
@@ -244,7 +244,7 @@ fn render(value: &str, exact: bool) -> Result<Option<Cow<'_, str>>, &'static str
         [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Ok(Some(Cow::Borrowed(&value[1..value.len() - 1]))),
         [b'"', ..] => serde_json::from_str(value).map(Some).map_err(|_| "expected a text, but found a broken escape"),
         [b'{', ..] => Err("expected a single value, but found an object"),
-        [b'[', ..] => Err("expected a single value, but found a list"),
+        [b'[', ..] => Err("expected a single value, but found an array"),
         [b'n', ..] => Ok(None),
         [b'-' | b'0'..=b'9', ..] => Ok(Some(render_number(value, exact))),
         _ => Ok(Some(Cow::Borrowed(value))),

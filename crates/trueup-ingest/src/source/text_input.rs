@@ -58,7 +58,8 @@ impl TextInput {
     }
 }
 
-/// Returns what is wrong with a file that cannot be unpacked or decoded, or the error of the file system.
+/// Returns what is wrong with a file that cannot be unpacked, decoded or split into the elements of its JSON array, or
+/// the error of the file system.
 pub(crate) fn input_fault(error: io::Error) -> io::Result<InputFault> {
     error.downcast::<InputFault>()
 }

@@ -2,8 +2,9 @@
 //!
 //! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
-//! time that has milliseconds has three more digits: `HH:MM:SS.mmm`; a duration is rounded to seconds. A formula has
-//! the value that was saved with it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
+//! time that has milliseconds has three more digits: `HH:MM:SS.mmm`; a duration is rounded to seconds. A date, a time
+//! or a duration that the file holds as a text of ISO 8601 stays as it is. A formula has the value that was saved with
+//! it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
 
 use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};

@@ -40,7 +40,8 @@ impl VersionBuilder {
     /// Begins an attempt at a part of a distributed ingest, in any process. Returns the id of the attempt, too.
     ///
     /// # Errors
-    /// The ingest has ended, or the file system or the store refuses.
+    /// The ingest has ended, the plan has no id of an ingest, the URL is of no store or of a web server, or the file
+    /// system or the store refuses.
     pub(crate) fn begin_part(
         files: &Files,
         dir: &Path,
@@ -50,7 +51,7 @@ impl VersionBuilder {
     ) -> Result<(Self, String), IngestError> {
         let ended = || IngestError::from(StageFault::Ended { ingest: plan.ingest.clone() });
         if !is_id(&plan.ingest) {
-            return Err(StageFault::NotPlan("the id of the ingest is none".to_owned()).into());
+            return Err(StageFault::NotPlan("it has no id of an ingest".to_owned()).into());
         }
         if store::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
             return Err(ended());
@@ -98,7 +99,8 @@ impl VersionBuilder {
     /// Takes over the files of the parts. Returns them as the manifest names them.
     ///
     /// # Errors
-    /// A file is missing or has another length, or the file system or the store refuses.
+    /// A file is missing, has another length, or has a name that its part does not give to files; or the file system or
+    /// the store refuses.
     pub(crate) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
         for part in staged {
             for (at, file) in part.files.iter().enumerate() {
@@ -152,7 +154,7 @@ fn label_of(part: u32, attempt: &str) -> String {
 }
 
 impl StoreVersion {
-    /// Returns the files that an attempt of a part uploads; `None` if the ingest has ended.
+    /// Returns the next version for an attempt at a part, which uploads its files; `None` if the ingest has ended.
     fn of_part(
         remote: RemoteFolder,
         location: &Path,

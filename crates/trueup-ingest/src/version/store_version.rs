@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{RemoteFolder, RemoteObject, store};
+use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, store};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
 
@@ -62,7 +62,7 @@ impl StoreVersion {
     /// Begins the version after `latest`. Makes the record of the ingest, and removes what killed ingests left.
     ///
     /// # Errors
-    /// The store cannot be written, or lets writers replace the objects of others.
+    /// The store cannot be listed or written, or lets writers replace the objects of others.
     pub(super) fn begin(
         remote: RemoteFolder,
         location: &Path,
@@ -128,7 +128,8 @@ impl StoreVersion {
     /// Uploads the files, which are below a local folder, and makes the version visible.
     ///
     /// # Errors
-    /// The store refuses. The error says whether the version may be published nevertheless.
+    /// Another ingest has published a version with this number, the ingest is interrupted, or the store refuses. The
+    /// error says whether the version may be published nevertheless.
     pub(super) fn publish(
         &mut self,
         files: Vec<String>,
@@ -240,18 +241,14 @@ impl StoreVersion {
     }
 
     fn try_remove_killed(&mut self, latest: u64) -> Result<(), IngestError> {
-        let mut named = HashSet::new();
-        for version in store::versions(&self.location)? {
-            // A manifest that cannot be read may name any file, and the error keeps everything.
-            let manifest = store::read(&self.location, version)?;
-            named.extend(manifest.files().map(|file| file.path.clone()));
-        }
+        // A manifest that cannot be read may name any file, and the error keeps everything.
+        let needed = expiry::needed_files(&self.location)?;
         let mut pending = HashSet::new();
         for folder in FOLDERS {
             for object in self.list(folder)? {
                 let name = format!("{folder}/{}", object.name);
                 let Some((version, id)) = version_and_id(&object.name) else { continue };
-                if named.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
+                if needed.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
                     continue;
                 }
                 if version > latest {

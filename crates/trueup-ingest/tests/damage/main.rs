@@ -62,10 +62,10 @@ fn every_version_of_an_ingested_dataset_verifies() {
     make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
     for version in [1, 2, 3] {
-        let found = Verification::of(&dataset, Some(version)).unwrap();
+        let found = Verification::of(&dataset, Some(version.into())).unwrap();
         assert_eq!(found.faults, Vec::<String>::new());
         assert!(found.files > 6, "{found:?}");
-        Dataset::open_version(&dataset, version).unwrap();
+        Dataset::open_as_of(&dataset, version).unwrap();
     }
 }
 

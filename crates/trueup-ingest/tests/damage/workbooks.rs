@@ -175,7 +175,8 @@ fn a_row_whose_cells_share_a_long_text_is_refused() {
     check(&Workbook { sheet, texts, ..Workbook::default() }, "row 2 of the sheet `S` has more than 4194304 bytes");
 }
 
-/// Each row has an entry in each column, also where the sheet has no cell.
+/// Each row has an entry in each column, also where the sheet has no cell. All rows are of one customer, whose history
+/// is refused only after they have been read.
 #[test]
 fn rows_that_are_empty_in_many_columns_take_little_memory() {
     let columns: String = (0..1_900).map(|at| format!("<c t=\"str\"><v>c{at}</v></c>")).collect();

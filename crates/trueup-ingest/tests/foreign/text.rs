@@ -80,18 +80,18 @@ fn every_cut_of_a_compressed_file_is_refused() {
 }
 
 #[test]
-fn json_lists_are_read() {
+fn json_arrays_are_read() {
     for name in ["list.json", "list-on-many-lines.json", "list.json.gz", "lines.json"] {
         accepted(name, no_options);
     }
 }
 
 #[test]
-fn broken_json_lists_are_refused() {
+fn broken_json_arrays_are_refused() {
     for (name, expected) in [
-        ("cut-short.json", "element 3 of the JSON list: the list has no end; the file is cut short"),
-        ("comma-at-the-end.json", "element 4 of the JSON list: an element is missing after a comma"),
-        ("two-lists.json", "element 3 of the JSON list: there is text after the end of the list"),
+        ("cut-short.json", "element 3 of the JSON array: the array has no end; the file is cut short"),
+        ("comma-at-the-end.json", "element 4 of the JSON array: an element is missing after a comma"),
+        ("two-lists.json", "element 3 of the JSON array: there is text after the end of the array"),
     ] {
         assert_eq!(refusal(name, no_options), format!("{name}: {expected}"));
     }
@@ -100,7 +100,7 @@ fn broken_json_lists_are_refused() {
 }
 
 #[test]
-fn every_cut_of_a_json_list_is_refused() {
+fn every_cut_of_a_json_array_is_refused() {
     let whole = fs::read(foreign("list-on-many-lines.json")).unwrap();
     let end = whole.trim_ascii_end().len();
     for length in 0..end {

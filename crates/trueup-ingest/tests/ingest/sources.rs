@@ -274,6 +274,8 @@ fn progress_counts_rows_and_bytes_of_each_phase() {
     assert!(events.bytes == CSV.len() as u64 || events.bytes == CSV.len() as u64 - header, "{events:?}");
     assert_eq!((last(Phase::ReceivingInputs).rows, last(Phase::WritingEvents).rows), (1, 3));
     assert_eq!((last(Phase::ReadingSpend).rows, last(Phase::WritingSpend).rows), (1, 1));
+    let totals = [Phase::WritingEvents, Phase::WritingSpend].map(|phase| last(phase).total_rows);
+    assert_eq!(totals, [Some(3), Some(1)]);
 }
 
 fn spend() -> RecordBatch {

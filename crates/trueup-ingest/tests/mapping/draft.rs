@@ -174,7 +174,7 @@ fn odd_files_are_drafted() {
         ("empty.csv", "a,b\n"),
     ]);
     assert!(draft.contains("[input.my_leads__1_]\nfile = \"my leads (1).ndjson\""), "{draft}");
-    assert!(draft.contains("# The column \"tags\" cannot be used: it holds lists, objects or bytes."), "{draft}");
+    assert!(draft.contains("# The column \"tags\" cannot be used: it holds arrays, objects or bytes."), "{draft}");
     assert!(draft.contains("date = \"created at\""), "{draft}");
     assert!(draft.contains("what are the rows of \"empty.csv\"?"), "{draft}");
     assert!(toml::from_str::<toml::Table>(&draft).is_ok(), "{draft}");

@@ -36,7 +36,7 @@ fn ndjson_has_the_members_of_all_its_objects() {
 #[test]
 fn ndjson_that_is_no_table_is_refused() {
     for (text, expected) in [
-        ("{\"id\": 1}\n{\"id\": [2]}\n", "line 2, column `id`: expected a single value, but found a list: `[2]`"),
+        ("{\"id\": 1}\n{\"id\": [2]}\n", "line 2, column `id`: expected a single value, but found an array: `[2]`"),
         ("{\"id\": 1}\n[1]\n", "line 2: expected a JSON object"),
         ("{\"id\": \"\"}\n", "line 1, column `id`: expected a value, but found ``"),
     ] {

@@ -65,7 +65,7 @@ fn check_reads(mapping: &str, give: impl FnOnce(Ingest) -> Ingest) {
 fn compressed_files_are_mapped() {
     for name in ["events.csv.gz", "events.csv.zst", "events.csv.bz2", "events.ndjson.gz", "two-members.csv.gz"] {
         check_reads(MAPPING, |ingest| ingest.events(foreign(name)));
-        // The ending of the compression is part of the name.
+        // A pattern may also have the ending of the compression.
         let named = MAPPING.replace("\"*\"", &format!("\"{name}\""));
         check_reads(&named, |ingest| ingest.events(foreign(name)));
     }

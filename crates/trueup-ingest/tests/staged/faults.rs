@@ -4,8 +4,10 @@ use crate::case::{Case, Row, answers, into, leftovers, random_rows, source, stag
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use trueup_core::Interrupt;
 use trueup_core::dataset::store;
-use trueup_ingest::{ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, part_of};
+use trueup_core::definitions::Definitions;
+use trueup_ingest::{ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, define, part_of};
 
 /// A dataset with a version, and the rows of the next one.
 fn begun() -> (Case, PathBuf, Vec<Row>) {
@@ -181,6 +183,23 @@ fn too_many_dimensions_of_all_parts_together() {
     let error = commit(9).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ManyDimensions { count: 10, limit: 9 }), "{error}");
     assert_eq!(commit(10).unwrap().version, 1);
+}
+
+#[test]
+fn a_column_with_the_name_of_a_definition() {
+    let (case, dataset, _) = begun();
+    let own = "[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]";
+    define(&dataset, &Definitions::parse(own).unwrap(), Interrupt::default()).unwrap();
+    let path = case.path("own.csv");
+    fs::write(&path, "account,opportunityId,type,date,own\na,1,booked,2025-01-02,x\n").unwrap();
+    let whole = into(&dataset).events(&path).run().unwrap_err();
+    let ingest = into(&dataset).begin_staged(1, None).unwrap();
+    let part = Ingest::into(&dataset).events(&path).stage(ingest.plan(), 0).unwrap_err();
+    let ErrorKind::Part { error: part, .. } = part.kind() else { unreachable!("{part}") };
+    for error in [&whole, part] {
+        let is_named = |kind: &ErrorKind| matches!(kind, ErrorKind::DefinedColumn { path: found, column } if *found == path && column == "own");
+        assert!(error.is_data() && is_named(error.kind()), "{error}");
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_part_that_is_staged_twice_leaves_no_second_files() {
 }
 
 #[test]
-fn an_attempt_that_ends_after_the_ingest_leaves_nothing() {
+fn an_attempt_that_begins_after_the_ingest_has_ended_leaves_nothing() {
     let case = Case::new();
     let (dataset, rows) = dataset_with_rows(&case);
     let ended = |plan| {

@@ -83,7 +83,7 @@ fn a_file_that_a_version_names_is_never_removed() {
         store.object(&format!(".trueup-pending-{id}"), 25);
         store.second(&url).run().unwrap();
         assert_sound(&url, "");
-        assert_eq!(trueup_core::Dataset::open_version(&url, 1).unwrap().event_rows(), 144);
+        assert_eq!(trueup_core::Dataset::open_as_of(&url, 1).unwrap().event_rows(), 144);
         assert_eq!(store.leftovers("acme"), Vec::<String>::new());
         // While a manifest cannot be read, nothing is removed.
         store.object(&format!(".trueup-pending-{ID}"), 25);

@@ -4,6 +4,7 @@
 
 mod case;
 mod commit;
+mod expire;
 mod faults;
 mod leftovers;
 mod real;

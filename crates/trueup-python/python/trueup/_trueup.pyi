@@ -8,7 +8,7 @@ import polars
 import pyarrow
 from typing_extensions import CapsuleType, Unpack
 
-from ._types import Condition, Day, Inputs, QueryOptions, RunOptions, Scalar, StrPath
+from ._types import Condition, Day, Inputs, QueryOptions, RunOptions, Scalar, StrPath, WhyOptions
 
 __all__ = [
     "Col",
@@ -28,6 +28,7 @@ __all__ = [
     "StagedIngest",
     "Table",
     "VERSION",
+    "Why",
     "begin_ingest",
     "col",
     "fields",
@@ -203,6 +204,7 @@ class Dataset:
         interval: Literal["total", "month", "week", "day"] = "total",
         cohort: bool = False,
         within: str | None = None,
+        compare: str | None = None,
         accounts: str | Iterable[str] | None = None,
         where: Condition | Iterable[Condition] | None = None,
         filter: str | list[Any] | dict[str, Any] | None = None,
@@ -217,6 +219,7 @@ class Dataset:
         timeout: float | None = None,
         interrupt: Interrupt | None = None,
     ) -> Table: ...
+    def why(self, fields: str | Iterable[str] | Query, **options: Unpack[WhyOptions]) -> Why: ...
     def prepare(self, fields: str | Iterable[str], **options: Unpack[QueryOptions]) -> Query: ...
     def explain(
         self, fields: str | Iterable[str] | Query, *, analyze: bool = False, **options: Unpack[RunOptions]
@@ -250,6 +253,23 @@ class Dataset:
     @overload
     def fields(self, name: str) -> Field: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Why:
+    @property
+    def start(self) -> datetime.date: ...
+    @property
+    def end(self) -> datetime.date: ...
+    @property
+    def metrics(self) -> dict[str, Any]: ...
+    @property
+    def formulas(self) -> dict[str, str]: ...
+    @property
+    def measures(self) -> dict[str, Any]: ...
+    @property
+    def lines(self) -> Table: ...
+    @property
+    def total_lines(self) -> int: ...
 
 @final
 class EventReader:
@@ -340,7 +360,7 @@ class StagedIngest:
     def __exit__(self, *error: object) -> None: ...
 
 def col(name: str) -> Col: ...
-def open(path: StrPath, *, as_of: int | None = None) -> Dataset: ...
+def open(path: StrPath, *, as_of: int | str | datetime.datetime | None = None) -> Dataset: ...
 def set_block_cache(folder: StrPath | None, *, size: int | None = None) -> None: ...
 @overload
 def fields(name: None = None) -> list[Field]: ...

@@ -48,6 +48,7 @@ class QueryOptions(TypedDict, total=False):
     interval: Literal["total", "month", "week", "day"]
     cohort: bool
     within: str | None
+    compare: str | None
     accounts: str | Iterable[str] | None
     where: Condition | Iterable[Condition] | None
     filter: str | list[Any] | dict[str, Any] | None
@@ -64,3 +65,11 @@ class RunOptions(QueryOptions, total=False):
     threads: int | None
     timeout: float | None
     interrupt: Interrupt | None
+
+
+class WhyOptions(RunOptions, total=False):
+    """What `Dataset.why` takes: also the row, and which lines are listed."""
+
+    row: Mapping[str, Any] | None
+    metrics: str | Iterable[str] | None
+    order: Literal["oldest", "newest", "largest"]

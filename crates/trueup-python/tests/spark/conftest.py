@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.spark)
-            # PySpark warns of its own affairs.
+            # PySpark causes warnings that do not concern trueup.
             item.add_marker(pytest.mark.filterwarnings("ignore"))
             if reason is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -65,4 +65,6 @@ def question(chance: random.Random, dataset: trueup.Dataset) -> dict[str, Any]:
         options["accounts"] = chance.sample(dataset.accounts, min(2, len(dataset.accounts)))
     if chance.random() < 0.3:
         options |= {"sort": f"{fields[-1]}:desc", "limit": 10}
+    if options["interval"] == "total" and chance.random() < 0.4:
+        options["compare"] = chance.choice(["previous-period", "previous-year", f"{first}..{first + datetime.timedelta(days=60)}"])
     return options

@@ -1,4 +1,4 @@
-"""A server of S3 on this machine that is not ours: s3s-fs, which keeps objects as files of a folder. `.ci/run` installs it."""
+"""A server of S3 on this machine, written by others: s3s-fs, which keeps objects as files of a folder. `.ci/run` installs it."""
 
 from __future__ import annotations
 

@@ -349,21 +349,23 @@ def test_the_store_is_killed_and_started_again_at_random_moments(
     assert answered >= 7, answered
 
 
-def test_a_deadline_ends_a_query_whose_store_is_lost(spark: SparkSession, dataset: trueup.Dataset, store: Store) -> None:
+def test_a_deadline_ends_a_query_whose_store_is_lost(
+    spark: SparkSession, dataset: trueup.Dataset, folder: Path, wide: trueup.Table, store: Store
+) -> None:
     """Before tasks run, and while they run. Afterwards the same question has an answer."""
-    for number, asked in enumerate([store.url("dataset"), dataset]):
-        question = {**WIDE, "fields": [("zip", "week")[number], "leads"]}
-        # To open the dataset, requests are repeated for a second.
-        timeout = (0.5, 1.5)[number]
+    # Copies, of which no executor has anything in memory.
+    (_, closed), (_, opened) = store.copy(folder), store.copy(folder)
+    for asked in [closed, trueup.open(opened)]:
         store.kill()
         begun = time.monotonic()
         try:
             with pytest.raises(trueup.Timeout):
-                trueup.spark.query(spark, asked, **question, splits=6, timeout=timeout)
+                # To open a dataset, requests are repeated for a second.
+                trueup.spark.query(spark, asked, **WIDE, splits=6, timeout=0.7)
             assert time.monotonic() - begun < 6
         finally:
             store.start()
-        assert same(trueup.spark.query(spark, asked, **question, splits=6, timeout=60), dataset.query(**question))
+        assert same(trueup.spark.query(spark, asked, **WIDE, splits=6, timeout=60), wide)
 
 
 class RangeHandler(http.server.SimpleHTTPRequestHandler):

@@ -1,8 +1,12 @@
 //! The page of the explorer. `web/tests` tests what it does in a browser.
 
 use crate::client::Client;
-use crate::town::{RunningServer, Town};
-use trueup_server::Settings;
+use crate::town::{RunningServer, Town, USER};
+use std::sync::Arc;
+use std::thread;
+use std::time::SystemTime;
+use trueup::access::UnixTime;
+use trueup_server::{Settings, SignInLinks};
 
 /// Returns the paths that the page loads, relative to it.
 fn loaded(page: &str) -> Vec<String> {
@@ -87,6 +91,75 @@ fn every_other_path_and_method_is_answered_by_the_service() {
         assert!(answer.status == 404 && answer.text().contains(r#""code":"not-found""#), "{path}: {}", answer.text());
     }
     client.send("POST /explore HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    let refused = client.answer().unwrap();
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET")));
+}
+
+#[test]
+fn a_link_signs_in_once() {
+    let town = Town::new();
+    let links = SignInLinks::new(Arc::clone(&town.directory), USER);
+    let server = RunningServer::with_links(&town.service, links.clone());
+    let mut client = Client::connect(server.address);
+    let mut exchange = |token: &str| {
+        client.send(format!(
+            "POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {token}\r\nContent-Length: 0\r\n\r\n"
+        ));
+        let answer = client.answer().unwrap();
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        (answer.status, answer.text())
+    };
+    let link = links.issue().unwrap();
+    let token = link.strip_prefix("explore#sign-in=").unwrap();
+    let (status, signed_in) = exchange(token);
+    assert_eq!(status, 200, "{signed_in}");
+    let parts: Vec<&str> = signed_in.split('"').collect();
+    let (key, next) = (parts[3], parts[7]);
+    assert_eq!(signed_in, format!(r#"{{"key":"{key}","next":"{next}"}}"#));
+    // Each token is worth one key. A session of the user that is signed in elsewhere is worth none.
+    let now = UnixTime::from(SystemTime::now());
+    let session = town.directory.open_session(USER, now, now.plus_seconds(60)).unwrap();
+    for used in [token, key, session.reveal(), "", "tu_\u{e9}"] {
+        let (status, refused) = exchange(used);
+        assert!(status == 401 && refused.contains(r#""code":"used-link""#), "{used}: {refused}");
+    }
+    let (status, again) = exchange(next);
+    assert!(status == 200 && !again.contains(key), "{again}");
+    let mut client = Client::connect(server.address);
+    let access = client.get("/api", &format!("Authorization: {key}\r\n"));
+    assert!(access.status == 200 && access.text().contains(USER), "{}", access.text());
+    assert_eq!(client.get("/explore/key", "").status, 404);
+}
+
+#[test]
+fn one_of_many_requests_gets_the_key_of_a_link() {
+    let town = Town::new();
+    let links = SignInLinks::new(Arc::clone(&town.directory), USER);
+    let server = RunningServer::with_links(&town.service, links.clone());
+    let link = links.issue().unwrap();
+    let token = link.split_once('=').unwrap().1;
+    let exchange = || {
+        let mut client = Client::connect(server.address);
+        client.send(format!("POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {token}\r\n\r\n"));
+        client.answer().unwrap().status
+    };
+    let mut statuses = thread::scope(|scope| {
+        let running: Vec<_> = (0..8).map(|_| scope.spawn(exchange)).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 401, 401, 401, 401, 401, 401, 401]);
+}
+
+#[test]
+fn without_links_there_is_nothing_to_exchange() {
+    let town = Town::new();
+    let server = RunningServer::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    client.send(format!(
+        "POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {}\r\nContent-Length: 0\r\n\r\n",
+        town.session
+    ));
     let refused = client.answer().unwrap();
     assert_eq!((refused.status, refused.header("allow")), (405, Some("GET")));
 }

@@ -10,6 +10,7 @@
 //! | `connections` | limits on connections, half-closed connections, the header `Host` |
 //! | `explorer` | the page of the explorer, its files and its headers |
 //! | `endings` | how a server stops |
+//! | `operators` | metrics, readiness, and the listener of operators |
 //! | `logs` | what is logged, and what is never logged |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
@@ -23,6 +24,7 @@ mod explorer;
 mod goldens;
 mod hostile;
 mod logs;
+mod operators;
 #[expect(dead_code, reason = "the tests of the facade use more of it")]
 #[path = "../../../trueup/tests/service/platform.rs"]
 mod platform;

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
 use trueup::service::{Clock, Request, Response, Service, ServiceBuilder};
 use trueup::{Dataset, Tables};
-use trueup_server::{Server, Settings};
+use trueup_server::{Server, Settings, SignInLinks};
 
 /// 2025-04-15 12:15:00 UTC.
 const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -28,6 +28,7 @@ pub(crate) const CUSTOMERS: &str = "/api/waterworks/events?start=2025-01-01&end=
 
 pub(crate) struct Town {
     pub(crate) service: Arc<Service>,
+    pub(crate) directory: Arc<dyn Directory>,
     pub(crate) key: String,
     pub(crate) session: String,
     pub(crate) gate: Arc<Gate>,
@@ -110,8 +111,8 @@ impl Town {
         let key = directory.create_key(USER, NOW).unwrap().secret.reveal().to_owned();
         let session = directory.open_session(USER, NOW, NOW.plus_seconds(60)).unwrap().reveal().to_owned();
         let gate = Arc::<Gate>::default();
-        let builder = Service::builder(dataset, directory).clock(GateClock(Arc::clone(&gate)));
-        Self { service: Arc::new(build(builder).build()), key, session, gate }
+        let builder = Service::builder(dataset, Arc::clone(&directory)).clock(GateClock(Arc::clone(&gate)));
+        Self { service: Arc::new(build(builder).build()), directory, key, session, gate }
     }
 
     /// Sends a request to the service without HTTP.
@@ -137,13 +138,31 @@ impl Town {
 /// A server on a free port. Dropping it stops it.
 pub(crate) struct RunningServer {
     pub(crate) address: SocketAddr,
+    /// The address of operators, if there is one.
+    pub(crate) operators: Option<SocketAddr>,
     signal: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl RunningServer {
     pub(crate) fn new(service: &Arc<Service>, settings: Settings) -> Self {
-        let server = Server::bind("127.0.0.1:0", Arc::clone(service), settings).unwrap();
+        Self::start(Server::bind("127.0.0.1:0", Arc::clone(service), settings).unwrap(), None)
+    }
+
+    /// Starts a server whose explorer signs in by links.
+    pub(crate) fn with_links(service: &Arc<Service>, links: SignInLinks) -> Self {
+        let server = Server::bind("127.0.0.1:0", Arc::clone(service), Settings::default()).unwrap();
+        Self::start(server.sign_in_links(links), None)
+    }
+
+    /// Starts a server with a listener of operators.
+    pub(crate) fn with_operators(service: &Arc<Service>, settings: Settings) -> Self {
+        let mut server = Server::bind("127.0.0.1:0", Arc::clone(service), settings).unwrap();
+        let operators = server.listen_for_operators("127.0.0.1:0").unwrap();
+        Self::start(server, Some(operators))
+    }
+
+    fn start(server: Server, operators: Option<SocketAddr>) -> Self {
         let address = server.local_addr();
         let (signal, signaled) = oneshot::channel();
         let thread = thread::spawn(move || {
@@ -151,7 +170,7 @@ impl RunningServer {
                 let _ = signaled.await;
             })
         });
-        Self { address, signal: Some(signal), thread: Some(thread) }
+        Self { address, operators, signal: Some(signal), thread: Some(thread) }
     }
 
     /// Sends the stop signal.

@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-DEM47V4H.css", include_bytes!("main-DEM47V4H.css")),
-    ("main-3EUMB6CF.js", include_bytes!("main-3EUMB6CF.js")),
+    ("main-NOB3PBBZ.css", include_bytes!("main-NOB3PBBZ.css")),
+    ("main-WHS55U3E.js", include_bytes!("main-WHS55U3E.js")),
 ]

@@ -24,6 +24,8 @@ export interface Stage {
 export interface Bar {
   label: string;
   value: number;
+  /** The value of the days that are compared with; `null` without a comparison. */
+  previous: number | null;
 }
 
 export interface ChartDay extends DayRange {
@@ -33,6 +35,8 @@ export interface ChartDay extends DayRange {
 
 export interface Line {
   label: string;
+  /** The values of the dimensions. */
+  group: string[];
   /** One value per sub-range; `null` where the group has no row. */
   values: (number | null)[];
 }
@@ -58,11 +62,14 @@ export function chartOf({ dimensions, metrics, interval }: Charted, range: DayRa
   if (metric === undefined || first === undefined) return { kind: "none" };
   if (interval !== "total") return linesOf(dimensions, metric, subRanges(range, interval), interval, rows);
   if (dimensions.length === 0) return { kind: "figures", metrics, row: first, stages: stagesOf(metrics, first) };
-  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: numberOf(row, metric) }));
+  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: numberOf(row, metric), previous: previousOf(row, metric) }));
   return { kind: "bars", metric, bars, groups: rows.length };
 }
 
-/** Returns the stages of the funnel that has most of the metrics; none if fewer than two of one are there. */
+/**
+ * Returns the stages of the funnel of which the answer has most metrics. A funnel counts only if the answer has its first
+ * metric and one more; if none does, there are no stages.
+ */
 function stagesOf(metrics: string[], row: Row): Stage[] {
   const chosen = FUNNELS.map((funnel) => funnel.filter((metric) => metrics.includes(metric)));
   const [first, ...others] = chosen.filter((stages, index) => stages[0] === FUNNELS[index]?.[0]).sort((a, b) => b.length - a.length)[0] ?? [];
@@ -76,12 +83,12 @@ function stagesOf(metrics: string[], row: Row): Stage[] {
 
 /** Draws the groups with the highest values. A sub-range without any row is drawn too, as a gap. */
 function linesOf(dimensions: string[], metric: string, ranges: DayRange[], interval: Interval, rows: Row[]): Chart {
-  const groups = new Map<string, { label: string; highest: number; byStart: Map<string, number> }>();
+  const groups = new Map<string, { label: string; group: string[]; highest: number; byStart: Map<string, number> }>();
   for (const row of rows) {
     const key = JSON.stringify(dimensions.map((name) => row[name]));
     let group = groups.get(key);
     if (!group) {
-      group = { label: labelOf(row, dimensions), highest: -Infinity, byStart: new Map() };
+      group = { label: labelOf(row, dimensions), group: dimensions.map((name) => String(row[name] ?? "")), highest: -Infinity, byStart: new Map() };
       groups.set(key, group);
     }
     const value = numberOf(row, metric);
@@ -89,7 +96,7 @@ function linesOf(dimensions: string[], metric: string, ranges: DayRange[], inter
     group.highest = Math.max(group.highest, value);
   }
   const drawn = [...groups.values()].sort((a, b) => b.highest - a.highest).slice(0, MAX_LINES);
-  const lines = drawn.map(({ label, byStart }) => ({ label, values: ranges.map(({ start }) => byStart.get(start) ?? null) }));
+  const lines = drawn.map(({ label, group, byStart }) => ({ label, group, values: ranges.map(({ start }) => byStart.get(start) ?? null) }));
   const days = ranges.map((range) => ({ ...range, partial: isPartial(range, interval) }));
   return { kind: "lines", metric, days, lines, groups: groups.size };
 }
@@ -108,6 +115,12 @@ export function ticksOf(lowest: number, highest: number, about = 4): number[] {
 
 function labelOf(row: Row, dimensions: string[]): string {
   return dimensions.map((name) => formatText(String(row[name] ?? ""))).join(" · ");
+}
+
+/** Returns the earlier value of a metric; `null` without a comparison. */
+export function previousOf(row: Row, metric: string): number | null {
+  const value = row[`${metric}.previous`];
+  return typeof value === "number" ? value : null;
 }
 
 function numberOf(row: Row, metric: string): number {

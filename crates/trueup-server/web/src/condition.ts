@@ -16,7 +16,7 @@ export const OPERATORS = {
 
 export type Operator = keyof typeof OPERATORS;
 
-/** A condition on one field. `values` has one value, several with `is`, `isNot` and `contains`, none with `empty`. */
+/** A condition on one field. `values` has one value, several with `is`, `isNot` and `contains`, none with `empty` and `notEmpty`. */
 export interface Condition {
   field: string;
   operator: Operator;
@@ -32,7 +32,7 @@ const WITHOUT_VALUE: readonly Operator[] = ["empty", "notEmpty"];
 const COMPARISONS = { atLeast: "gte", above: "gt", atMost: "lte", below: "lt" } as const;
 
 /** Parameters of an events request that are not filters; a condition on a field of such a name travels in `filter`. */
-const NOT_FILTERS = ["fields", "start", "end", "account", "accounts", "interval", "filter"];
+const NOT_FILTERS = ["fields", "start", "end", "account", "accounts", "interval", "filter", "cohort", "within", "compare", "why", "row", "limit"];
 
 /** Returns the operators for a field. Metrics, and the amount of an event, are numbers. */
 export function operatorsOf(isNumber: boolean): readonly Operator[] {
@@ -108,7 +108,10 @@ export function filterParameters(conditions: Condition[], isNumber: (field: stri
   return parameters;
 }
 
-/** Returns an equality as the text itself, where the service would not read that text as an expression. */
+/**
+ * Returns an expression as the value of a parameter: an equality as the text itself, unless the service would read that
+ * text as an expression; anything else as JSON.
+ */
 function parameterValue(expression: Expression): string {
   if (Array.isArray(expression) && expression[0] === "eq") {
     const text = String(expression[1]);

@@ -1,4 +1,6 @@
-// Calendar days as `YYYY-MM-DD`, and the names of ranges: those of `trueup query --range`.
+// Calendar days as `YYYY-MM-DD`, and the names of ranges: those of `trueup query --range` except `6mo` and `1y`.
+
+import { count } from "./format";
 
 /** A range of days, both included. */
 export interface DayRange {
@@ -49,12 +51,22 @@ export function addDays(day: string, days: number): string {
   return toText(toTime(day) + days * DAY);
 }
 
+/** Returns whether a text is the window of a cohort: a number of days such as `90d`, or `all`. */
+export function isWindow(text: string): boolean {
+  return /^(?:\d{1,5}d|all)$/.test(text);
+}
+
+/** Returns what people call the window of a cohort. */
+export function describeWindow(within: string): string {
+  return within === "all" ? "without end" : count(Number.parseInt(within, 10), "day");
+}
+
 /** Returns how many days a range has. */
 export function countDays({ start, end }: DayRange): number {
   return Math.round((toTime(end) - toTime(start)) / DAY) + 1;
 }
 
-/** Returns the days of a question; `null` if its name is none. */
+/** Returns the days of a question; `null` if its name is not that of a range. */
 export function resolveDays(days: Days, now: string): DayRange | null {
   return "name" in days ? namedRange(days.name, now) : days;
 }

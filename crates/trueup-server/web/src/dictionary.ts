@@ -1,6 +1,7 @@
 // The fields that the key may ask for, and the search for one of them.
 
 import synonyms from "trueup:synonyms";
+import { CHANGE } from "./format";
 
 export interface Field {
   name: string;
@@ -9,9 +10,28 @@ export interface Field {
   type: "metric" | "dimension";
   format: string;
   values: string[];
+  /** Which values of a metric are better; `null` if neither are. */
+  better: "higher" | "lower" | null;
+  /** Whether it is a metric that has benchmarks, or a dimension of benchmarks. */
+  hasBenchmarks: boolean;
 }
 
-/** The organizations, accounts and fields that a key reaches: the answer of `GET /api`. */
+/**
+ * The metric that counts the leads of a row whose window is not over. Only cohorts have it, and the page asks for it by
+ * itself.
+ */
+export const OPEN_LEADS = "openLeads";
+
+/** The columns that a comparison has for a metric, by what follows the point in their names. */
+const COMPARED: Record<string, { label: string; definition: string }> = {
+  previous: { label: "before", definition: "The value of the days that are compared with." },
+  change: { label: "change", definition: "The value minus that of before." },
+  ratio: { label: "change in %", definition: "The change as a part of the value before; none where that is 0." },
+  rateEffect: { label: "rate effect", definition: "What the change of the rate in this row adds to the change of the rate of all." },
+  mixEffect: { label: "mix effect", definition: "What the change of the weight of this row adds to the change of the rate of all." },
+};
+
+/** The organizations, accounts and fields that a key reaches: the answer of `GET /api?dictionary=all`. */
 export interface Index {
   user: string;
   organizations: { organization: string; accounts: string[] }[];
@@ -25,17 +45,40 @@ export class Dictionary {
     this.#fields = new Map(fields.map((field) => [field.name, field]));
   }
 
+  /** Returns a field, or a column that a comparison has for one. */
   get(name: string): Field | undefined {
-    return this.#fields.get(name);
+    return this.#fields.get(name) ?? this.#compared(name);
   }
 
+  /** Returns whether a field is a metric that a question may name. */
+  offers(metric: string): boolean {
+    return metric !== OPEN_LEADS && this.#fields.get(metric)?.type === "metric";
+  }
+
+  #compared(name: string): Field | undefined {
+    const [, metric = "", suffix = ""] = /^(.+)\.(\w+)$/.exec(name) ?? [];
+    const field = this.#fields.get(metric);
+    const compared = COMPARED[suffix];
+    if (field?.type !== "metric" || !compared) return undefined;
+    const format = suffix === "previous" ? field.format : CHANGE + (suffix === "ratio" ? "ratio" : field.format);
+    return { ...field, name, format, displayName: `${field.displayName}: ${compared.label}`, definition: compared.definition };
+  }
+
+  /** Returns the fields that a question may name. */
   all(type: Field["type"]): Field[] {
-    return [...this.#fields.values()].filter((field) => field.type === type);
+    return [...this.#fields.values()].filter((field) => field.type === type && field.name !== OPEN_LEADS);
   }
 
   /** Returns whether a field is a metric. Filters on metrics compare numbers. */
   isMetric(name: string): boolean {
     return this.get(name)?.type === "metric";
+  }
+
+  /** Returns whether a change of a metric is good or bad; an empty text if it is neither, or no change. */
+  judge(name: string, value: unknown): "good" | "bad" | "" {
+    const field = this.get(name);
+    if (!field?.format.startsWith(CHANGE) || field.better === null || typeof value !== "number" || value === 0) return "";
+    return value > 0 === (field.better === "higher") ? "good" : "bad";
   }
 
   /** Returns what people call a field; its name, if it is a column that the dictionary does not have. */
@@ -44,7 +87,7 @@ export class Dictionary {
   }
 }
 
-/** Reads the answer of `GET /api`; `null` if it is none. */
+/** Reads an answer of `GET /api?dictionary=all`; `null` if it lacks the dictionary or the organizations. */
 export function readIndex(answer: unknown): Index | null {
   if (!isRecord(answer) || !isRecord(answer.dictionary) || !Array.isArray(answer.organizations)) return null;
   const organizations = answer.organizations.filter(isRecord).map(({ organization, accounts }) => ({
@@ -62,6 +105,8 @@ export function readIndex(answer: unknown): Index | null {
         type: entry.type === "metric" ? "metric" : "dimension",
         format: String(entry.format ?? "text"),
         values: Array.isArray(values) ? values.map(String) : [],
+        better: entry.direction === "higher" || entry.direction === "lower" ? entry.direction : null,
+        hasBenchmarks: entry.benchmarkable === true || entry.benchmarkDimension === true,
       },
     ];
   });

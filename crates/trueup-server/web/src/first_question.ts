@@ -12,7 +12,10 @@ const METRICS = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue"
 /** How far back the page looks for data. */
 const MONTHS_BACK = 36;
 
-/** Returns the question to begin with: what each channel brought in the newest month with data. `null` without accounts. */
+/**
+ * Returns the question to begin with: what each channel brought in the newest month with data, or in the last 30 days if
+ * there is no such month. `null` if the key reaches no organization.
+ */
 export async function firstQuestion(service: Service, index: Index, today: string): Promise<Question | null> {
   const [first] = index.organizations;
   if (!first) return null;
@@ -27,8 +30,11 @@ export async function firstQuestion(service: Service, index: Index, today: strin
     days: newest ?? { name: "30d" },
     interval: "total",
     conditions: [],
+    within: null,
+    compare: null,
     sort: { field: "leads", descending: true },
     charted: null,
+    benchmarks: false,
   };
 }
 
@@ -49,7 +55,7 @@ export async function monthsWithData(service: Service, organization: string, acc
 
 /** Returns why the question of a link cannot be asked with these fields; `null` if it can. */
 export function misfitOf(question: Question, dictionary: Dictionary): string | null {
-  const noMetric = question.metrics.find((name) => !dictionary.isMetric(name));
+  const noMetric = question.metrics.find((name) => !dictionary.offers(name));
   if (noMetric !== undefined) return `“${noMetric}” is no metric that your key reaches`;
   const noDimension = question.dimensions.find((name) => dictionary.isMetric(name) || name === "start" || name === "end");
   if (noDimension !== undefined) return `“${noDimension}” is no dimension`;

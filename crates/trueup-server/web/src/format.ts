@@ -3,12 +3,26 @@
 const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
 const amount = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const percent = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const signed = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat("en-US", { ...options, signDisplay: "exceptZero" });
+const changeOfInteger = signed({ maximumFractionDigits: 6 });
+const changeOfAmount = signed({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const changeInPercent = signed({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const changeOfPoints = signed({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 const dayOfYear = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", timeZone: "UTC" });
 const share = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
 
-/** Returns a number as a table shows it. */
+/** The formats of a change begin with this: they show a sign. */
+export const CHANGE = "change of ";
+
+/** Returns a number as a table shows it. A change of a share is in percentage points, and not in percent of the share. */
 export function formatNumber(value: number, format: string): string {
+  if (format.startsWith(CHANGE)) {
+    const kind = format.slice(CHANGE.length);
+    if (kind === "percent") return `${changeOfPoints.format(value * 100)} pp`;
+    if (kind === "ratio") return changeInPercent.format(value);
+    return (kind === "currency" || kind === "decimal" ? changeOfAmount : changeOfInteger).format(value);
+  }
   if (format === "percent") return percent.format(value);
   return (format === "currency" || format === "decimal" ? amount : integer).format(value);
 }
@@ -34,9 +48,10 @@ export function formatText(value: string): string {
   return value === "(none)" ? '"(none)"' : value;
 }
 
-/** Returns a value of either kind. */
-export function formatValue(value: string | number | undefined, format: string): string {
+/** Returns a number or a text as the table shows it; an empty text if there is none, a dash for a value that does not exist. */
+export function formatValue(value: string | number | null | undefined, format: string): string {
   if (value === undefined) return "";
+  if (value === null) return "–";
   return typeof value === "number" ? formatNumber(value, format) : formatText(value);
 }
 

@@ -1,14 +1,16 @@
 // The link to a question: the part of the address after `#`, which browsers do not send to any server.
 
-import { INTERVALS, isDay, namedRange, type Days, type Interval } from "./days";
+import { INTERVALS, isDay, isWindow, namedRange, type DayRange, type Days, type Interval } from "./days";
 import { OPERATORS, takesNone, takesSeveral, type Condition, type Operator } from "./condition";
-import { encode, type Question, type Sort } from "./question";
+import { earlierText, encode, type Earlier, type Question, type Sort } from "./question";
 
-/** What a link may contain at most. */
+/** The most characters of a link. */
 const MAX_LINK = 16_384;
+/** The most names in a list, and the most parts of a filter. */
 const MAX_NAMES = 60;
+/** The most characters of a name or a value. */
 const MAX_TEXT = 1_000;
-const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "where", "sort", "chart"];
+const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "compare", "where", "sort", "chart", "benchmarks"];
 
 /** A question that a link holds, or what is wrong with the link. */
 export type Linked = { question: Question } | { fault: string };
@@ -26,9 +28,12 @@ export function writeLink(question: Question): string {
   if ("name" in days) add("days", days.name);
   else parameters.push(["start", days.start], ["end", days.end]);
   add("interval", question.interval === "total" ? null : question.interval);
+  add("within", question.within);
+  add("compare", question.compare && earlierText(question.compare));
   for (const { field, operator, values } of question.conditions) add("where", JSON.stringify([field, operator, ...values]));
   add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
   add("chart", question.charted);
+  add("benchmarks", question.benchmarks ? "true" : null);
   return `#${parameters.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
 }
 
@@ -61,8 +66,11 @@ function parse(text: string): Question {
     days: days(parameters),
     interval: interval(parameters.get("interval") ?? "total"),
     conditions: parameters.getAll("where").map(condition),
+    within: within(parameters.get("within")),
+    compare: compare(parameters),
     sort: sort(parameters.get("sort")),
     charted: parameters.has("chart") ? text1(parameters.get("chart") ?? "", "chart") : null,
+    benchmarks: benchmarks(parameters.get("benchmarks")),
   };
 }
 
@@ -79,12 +87,31 @@ function days(parameters: URLSearchParams): Days {
     if (!namedRange(name, "2026-01-01")) throw new LinkFault(`${quote(name)} is no name of days; one is "last-month"`);
     return { name };
   }
+  return range(start, end);
+}
+
+function range(start: string | null, end: string | null): DayRange {
   for (const [label, day] of [["start", start], ["end", end]] as const) {
     if (day === null) throw new LinkFault(`the link has no ${label}`);
     if (!isDay(day)) throw new LinkFault(`expected ${label} to be a day as YYYY-MM-DD, but found ${quote(day)}`);
   }
   if (start! > end!) throw new LinkFault(`the end ${end} is before the start ${start}`);
   return { start: start!, end: end! };
+}
+
+function within(text: string | null): string | null {
+  if (text !== null && !isWindow(text)) throw new LinkFault(`expected a window such as 90d or all, but found ${quote(text)}`);
+  return text;
+}
+
+function compare(parameters: URLSearchParams): Earlier | null {
+  const text = parameters.get("compare");
+  if (text === null) return null;
+  if (parameters.has("interval")) throw new LinkFault("the link both compares and has an interval, but only days as a whole are compared");
+  if (text === "previous-period" || text === "previous-year") return text;
+  const days = text.split("..");
+  if (days.length !== 2) throw new LinkFault(`expected to compare with previous-period, previous-year or START..END, but found ${quote(text)}`);
+  return range(days[0]!, days[1]!);
 }
 
 function interval(text: string): Interval {
@@ -118,6 +145,11 @@ function sort(text: string | null): Sort | null {
   const parts = /^(.+):(asc|desc)$/s.exec(text);
   if (!parts) throw new LinkFault(`expected to sort by a field and its direction, such as leads:desc, but found ${quote(text)}`);
   return { field: text1(parts[1]!, "sort"), descending: parts[2] === "desc" };
+}
+
+function benchmarks(text: string | null): boolean {
+  if (text !== null && text !== "true") throw new LinkFault(`expected benchmarks to be true, but found ${quote(text)}`);
+  return text === "true";
 }
 
 /** Returns a text that is not empty, not too long, and one line. */

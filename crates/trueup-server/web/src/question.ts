@@ -2,7 +2,7 @@
 
 import { countDays, ATTRIBUTION_WINDOW, resolveDays, type DayRange, type Days, type Interval } from "./days";
 import { filterParameters, type Condition } from "./condition";
-import type { Dictionary } from "./dictionary";
+import { OPEN_LEADS, type Dictionary } from "./dictionary";
 
 /** A column to sort by. */
 export interface Sort {
@@ -19,11 +19,20 @@ export interface Question {
   days: Days;
   interval: Interval;
   conditions: Condition[];
+  /** The window of a cohort, such as `90d` or `all`; `null` if the question is not one of a cohort. */
+  within: string | null;
+  /** The earlier days to compare with; `null` for none. Only a question about the days as a whole compares. */
+  compare: Earlier | null;
   /** `null` for the order of the service: days, then dimensions. */
   sort: Sort | null;
   /** The metric that the chart shows; `null` for the first. */
   charted: string | null;
+  /** Whether a line chart by month shows benchmarks, where there are any. */
+  benchmarks: boolean;
 }
+
+/** The days that a comparison takes the earlier values from. */
+export type Earlier = "previous-period" | "previous-year" | DayRange;
 
 /** What can be sent to the service. */
 export interface EventsRequest {
@@ -33,6 +42,8 @@ export interface EventsRequest {
   interval: Interval;
   accounts: string[];
   filters: [string, string][];
+  within?: string | null;
+  compare?: Earlier | null;
 }
 
 /** Returns the request for the rows of an answer; `null` if the question has no metric or no days. */
@@ -41,12 +52,19 @@ export function rowsRequest(question: Question, dictionary: Dictionary, today: s
   if (!range || question.metrics.length === 0) return null;
   return {
     organization: question.organization,
-    fields: [...question.dimensions, ...question.metrics],
+    fields: [...question.dimensions, ...metricsOf(question)],
     range,
     interval: question.interval,
     accounts: question.accounts,
     filters: filterParameters(question.conditions, (field) => dictionary.isMetric(field)),
+    within: question.within,
+    compare: question.compare,
   };
+}
+
+/** Returns the metrics to ask for. A cohort has one more, which says whether its numbers are final. */
+function metricsOf({ metrics, within }: Question): string[] {
+  return within === null || metrics.includes(OPEN_LEADS) ? metrics : [...metrics, OPEN_LEADS];
 }
 
 /**
@@ -60,7 +78,7 @@ export function totalsRequest(question: Question, dictionary: Dictionary, today:
   const conditions = question.conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
   return {
     ...rows,
-    fields: question.metrics,
+    fields: metricsOf(question),
     interval: "total",
     filters: filterParameters(conditions, (field) => dictionary.isMetric(field)),
   };
@@ -68,7 +86,7 @@ export function totalsRequest(question: Question, dictionary: Dictionary, today:
 
 function hasTotals(question: Question, range: DayRange): boolean {
   const isOneRow = question.dimensions.length === 0 && question.interval === "total";
-  return !isOneRow && countDays(range) <= ATTRIBUTION_WINDOW;
+  return !isOneRow && (question.within !== null || countDays(range) <= ATTRIBUTION_WINDOW);
 }
 
 /** Returns path and query of a request, relative to the page. */
@@ -79,10 +97,17 @@ export function pathOf(request: EventsRequest): string {
     ["end", request.range.end],
   ];
   if (request.interval !== "total") parameters.push(["interval", request.interval]);
+  if (request.within) parameters.push(["cohort", "true"], ["within", request.within]);
+  if (request.compare) parameters.push(["compare", earlierText(request.compare)]);
   if (request.accounts.length > 0) parameters.push(["accounts", request.accounts.join(",")]);
   parameters.push(...request.filters);
   const query = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
   return `api/${encodeURIComponent(request.organization)}/events?${query}`;
+}
+
+/** Returns the days to compare with as the service and `trueup query --compare` read them. */
+export function earlierText(earlier: Earlier): string {
+  return typeof earlier === "string" ? earlier : `${earlier.start}..${earlier.end}`;
 }
 
 /** Encodes a part of a query; commas and colons stay readable. */

@@ -1,6 +1,6 @@
 // The rows of an answer in the order of the table, and the room that its columns need.
 
-import { formatValue } from "./format";
+import { CHANGE, formatValue } from "./format";
 import type { Dictionary } from "./dictionary";
 import type { Sort } from "./question";
 import type { Row } from "./service";
@@ -43,6 +43,8 @@ export function columnWidths(columns: string[], rows: Row[], totals: Row | null,
       width = Math.max(width, formatValue(value, format).length);
     }
     if (totals && column in totals) width = Math.max(width, formatValue(totals[column], format).length);
-    return Math.min(Math.max(width + 2, header), MAX_TEXT_WIDTH);
+    // Signs are wider than digits.
+    const room = format.startsWith(CHANGE) ? 4 : 2;
+    return Math.min(Math.max(width + room, header), MAX_TEXT_WIDTH);
   });
 }

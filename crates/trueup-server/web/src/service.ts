@@ -2,9 +2,10 @@
 
 import { readIndex, type Index } from "./dictionary";
 import { pathOf, type EventsRequest } from "./question";
+import { readExplanation, type Explanation } from "./why";
 
-/** A row of an answer: texts of dimensions and days, numbers of metrics. */
-export type Row = Record<string, string | number>;
+/** A row of an answer: texts of dimensions and days, numbers of metrics; `null` where a comparison has no value. */
+export type Row = Record<string, string | number | null>;
 
 export interface Answer {
   /** The columns in order, with `start` and `end` first if there is an interval. */
@@ -28,6 +29,11 @@ export type FaultKind =
   | "network"
   | "unreadable";
 
+/** The media type of Parquet files. */
+export const PARQUET = "application/vnd.apache.parquet";
+/** What a whole Parquet file begins and ends with. */
+const PARQUET_MAGIC = "PAR1";
+
 /** A request without an answer. */
 export class Fault extends Error {
   constructor(
@@ -44,9 +50,18 @@ export class Fault extends Error {
   }
 }
 
+/** What a link that signs in gets in exchange for its token. */
+export interface SignedIn {
+  key: string;
+  /** The token of the next exchange, with which the page survives a reload. */
+  next: string;
+}
+
 export class Service {
   readonly #key: string;
   readonly #base: string;
+  /** Answers that were asked for before they are needed, by path. */
+  readonly #ahead = new Map<string, Promise<Answer>>();
 
   constructor(key: string, base: string) {
     this.#key = key;
@@ -54,46 +69,111 @@ export class Service {
   }
 
   async index(signal?: AbortSignal): Promise<Index> {
-    const { body } = await this.#get("api", signal);
+    const { body } = await this.#get("api?dictionary=all", signal);
     const index = readIndex(body);
     if (!index) throw new Fault("unreadable", "");
     return index;
   }
 
+  /** Asks before the answer is needed: the next call of `events` for the same request gets this answer. */
+  askAhead(request: EventsRequest): void {
+    const answer = this.events(request);
+    // A fault is that of the call that takes the answer.
+    answer.catch(() => undefined);
+    this.#ahead.set(pathOf(request), answer);
+  }
+
   async events(request: EventsRequest, signal?: AbortSignal): Promise<Answer> {
+    const path = pathOf(request);
+    const ahead = this.#ahead.get(path);
+    this.#ahead.delete(path);
+    if (ahead) return ahead;
     const began = performance.now();
-    const { body, headers } = await this.#get(pathOf(request), signal);
+    const { body, headers } = await this.#get(path, signal);
     if (!Array.isArray(body)) throw new Fault("unreadable", "");
+    const rows = body as Row[];
     return {
-      columns: [...(request.interval === "total" ? [] : ["start", "end"]), ...request.fields],
-      rows: body as Row[],
+      columns: columnsOf(request, rows),
+      rows,
       unknownFields: namesOf(headers.get("trueup-unknown-fields") ?? ""),
       milliseconds: performance.now() - began,
     };
   }
 
-  async #get(path: string, signal?: AbortSignal): Promise<{ body: unknown; headers: Headers }> {
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(new URL(path, this.#base), {
-        headers: { Authorization: this.#key },
-        cache: "no-store",
-        credentials: "omit",
-        redirect: "error",
-        referrerPolicy: "no-referrer",
-        signal: signal ?? null,
-      });
-      text = await response.text();
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new Fault("network", "");
-    }
-    const body = parse(text);
-    if (!response.ok) throw faultOf(response, body);
-    if (body === undefined) throw new Fault("unreadable", "", response.status);
-    return { body, headers: response.headers };
+  /** Returns the rows of an answer as a Parquet file, in the order of the service. */
+  async parquet(request: EventsRequest, signal?: AbortSignal): Promise<Blob> {
+    const url = new URL(pathOf(request), this.#base);
+    const { body } = await send("GET", url, { Authorization: this.#key, Accept: PARQUET }, readParquet, signal);
+    return body;
   }
+
+  /** Returns the benchmarks of one month. */
+  async benchmarks(path: string, signal?: AbortSignal): Promise<Row[]> {
+    const { body } = await this.#get(path, signal);
+    if (!Array.isArray(body)) throw new Fault("unreadable", "");
+    return body as Row[];
+  }
+
+  /** Returns what the number of one cell is made of. */
+  async why(path: string, signal?: AbortSignal): Promise<Explanation> {
+    const { body } = await this.#get(path, signal);
+    const explanation = readExplanation(body);
+    if (!explanation) throw new Fault("unreadable", "");
+    return explanation;
+  }
+
+  async #get(path: string, signal?: AbortSignal): Promise<{ body: unknown; headers: Headers }> {
+    return send("GET", new URL(path, this.#base), { Authorization: this.#key }, readJson, signal);
+  }
+}
+
+/** Exchanges the token of a link for a key. Works once. */
+export async function exchange(token: string, base: string): Promise<SignedIn> {
+  const { body } = await send("POST", new URL("explore/key", base), { Authorization: token }, readJson);
+  const { key, next } = (typeof body === "object" && body !== null ? body : {}) as Partial<SignedIn>;
+  if (typeof key !== "string" || typeof next !== "string") throw new Fault("unreadable", "");
+  return { key, next };
+}
+
+/** Sends a request. `read` reads the body of an answer; that of an error is always JSON. */
+async function send<T>(
+  method: string,
+  url: URL,
+  headers: Record<string, string>,
+  read: (response: Response) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<{ body: T; headers: Headers }> {
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: signal ?? null,
+    });
+    if (!response.ok) throw faultOf(response, parse(await response.text()));
+    return { body: await read(response), headers: response.headers };
+  } catch (error) {
+    if (error instanceof Fault || signal?.aborted) throw error;
+    throw new Fault("network", "");
+  }
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const body = parse(await response.text());
+  if (body === undefined) throw new Fault("unreadable", "", response.status);
+  return body;
+}
+
+/** Reads a Parquet file. What is none, such as the JSON of a service that ignores `Accept`, is never saved as one. */
+async function readParquet(response: Response): Promise<Blob> {
+  const file = await response.blob();
+  const length = PARQUET_MAGIC.length;
+  const ends = await Promise.all([file.slice(0, length).text(), file.slice(-length).text()]);
+  if (ends.some((end) => end !== PARQUET_MAGIC)) throw new Fault("unreadable", "", response.status);
+  return file;
 }
 
 /** Returns whether a key can be sent in a header at all. */
@@ -101,7 +181,13 @@ export function isSendable(key: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(key);
 }
 
-/** Reads a list of names, in which other bytes than those of most names are percent-encoded. */
+/** Returns the columns of an answer. A comparison has several for a metric, and only the service knows which. */
+function columnsOf(request: EventsRequest, [first]: Row[]): string[] {
+  if (request.compare && first) return Object.keys(first);
+  return [...(request.interval === "total" ? [] : ["start", "end"]), ...request.fields];
+}
+
+/** Reads a header that lists names: separated by commas, and percent-encoded. */
 function namesOf(list: string): string[] {
   const names = list.split(",").map((name) => name.trim());
   return names.filter((name) => name !== "").map(decodeURIComponent);

@@ -1,4 +1,5 @@
-//! Tables as Arrow record batches in canonical form: the columns have the names and types that ingest stores.
+//! Tables as Arrow record batches in canonical form: the columns have the names of fields, and types that need no
+//! mapping.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use chrono::NaiveDate;
 
 use crate::oracle::{Cell, Tables, text_of};
 
-/// Returns the event table as one batch. A further column has the type of its cells, or text if their types differ.
+/// Returns the event table as one batch. A further column has the type of its cells, or text if their types differ or
+/// all are null.
 #[must_use]
 pub fn event_batches(tables: &Tables) -> Vec<RecordBatch> {
     let rows = &tables.events;

@@ -33,7 +33,7 @@ pub(super) fn allows_times(base: NaiveDate) -> bool {
     base == USUAL
 }
 
-/// Generates an offset in days, often one that other rows share, or one at the edge of a month or a week.
+/// Generates an offset in days, often one that other rows share, or one at the edge of a month, a week or 90 days.
 pub(super) fn offset() -> impl Strategy<Value = i64> {
     prop_oneof![
         2 => 0..4_i64,
@@ -237,7 +237,7 @@ pub(super) const OPERANDS: [&str; 14] = [
     "9007199254.740993",
 ];
 
-/// Generates a value of the pool, half of the time one of its first two.
+/// Generates a value of the pool, at least half of the time one of its first two.
 pub(super) fn value(pool: &'static [&'static str]) -> impl Strategy<Value = &'static str> + Clone {
     prop_oneof![1 => select(&pool[..2]), 1 => select(pool)]
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::strategy::Union;
 
+use super::definitions::{OWN_DIMENSIONS, OWN_METRICS, OWN_TEXTS};
 use super::pools::{self, ACCOUNTS, DIMENSIONS, FILTERED, OPERANDS, SPAN, value};
 use crate::oracle::{Earlier, METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
 
@@ -55,6 +56,26 @@ pub(super) fn cohort() -> impl Strategy<Value = RelativeRequest> {
 /// Generates a request with metrics of days between stages, a third of them in cohort mode.
 pub(super) fn durations() -> impl Strategy<Value = RelativeRequest> {
     with_metrics(duration_metrics(), prop_oneof![2 => Just(None), 1 => window().prop_map(Some)])
+}
+
+/// Generates a request with metrics and dimensions that users define, a third of them in cohort mode.
+pub(super) fn defined() -> impl Strategy<Value = RelativeRequest> {
+    let metrics = OWN_METRICS.map(str::to_owned).to_vec();
+    let request = with_metrics(metrics, prop_oneof![2 => Just(None), 1 => window().prop_map(Some)]).boxed();
+    let dimensions = prop_oneof![
+        1 => Just(Vec::new()),
+        4 => subsequence(OWN_DIMENSIONS.to_vec(), 1..=3),
+    ];
+    let condition = (select(&OWN_DIMENSIONS[..]), text_value(&OWN_TEXTS));
+    let condition = prop_oneof![2 => Just(None), 1 => condition.prop_map(Some)];
+    (request, dimensions, condition, any::<prop::sample::Index>()).prop_map(
+        |(mut request, dimensions, condition, place)| {
+            let place = place.index(request.fields.len() + 1);
+            request.fields.splice(place..place, dimensions.into_iter().map(str::to_owned));
+            request.filters.0.extend(condition.map(|(name, text)| (name.to_owned(), text)));
+            request
+        },
+    )
 }
 
 /// An earlier range whose days are offsets from a base.

@@ -21,7 +21,7 @@ pub(super) struct RandomAccount {
     lead_grading: bool,
 }
 
-/// Generates one to four accounts. The account table does not list all of them.
+/// Generates one to four accounts. The account table may lack some of them.
 pub(super) fn accounts() -> impl Strategy<Value = Vec<RandomAccount>> {
     let name = prop_oneof![Just(None), Just(Some("")), Just(Some("Same name")), Just(Some("Bø & Söhne"))];
     let industry = prop_oneof![Just(None), Just(Some("plumbing"))];
@@ -202,7 +202,8 @@ pub(super) fn event() -> impl Strategy<Value = RelativeEvent> {
     )
 }
 
-/// Generates times near midnight in Chicago (UTC-6, UTC-5 in summer), Kolkata (UTC+5:30) and UTC.
+/// Generates no time, or one near midnight in Chicago (UTC-6, UTC-5 in summer), Kolkata (UTC+5:30), Auckland (UTC+12
+/// from April 6) or UTC, in microseconds after midnight UTC.
 fn time() -> impl Strategy<Value = Option<i64>> {
     let seconds = vec![0, 43_200, 86_399, 18_000, 17_999, 21_600, 21_599, 66_600, 66_599];
     let time = (proptest::sample::select(seconds), proptest::sample::select(vec![0, 1, 500_000, 999_999]));

@@ -7,9 +7,10 @@ use chrono::NaiveDate;
 use super::cohort::{cohort, cohort_segment};
 use super::condition::{TestedValue, Truth};
 use super::customer::{CustomerHistory, customers};
+use super::definitions::Definitions;
 use super::filters::{self, RequestFilters};
-use super::metric::{MetricGroup, MetricValue, needs_spend, spend_carries, spend_dimension, spend_is_worth_a_row};
-use super::request::{OPEN_LEADS, Refusal, Request, Window, is_metric, sub_ranges};
+use super::metric::{MetricGroup, MetricValue, spend_is_worth_a_row};
+use super::request::{Refusal, Request, Window, sub_ranges};
 use super::segment::{CustomerSegment, EnrichedEvent, segment};
 use super::tables::{SpendRow, Tables};
 use super::values::{self, ExactAmount};
@@ -24,7 +25,15 @@ use super::values::{self, ExactAmount};
 /// `start` or `end`, the field `openLeads` outside cohort mode, an unknown interval, an end before the start, an
 /// invalid filter, a condition on `openLeads` outside cohort mode.
 pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
-    let rows: Vec<String> = result_rows(tables, request, true)?.into_iter().map(|row| row.json).collect();
+    answer_with(tables, request, Definitions::NONE)
+}
+
+/// Returns the answer of a dataset with definitions.
+///
+/// # Errors
+/// As [`answer`], where a metric that is made of `openLeads` needs cohort mode, too.
+pub fn answer_with(tables: &Tables, request: &Request, definitions: &Definitions) -> Result<String, Refusal> {
+    let rows: Vec<String> = result_rows(tables, request, definitions, true)?.into_iter().map(|row| row.json).collect();
     Ok(format!("[{}]", rows.join(",")))
 }
 
@@ -61,8 +70,13 @@ impl ResultRow {
 }
 
 /// Returns the rows that answer a request. `with_having` says whether conditions on metrics drop rows.
-pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool) -> Result<Vec<ResultRow>, Refusal> {
-    let context = AnswerContext::new(tables, request)?;
+pub(super) fn result_rows(
+    tables: &Tables,
+    request: &Request,
+    definitions: &Definitions,
+    with_having: bool,
+) -> Result<Vec<ResultRow>, Refusal> {
+    let context = AnswerContext::new(tables, request, definitions)?;
     let with_range = request.interval != "total";
     let mut rows = Vec::new();
     // Section 3: "Each sub-range is computed as if it alone had been asked."
@@ -81,6 +95,7 @@ pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool)
 /// A request, read and checked, with what all of its ranges share.
 pub(super) struct AnswerContext<'a> {
     tables: &'a Tables,
+    definitions: &'a Definitions,
     /// The fields as requested, without duplicates.
     fields: Vec<&'a str>,
     filters: RequestFilters,
@@ -96,24 +111,19 @@ pub(super) struct AnswerContext<'a> {
 pub(super) struct GroupValues(BTreeMap<String, MetricValue>);
 
 impl GroupValues {
-    /// Returns the value of a metric. A group that a range does not have "appears with 0" (section 14).
+    /// Returns the value of a metric that is selected or tested.
     pub(super) fn value(&self, metric: &str) -> MetricValue {
-        self.0.get(metric).copied().unwrap_or_else(|| MetricGroup::default().value_of(metric))
+        self.0[metric]
     }
 
     /// Returns a column of the result.
     fn cell(&self, metric: &str) -> (String, RowValue) {
         (metric.to_owned(), RowValue::Metric(self.value(metric)))
     }
-
-    /// Returns the values of a group that a range does not have.
-    pub(super) const fn absent() -> Self {
-        Self(BTreeMap::new())
-    }
 }
 
 impl<'a> AnswerContext<'a> {
-    pub(super) fn new(tables: &'a Tables, request: &'a Request) -> Result<Self, Refusal> {
+    pub(super) fn new(tables: &'a Tables, request: &'a Request, definitions: &'a Definitions) -> Result<Self, Refusal> {
         // Section 9: "then the fields as requested, duplicates dropped".
         let mut fields: Vec<&str> = Vec::new();
         for field in &request.fields {
@@ -121,18 +131,19 @@ impl<'a> AnswerContext<'a> {
                 fields.push(field);
             }
         }
-        if !fields.iter().any(|field| is_metric(field)) {
+        if !fields.iter().any(|field| definitions.is_metric(field)) {
             return Err(Refusal::MissingMetric);
         }
         if let Some(reserved) = fields.iter().find(|field| matches!(**field, "start" | "end")) {
             return Err(Refusal::InvalidFields((*reserved).to_owned()));
         }
-        if request.cohort.is_none() && fields.contains(&OPEN_LEADS) {
+        if request.cohort.is_none() && fields.iter().any(|field| definitions.needs_cohort(field)) {
             return Err(Refusal::OpenLeadsOutsideCohorts);
         }
         sub_ranges(request.start, request.end, &request.interval)?;
-        let filters = filters::read(request)?;
-        if request.cohort.is_none() && filters.having.fields().contains(&OPEN_LEADS) {
+        let filters = filters::read(request, definitions)?;
+        if request.cohort.is_none() && filters.having.fields().into_iter().any(|field| definitions.needs_cohort(field))
+        {
             return Err(Refusal::OpenLeadsOutsideCohorts);
         }
         let in_scope = |account: &String| request.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
@@ -141,6 +152,7 @@ impl<'a> AnswerContext<'a> {
         let last = customers.iter().flat_map(|customer| &customer.events).map(|event| event.date).max();
         Ok(Self {
             tables,
+            definitions,
             fields,
             filters,
             customers,
@@ -167,7 +179,12 @@ impl<'a> AnswerContext<'a> {
     fn values_of(&self, group: &MetricGroup<'_>) -> GroupValues {
         let tested = self.filters.having.fields();
         let metrics = self.metrics().chain(tested);
-        GroupValues(metrics.map(|metric| (metric.to_owned(), group.value_of(metric))).collect())
+        GroupValues(metrics.map(|metric| (metric.to_owned(), self.definitions.value_of(metric, group))).collect())
+    }
+
+    /// Returns the values of a group that a range does not have: it "appears with 0" (section 14).
+    pub(super) fn absent(&self) -> GroupValues {
+        self.values_of(&self.group())
     }
 
     /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
@@ -185,7 +202,7 @@ impl<'a> AnswerContext<'a> {
         }
         let mut texts = key.iter();
         for field in &self.fields {
-            if is_metric(field) {
+            if self.definitions.is_metric(field) {
                 values.extend(of_metric(field));
             } else if let Some(text) = texts.next() {
                 values.push(((*field).to_owned(), RowValue::Text(text.clone())));
@@ -200,11 +217,11 @@ impl<'a> AnswerContext<'a> {
     }
 
     pub(super) fn dimensions(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().copied().filter(|field| !is_metric(field))
+        self.fields.iter().copied().filter(|field| !self.definitions.is_metric(field))
     }
 
     pub(super) fn metrics(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().copied().filter(|field| is_metric(field))
+        self.fields.iter().copied().filter(|field| self.definitions.is_metric(field))
     }
 
     /// Returns whether the filter picks an event; `total` is "the event's own amount, in currency units".
@@ -213,7 +230,7 @@ impl<'a> AnswerContext<'a> {
             "total" => {
                 TestedValue::Number(row.event().total.map(|micros| ExactAmount::Money(i128::from(micros)).double()))
             }
-            dimension => TestedValue::Text(row.dimension(dimension)),
+            dimension => TestedValue::Text(self.definitions.dimension_of(dimension, row)),
         };
         self.filters.rows.truth(&value) == Truth::True
     }
@@ -221,8 +238,7 @@ impl<'a> AnswerContext<'a> {
     /// Returns whether the filter keeps a spend row. Section 7: "A filter keeps a spend row unless it is certainly
     /// false for it".
     fn keeps(&self, row: &SpendRow) -> bool {
-        let value =
-            |field: &str| spend_dimension(self.tables, row, field).map_or(TestedValue::Unknown, TestedValue::Text);
+        let value = |field: &str| self.spend_dimension(row, field).map_or(TestedValue::Unknown, TestedValue::Text);
         self.filters.rows.truth(&value) != Truth::False
     }
 
@@ -248,7 +264,7 @@ impl<'a> AnswerContext<'a> {
             groups.insert(Vec::new(), self.group());
         }
         for row in rows {
-            let key = self.dimensions().map(|dimension| row.dimension(dimension)).collect();
+            let key = self.dimensions().map(|dimension| self.definitions.dimension_of(dimension, &row)).collect();
             groups.entry(key).or_insert_with(|| self.group()).rows.push(row);
         }
         // Section 7: "A result row takes the spend of its sub-range whose carried dimensions equal its own."
@@ -273,7 +289,7 @@ impl<'a> AnswerContext<'a> {
         let mut alone: BTreeMap<Vec<String>, Vec<&'g SpendRow>> = BTreeMap::new();
         for row in spend {
             if !shown.contains(&self.carried(row)) {
-                let value = |dimension| spend_dimension(self.tables, row, dimension).unwrap_or_default();
+                let value = |dimension| self.spend_dimension(row, dimension).unwrap_or_default();
                 alone.entry(self.dimensions().map(value).collect()).or_default().push(row);
             }
         }
@@ -288,16 +304,25 @@ impl<'a> AnswerContext<'a> {
     /// table".
     fn asks_for_spend(&self) -> bool {
         let filtered = self.filters.having.fields();
-        self.fields.iter().chain(filtered.iter()).any(|field| needs_spend(field))
+        self.fields.iter().chain(filtered.iter()).any(|field| self.definitions.needs_spend(field))
+    }
+
+    /// Returns the value of a dimension on a spend row; `None` if spend does not carry it.
+    fn spend_dimension(&self, row: &SpendRow, name: &str) -> Option<String> {
+        self.definitions.spend_dimension(self.tables, row, name)
     }
 
     /// Returns a spend row's values of the selected dimensions that spend carries.
     fn carried(&self, row: &SpendRow) -> Vec<String> {
-        self.dimensions().filter_map(|dimension| spend_dimension(self.tables, row, dimension)).collect()
+        self.dimensions().filter_map(|dimension| self.spend_dimension(row, dimension)).collect()
     }
 
     /// Returns a result row's values of the selected dimensions that spend carries.
     fn carried_of(&self, key: &[String]) -> Vec<String> {
-        self.dimensions().zip(key).filter(|(name, _)| spend_carries(name)).map(|(_, value)| value.clone()).collect()
+        self.dimensions()
+            .zip(key)
+            .filter(|(name, _)| self.definitions.spend_carries(name))
+            .map(|(_, value)| value.clone())
+            .collect()
     }
 }

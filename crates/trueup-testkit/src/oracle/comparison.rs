@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::answer::{AnswerContext, GroupValues, ResultRow, RowValue};
+use super::definitions::Definitions;
 use super::fraction::Fraction;
-use super::metric::{MetricValue, needs_spend, spend_carries};
+use super::metric::MetricValue;
+use super::order::sorted_json;
 use super::request::{Refusal, Request};
 use super::tables::Tables;
 use super::values::ExactAmount;
@@ -21,45 +23,93 @@ pub enum Earlier {
     Range(NaiveDate, NaiveDate),
 }
 
-/// Returns the exact JSON array that answers a request with the interval `total`, compared with an earlier range.
+/// Returns the exact JSON array that answers a request with the interval `total`, compared with an earlier range,
+/// sorted by columns and limited as in [`sorted_answer`](super::sorted_answer).
 ///
 /// # Errors
 /// As [`answer`](super::answer).
-pub fn compared(tables: &Tables, request: &Request, earlier: Earlier) -> Result<String, Refusal> {
-    let context = AnswerContext::new(tables, request)?;
+pub fn compared(
+    tables: &Tables,
+    request: &Request,
+    earlier: Earlier,
+    keys: &[(String, bool)],
+    limit: Option<usize>,
+) -> Result<String, Refusal> {
+    compared_with(tables, request, Definitions::NONE, earlier, keys, limit)
+}
+
+/// Returns the comparison of a dataset with definitions.
+///
+/// # Errors
+/// As [`answer_with`](super::answer_with).
+pub fn compared_with(
+    tables: &Tables,
+    request: &Request,
+    definitions: &Definitions,
+    earlier: Earlier,
+    keys: &[(String, bool)],
+    limit: Option<usize>,
+) -> Result<String, Refusal> {
+    Ok(sorted_json(compared_rows(tables, request, definitions, earlier, true)?, keys, limit))
+}
+
+/// Returns the totals of a comparison as a JSON array of one row, as [`totals_with`](super::totals_with) returns those
+/// of an answer.
+///
+/// # Errors
+/// As [`answer_with`](super::answer_with).
+pub fn compared_totals_with(
+    tables: &Tables,
+    request: &Request,
+    definitions: &Definitions,
+    earlier: Earlier,
+) -> Result<String, Refusal> {
+    let fields = request.fields.iter().filter(|field| definitions.is_metric(field)).cloned().collect();
+    let rows = compared_rows(tables, &Request { fields, ..request.clone() }, definitions, earlier, false)?;
+    Ok(sorted_json(rows, &[], None))
+}
+
+/// Returns the rows of a comparison by their dimension values. `with_having` says whether conditions on metrics drop
+/// rows.
+fn compared_rows(
+    tables: &Tables,
+    request: &Request,
+    definitions: &Definitions,
+    earlier: Earlier,
+    with_having: bool,
+) -> Result<Vec<ResultRow>, Refusal> {
+    let context = AnswerContext::new(tables, request, definitions)?;
     let now = context.group_values(request.start, request.end);
     let (start, end) = earlier.range(request.start, request.end);
     let before = context.group_values(start, end);
 
     // "joins the two by group; a group that only one of them has appears with 0 for the other, spend included."
-    let absent = GroupValues::absent();
+    let absent = context.absent();
     let keys: BTreeSet<&Vec<String>> = now.keys().chain(before.keys()).collect();
     let groups: Vec<(&Vec<String>, [&GroupValues; 2])> =
         keys.into_iter().map(|key| (key, [&before, &now].map(|range| range.get(key).unwrap_or(&absent)))).collect();
 
-    // "over none, everything adds up"; otherwise the rows of spend add up over the dimensions that it carries, and all
-    // else that ratios are made of adds up over any (section 6).
-    let carried = context.dimensions().all(spend_carries);
+    let dimensions: Vec<&str> = context.dimensions().collect();
     let mut rows = Vec::new();
     // "A filter on a metric decides on `m`, the value of the range asked for."
-    for (key, [before, now]) in groups.iter().filter(|(_, [_, now])| context.having(now)) {
+    for (key, [before, now]) in groups.iter().filter(|(_, [_, now])| !with_having || context.having(now)) {
         let columns = |metric: &str| {
             let values = [before, now].map(|range| range.value(metric));
             let mut columns = columns_of_all_metrics(metric, values);
-            if is_ratio(metric) {
+            if is_ratio(metric, absent.value(metric)) {
                 // "Effects refer to all groups before filters on metrics".
                 let all: Vec<[MetricValue; 2]> =
                     groups.iter().map(|(_, ranges)| ranges.map(|range| range.value(metric))).collect();
-                let effects = if carried || !needs_spend(metric) { effects(values, &all) } else { None };
+                let effects = if definitions.adds_up(metric, &dimensions) { effects(values, &all) } else { None };
                 let (rate, mix) = effects.unzip();
                 columns.push((format!("{metric}.rateEffect"), derived(rate)));
                 columns.push((format!("{metric}.mixEffect"), derived(mix)));
             }
             columns
         };
-        rows.push(ResultRow::new(context.row_values(None, key, columns)).json);
+        rows.push(ResultRow::new(context.row_values(None, key, columns)));
     }
-    Ok(format!("[{}]", rows.join(",")))
+    Ok(rows)
 }
 
 impl Earlier {
@@ -90,13 +140,21 @@ impl Earlier {
 /// Returns the columns that every metric has: "`m`, `m.previous`, `m.change` (`m` minus `m.previous`), `m.ratio`
 /// (`m.change` over `m.previous`; null if that is 0)". Differences and ratios are exact, and rounded once.
 fn columns_of_all_metrics(metric: &str, values: [MetricValue; 2]) -> Vec<(String, RowValue)> {
+    use ExactAmount::{Count, Money};
+    use MetricValue::Plain;
     let exact = values.map(exact);
     let change = change(&exact);
+    let of_change = match values {
+        // An amount, so that sorting compares its exact value.
+        [Plain(Count(before)), Plain(Count(now))] => RowValue::Metric(Plain(Count(now - before))),
+        [Plain(Money(before)), Plain(Money(now))] => RowValue::Metric(Plain(Money(now - before))),
+        _ => derived(Some(change.clone())),
+    };
     let ratio = if exact[0].is_zero() { None } else { Some(&change / &exact[0]) };
     vec![
         (metric.to_owned(), RowValue::Metric(values[1])),
         (format!("{metric}.previous"), RowValue::Metric(values[0])),
-        (format!("{metric}.change"), derived(Some(change))),
+        (format!("{metric}.change"), of_change),
         (format!("{metric}.ratio"), derived(ratio)),
     ]
 }
@@ -107,10 +165,9 @@ fn derived(fraction: Option<Fraction>) -> RowValue {
 
 /// Returns whether a metric has effects: "for ratio metrics also `m.rateEffect` and `m.mixEffect`. Percentiles have no
 /// effects."
-fn is_ratio(metric: &str) -> bool {
+fn is_ratio(metric: &str, value: MetricValue) -> bool {
     let is_percentile = metric.starts_with("medianDays") || metric.starts_with("p90Days");
-    let none = GroupValues::absent().value(metric);
-    matches!(none, MetricValue::Ratio(..)) && !is_percentile
+    matches!(value, MetricValue::Ratio(..)) && !is_percentile
 }
 
 /// Returns the rate effect and the mix effect of a group, given the values of all groups in both ranges, the earlier

@@ -76,7 +76,7 @@ fn duration(row: &EnrichedEvent<'_>, from: &str, to: &str) -> Option<i128> {
     Some(i128::from(reached.signed_duration_since(day).num_days()))
 }
 
-/// Returns a percentile of type 7 (Hyndman and Fan) of sorted days, given in tenths: the value at position
+/// Returns the percentile p = `tenths` / 10, of type 7 (Hyndman and Fan), of sorted days: the value at position
 /// (n - 1) * p, between the two closest values in proportion. "Without durations these three are 0, and unknown in
 /// filters, as ratios are."
 fn percentile(days: &[i128], tenths: usize) -> MetricValue {

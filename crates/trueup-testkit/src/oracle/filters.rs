@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use regex::{Regex, RegexBuilder};
 
 use super::condition::{Comparison, Condition, Operand, ValueTest};
+use super::definitions::Definitions;
 use super::json::{self, Json};
-use super::request::{Refusal, Request, is_metric};
+use super::request::{Refusal, Request};
 use super::values::decimal_number;
 
 /// The filters of a request. Both conditions must hold.
@@ -18,7 +19,7 @@ pub(super) struct RequestFilters {
 }
 
 /// Reads every filter of a request. "A parameter given twice means either value. Different fields combine with AND."
-pub(super) fn read(request: &Request) -> Result<RequestFilters, Refusal> {
+pub(super) fn read(request: &Request, definitions: &Definitions) -> Result<RequestFilters, Refusal> {
     let mut fields: Vec<&String> = request.filters.iter().map(|(field, _)| field).collect();
     fields.sort();
     fields.dedup();
@@ -26,17 +27,17 @@ pub(super) fn read(request: &Request) -> Result<RequestFilters, Refusal> {
     let mut parameters = Vec::new();
     for field in fields {
         let values = request.filters.iter().filter(|(name, _)| name == field);
-        parameters.push(values.map(|(_, value)| parameter(field, value)).collect::<Result<Vec<_>, _>>()?);
+        parameters.push(values.map(|(_, value)| parameter(field, value, definitions)).collect::<Result<Vec<_>, _>>()?);
     }
     if !request.filter.is_empty() {
         let texts = request.filter.iter();
-        parameters.push(texts.map(|text| filter_parameter(text)).collect::<Result<Vec<_>, _>>()?);
+        parameters.push(texts.map(|text| filter_parameter(text, definitions)).collect::<Result<Vec<_>, _>>()?);
     }
     within_bounds(&parameters.iter().flatten().collect::<Vec<_>>())?;
 
     let (mut rows, mut having) = (Vec::new(), Vec::new());
     for values in parameters {
-        split(either(values), &mut rows, &mut having)?;
+        split(either(values), definitions, &mut rows, &mut having)?;
     }
     Ok(RequestFilters { rows: Condition::All(rows), having: Condition::All(having) })
 }
@@ -48,18 +49,18 @@ fn either(mut parts: Vec<Condition>) -> Condition {
 
 /// Reads one value of a parameter `<field>=<value>`: "A value that parses as a JSON array is an expression; everything
 /// else is a literal string, taken whole".
-fn parameter(field: &str, value: &str) -> Result<Condition, Refusal> {
+fn parameter(field: &str, value: &str, definitions: &Definitions) -> Result<Condition, Refusal> {
     let json = match json::parse(value) {
         Some(list @ Json::List(_)) => list,
         _ => Json::Text(value.to_owned()),
     };
-    expression(field, &json)
+    expression(field, &json, definitions)
 }
 
 /// Parses a value of the parameter `filter`.
-fn filter_parameter(text: &str) -> Result<Condition, Refusal> {
+fn filter_parameter(text: &str, definitions: &Definitions) -> Result<Condition, Refusal> {
     match json::parse(text) {
-        Some(json) => across_fields(&json),
+        Some(json) => across_fields(&json, definitions),
         None => Err(Refusal::InvalidFilter("`filter` is not JSON".to_owned())),
     }
 }
@@ -105,8 +106,13 @@ fn nodes(condition: &Condition) -> usize {
 /// Divides a condition into parts for events and parts for finished rows. "Conditions on metrics and on dimensions (or
 /// `total`) may be joined by AND at any depth; under one `or` or `not` they cannot be decided together:
 /// `invalid-filter`".
-fn split(condition: Condition, rows: &mut Vec<Condition>, having: &mut Vec<Condition>) -> Result<(), Refusal> {
-    let on_finished_rows = |field: &&str| is_metric(field) && *field != "total";
+fn split(
+    condition: Condition,
+    definitions: &Definitions,
+    rows: &mut Vec<Condition>,
+    having: &mut Vec<Condition>,
+) -> Result<(), Refusal> {
+    let on_finished_rows = |field: &&str| definitions.is_metric(field) && *field != "total";
     let fields = condition.fields();
     if !fields.iter().any(on_finished_rows) {
         rows.push(condition);
@@ -117,7 +123,7 @@ fn split(condition: Condition, rows: &mut Vec<Condition>, having: &mut Vec<Condi
         return Ok(());
     }
     match condition {
-        Condition::All(parts) => parts.into_iter().try_for_each(|part| split(part, rows, having)),
+        Condition::All(parts) => parts.into_iter().try_for_each(|part| split(part, definitions, rows, having)),
         _ => Err(Refusal::InvalidFilter("a metric and a dimension under one `or` or `not`".to_owned())),
     }
 }
@@ -127,20 +133,20 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
 }
 
 /// Reads an expression on one field, by the table of section 8.
-pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal> {
+fn expression(field: &str, json: &Json, definitions: &Definitions) -> Result<Condition, Refusal> {
     let leaf = |test| Ok(Condition::Leaf(field.to_owned(), test));
     let items = match json {
         Json::Object(_) => return refuse(format!("`{field}`: an object is no expression")),
         Json::List(items) => items,
-        x => return leaf(ValueTest::Compare(Comparison::Eq, operand(field, x)?)),
+        x => return leaf(ValueTest::Compare(Comparison::Eq, operand(field, x, definitions)?)),
     };
     // `[]` and a list that does not start with a text have no operator.
     let Some((Json::Text(operator), operands)) = items.split_first() else {
         return refuse(format!("`{field}`: expected an operator first"));
     };
     match operator.as_str() {
-        "or" | "and" | "not" => join(operator, operands, |part| expression(field, part)),
-        "regex" | "empty" | "notEmpty" if is_metric(field) => {
+        "or" | "and" | "not" => join(operator, operands, |part| expression(field, part, definitions)),
+        "regex" | "empty" | "notEmpty" if definitions.is_metric(field) => {
             refuse(format!("`{field}` is a number, which `{operator}` does not take"))
         }
         "regex" => leaf(ValueTest::Regex(regex(operands)?)),
@@ -148,7 +154,7 @@ pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal>
         "notEmpty" if operands.is_empty() => leaf(ValueTest::NotEmpty),
         _ => {
             let [x] = operands else { return refuse(format!("`{operator}`: wrong number of operands")) };
-            leaf(ValueTest::Compare(comparison(operator, x)?, operand(field, x)?))
+            leaf(ValueTest::Compare(comparison(operator, x)?, operand(field, x, definitions)?))
         }
     }
 }
@@ -186,7 +192,7 @@ fn comparison(operator: &str, x: &Json) -> Result<Comparison, Refusal> {
 
 /// Reads an operand. "On `total` and metrics an operand is a number, or a string that is a decimal number; anything
 /// else is `invalid-filter`."
-fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
+fn operand(field: &str, json: &Json, definitions: &Definitions) -> Result<Operand, Refusal> {
     let operand = match json {
         // A number beyond all doubles cannot be compared with anything.
         Json::Number(number) if !number.is_finite() => return refuse(format!("`{field}`: a number too large")),
@@ -196,7 +202,7 @@ fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
         Json::Null => Operand::Text(String::new()),
         Json::List(_) | Json::Object(_) => return refuse(format!("`{field}`: an operand is a single value")),
     };
-    if !is_metric(field) {
+    if !definitions.is_metric(field) {
         return Ok(operand);
     }
     match (json, operand) {
@@ -237,7 +243,7 @@ fn regex(operands: &[Json]) -> Result<Regex, Refusal> {
 
 /// Reads a value of the parameter `filter`: "an object `{"field": expression, ...}` (all must hold), or
 /// `["or"|"and"|"not", ...]` over such objects and nested lists".
-pub(super) fn across_fields(json: &Json) -> Result<Condition, Refusal> {
+fn across_fields(json: &Json, definitions: &Definitions) -> Result<Condition, Refusal> {
     match json {
         Json::Object(entries) => {
             let keys: BTreeSet<&String> = entries.iter().map(|(key, _)| key).collect();
@@ -246,7 +252,7 @@ pub(super) fn across_fields(json: &Json) -> Result<Condition, Refusal> {
             }
             let mut parts = Vec::new();
             for (field, json) in entries {
-                parts.push(expression(field, json)?);
+                parts.push(expression(field, json, definitions)?);
             }
             match parts.len() {
                 0 => refuse("`{}` has no condition"),
@@ -256,7 +262,7 @@ pub(super) fn across_fields(json: &Json) -> Result<Condition, Refusal> {
         }
         Json::List(items) => match items.split_first() {
             Some((Json::Text(operator), operands)) if matches!(operator.as_str(), "or" | "and" | "not") => {
-                join(operator, operands, across_fields)
+                join(operator, operands, |part| across_fields(part, definitions))
             }
             _ => refuse("expected `or`, `and` or `not` first"),
         },

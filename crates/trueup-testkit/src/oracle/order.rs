@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use super::answer::{ResultRow, RowValue, result_rows};
+use super::definitions::Definitions;
 use super::metric::MetricValue;
-use super::request::{Refusal, Request, is_metric};
+use super::request::{Refusal, Request};
 use super::tables::Tables;
 use super::values::ExactAmount;
 
@@ -19,7 +20,25 @@ pub fn sorted_answer(
     keys: &[(String, bool)],
     limit: Option<usize>,
 ) -> Result<String, Refusal> {
-    let mut rows = result_rows(tables, request, true)?;
+    sorted_answer_with(tables, request, Definitions::NONE, keys, limit)
+}
+
+/// Returns the sorted and limited answer of a dataset with definitions.
+///
+/// # Errors
+/// As [`answer_with`](super::answer_with).
+pub fn sorted_answer_with(
+    tables: &Tables,
+    request: &Request,
+    definitions: &Definitions,
+    keys: &[(String, bool)],
+    limit: Option<usize>,
+) -> Result<String, Refusal> {
+    Ok(sorted_json(result_rows(tables, request, definitions, true)?, keys, limit))
+}
+
+/// Returns sorted and limited rows as a JSON array.
+pub(super) fn sorted_json(mut rows: Vec<ResultRow>, keys: &[(String, bool)], limit: Option<usize>) -> String {
     // A stable sort: equal rows stay in the order of the unsorted answer.
     rows.sort_by(|a, b| {
         let by_key = keys.iter().map(|(column, descending)| compare(a, b, column, *descending));
@@ -27,18 +46,26 @@ pub fn sorted_answer(
     });
     rows.truncate(limit.unwrap_or(usize::MAX));
     let rows: Vec<String> = rows.into_iter().map(|row| row.json).collect();
-    Ok(format!("[{}]", rows.join(",")))
+    format!("[{}]", rows.join(","))
 }
 
 /// Returns the totals of an answer as a JSON array of one row with the metrics of the request: the same question
 /// without dimensions, over the whole range, and without the conditions on finished rows.
 ///
 /// # Errors
-/// As [`answer`](super::answer).
+/// As [`answer`](super::answer), except that the interval and the names of dimensions are not checked.
 pub fn totals(tables: &Tables, request: &Request) -> Result<String, Refusal> {
-    let fields = request.fields.iter().filter(|field| is_metric(field)).cloned().collect();
+    totals_with(tables, request, Definitions::NONE)
+}
+
+/// Returns the totals of an answer of a dataset with definitions.
+///
+/// # Errors
+/// As [`answer_with`](super::answer_with).
+pub fn totals_with(tables: &Tables, request: &Request, definitions: &Definitions) -> Result<String, Refusal> {
+    let fields = request.fields.iter().filter(|field| definitions.is_metric(field)).cloned().collect();
     let whole = Request { fields, interval: "total".to_owned(), ..request.clone() };
-    let rows: Vec<String> = result_rows(tables, &whole, false)?.into_iter().map(|row| row.json).collect();
+    let rows: Vec<String> = result_rows(tables, &whole, definitions, false)?.into_iter().map(|row| row.json).collect();
     Ok(format!("[{}]", rows.join(",")))
 }
 
@@ -49,6 +76,7 @@ fn compare(a: &ResultRow, b: &ResultRow, column: &str, descending: bool) -> Orde
     let by_value = match (a, b) {
         (RowValue::Text(a), RowValue::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
         (RowValue::Metric(a), RowValue::Metric(b)) => compare_metrics(*a, *b),
+        (RowValue::Derived(Some(a)), RowValue::Derived(Some(b))) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
         _ => Ordering::Equal,
     };
     match (has_value(a), has_value(b)) {

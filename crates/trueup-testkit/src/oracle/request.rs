@@ -40,7 +40,7 @@ pub enum Window {
     All,
 }
 
-/// The reason why a request is refused. Tests compare the variant only; the texts are for people.
+/// The reason why a request is refused. Tests of the engine compare the variant only; the texts are for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// `invalid-filter` (section 8).

@@ -511,7 +511,8 @@ fn a_comparison_joins_two_ranges_by_group() {
     // In all: 2 of 3, then 2 of 5, which is 4/15 less. x: w from 2/3 to 1/5, R from 1/2 to 1, so the rate effect is
     // 13/30 x 1/2 = 13/60, and the mix effect 1/5 - 1/3 - 13/60 - (-7/15) x 8/15 = -91/900. w: no R before, so the rate
     // effect is 0, and the mix effect 0 - 1/5 x 8/15 = -8/75.
-    let by_campaign = compared(&tables, &february("campaign,customers,bookRate"), Earlier::PreviousPeriod).unwrap();
+    let by_campaign =
+        compared(&tables, &february("campaign,customers,bookRate"), Earlier::PreviousPeriod, &[], None).unwrap();
     assert_eq!(
         by_campaign,
         "[{\"campaign\":\"w\",\"customers\":1,\"customers.previous\":0,\"customers.change\":1,\"customers.ratio\":null,\
@@ -528,7 +529,7 @@ fn a_comparison_joins_two_ranges_by_group() {
     // Spend does not carry `zip`, so what it divides has no effects; a percentile has none ever.
     let fields = "zip,roasClosed,medianDaysLeadToBooked";
     assert_eq!(
-        compared(&tables, &february(fields), Earlier::Range(day("2025-01-01"), day("2025-01-31"))).unwrap(),
+        compared(&tables, &february(fields), Earlier::Range(day("2025-01-01"), day("2025-01-31")), &[], None).unwrap(),
         "[{\"zip\":\"\",\"roasClosed\":0,\"roasClosed.previous\":0,\"roasClosed.change\":0,\"roasClosed.ratio\":null,\
          \"roasClosed.rateEffect\":null,\"roasClosed.mixEffect\":null,\"medianDaysLeadToBooked\":0.5,\
          \"medianDaysLeadToBooked.previous\":0.5,\"medianDaysLeadToBooked.change\":0,\"medianDaysLeadToBooked.ratio\":0}]"

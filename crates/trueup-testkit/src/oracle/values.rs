@@ -37,7 +37,7 @@ fn decimal(micros: i128) -> String {
 
 /// Returns the double nearest to a decimal number.
 pub(super) fn nearest_double(text: &str) -> f64 {
-    // A text of digits with at most one sign and one point always parses.
+    // A text of digits with at most a sign, a point and an exponent always parses.
     text.parse().unwrap_or(f64::NAN)
 }
 
@@ -125,7 +125,7 @@ pub(super) fn timestamp(micros: i64) -> String {
     }
 }
 
-/// Returns a JSON string, in which only `"`, `\` and control characters are escaped.
+/// Returns a JSON string, in which only `"`, `\` and the characters below U+0020 are escaped.
 pub(super) fn json_string(text: &str) -> String {
     let mut written = String::from("\"");
     for character in text.chars() {

@@ -25,7 +25,7 @@ struct BothEngines {
     events: DataFrame,
     spend: DataFrame,
     accounts: DataFrame,
-    /// Whether all amounts are exact as doubles, so that ratios of money can be compared.
+    /// Whether all amounts in millionths are exact as doubles, so that ratios of money can be compared.
     exact_doubles: bool,
 }
 

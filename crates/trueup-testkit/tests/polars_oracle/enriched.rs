@@ -13,7 +13,7 @@
 //! | | `booked here`, `canceled here` | whether the segment has an event of that stage |
 //! | | `first booked here`, `last canceled here` | `at` of that event of the segment; null if there is none |
 //! | | `live` | whether the event is live |
-//! | | `furthest` | the furthest stage of a live event, cancellations aside; null if there is none |
+//! | | `furthest` | the greatest `stage` of a live event, cancellations aside; null if there is none |
 //! | | `is state` | whether the event is the state event |
 //! | | `adjustedType` | the state |
 //! | | `estimate`, `sold`, `closed` | the average live estimate, the sum of live sales, and that of closed work |

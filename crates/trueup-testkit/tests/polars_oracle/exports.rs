@@ -12,7 +12,7 @@ use trueup_core::{Day, ResultTable, Value};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{Request, Tables};
 
-/// Returns the answer to a request; `None` if it is refused.
+/// Returns the answer to a request without its accounts and its parameter `filter`; `None` if it is refused.
 fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
     let canonical = CanonicalTables {
         events: event_batches(tables),
@@ -63,6 +63,7 @@ fn of_row(value: Value<'_>) -> String {
         Value::Count(count) => format!("count {count}"),
         Value::Money(micros) => format!("micros {micros}"),
         Value::Ratio(ratio) => format!("ratio {ratio:?}"),
+        other => format!("{other:?}"),
     }
 }
 

@@ -73,6 +73,7 @@ fn value_text(name: &str, value: Value<'_>) -> String {
         Value::Count(count) => format!("{name} {count}"),
         Value::Money(micros) => format!("{name} {micros}"),
         Value::Ratio(ratio) => format!("{name} {ratio:?}"),
+        other => format!("{name} {other:?}"),
     }
 }
 

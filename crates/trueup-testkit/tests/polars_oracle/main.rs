@@ -3,7 +3,7 @@
 //!
 //! It shares nothing with the engine or the naive oracle except the tables that all of them read. [`agreement`] asks
 //! each [`question`]: events become [`enriched`] events, then groups with [`metrics`], and [`frame`] turns rows into
-//! texts.
+//! texts. [`exports`] compares the forms of a result.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod agreement;

@@ -135,7 +135,7 @@ pub(crate) fn aggregate_names() -> BTreeSet<&'static str> {
     COUNTS.into_iter().chain(MONEY).chain(sides).filter(|name| !SUMS.contains(name)).collect()
 }
 
-/// Returns the metrics that are sums of columns, after nulls were replaced with 0.
+/// Returns [`SUMS`] as expressions, after nulls were replaced with 0.
 pub(crate) fn sums() -> [Expr; 2] {
     let earned = col("soldRevenue") + col("closedRevenue");
     [(earned.clone() + col("estimatedRevenue")).alias(SUMS[0]), earned.alias(SUMS[1])]

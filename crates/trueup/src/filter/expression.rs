@@ -2,7 +2,7 @@
 
 use super::error::{FilterPath, InvalidFilter, ParseFault};
 use super::json_tree::JsonTree;
-use trueup_core::query::{Comparison, Filter, FilterFault, FilterLimits, Operand, Predicate, is_result_metric};
+use trueup_core::query::{Comparison, Filter, FilterFault, FilterLimits, Operand, Predicate};
 
 /// The operators of an expression across fields, for messages.
 const JOIN_OPERATORS: &str = "`or`, `and`, `not`";
@@ -248,7 +248,7 @@ impl ParsedCondition {
             return Err(ParseFault::Filter(fault).at(&at));
         }
         let name = Some(field.to_owned());
-        let (metric, dimension) = if is_result_metric(field) { (name, None) } else { (None, name) };
+        let (metric, dimension) = if limits.is_result_metric(field) { (name, None) } else { (None, name) };
         Ok(Self { filter: Filter::field(field, predicate), metric, dimension })
     }
 

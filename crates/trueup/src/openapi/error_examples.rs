@@ -2,7 +2,7 @@
 
 use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
-use crate::query::UnknownInterval;
+use crate::query::{NotEarlier, RowFault, UnknownInterval};
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
 
@@ -40,6 +40,7 @@ pub(super) fn error_examples() -> Vec<ErrorExample> {
     examples.extend(filters());
     examples.extend(benchmarks());
     examples.extend(sizes());
+    examples.extend(rows());
     examples.extend(execution());
     examples
 }
@@ -131,6 +132,16 @@ fn parameters() -> Vec<ErrorExample> {
             ServiceError::InvalidQuery(repeated),
             ORGANIZATION,
             "A parameter that takes one value is given twice with different values.",
+        ),
+        example(
+            "invalid-query-value",
+            ServiceError::InvalidQuery(InvalidQuery::Value {
+                parameter: "compare",
+                fault: NotEarlier(text("last")).to_string(),
+            }),
+            EVENTS,
+            "`cohort`, `within`, `compare`, `why` or `limit` has a value that it does not take, or one that does not go with the \
+             others.",
         ),
         example(
             "invalid-query-encoding",
@@ -251,6 +262,16 @@ fn sizes() -> Vec<ErrorExample> {
             "More documents match than the limit.",
         ),
     ]
+}
+
+fn rows() -> Vec<ErrorExample> {
+    let row = "campaign = `Boilers`, days from 2025-01-01 to 2025-03-31".to_owned();
+    vec![example(
+        "invalid-row",
+        ServiceError::Row(RowFault::NoSuchRow { row }),
+        EVENTS,
+        "With `why`, `row` is not known by the dimensions of `fields`, or the answer has no such row.",
+    )]
 }
 
 fn execution() -> Vec<ErrorExample> {

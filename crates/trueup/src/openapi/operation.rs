@@ -5,8 +5,9 @@ use super::json_value::{JsonValue, object, one_of, reference, texts};
 use super::schema::{dimensions, typed};
 use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::query::Interval;
-use crate::service::Limits;
+use crate::service::endpoint::access::{DICTIONARY, WHOLE_DICTIONARY};
 use crate::service::endpoint::description::{Endpoint, OtherParameters, Parameter, ValueType};
+use crate::service::{Limits, PARQUET};
 use std::collections::BTreeMap;
 
 /// The id of the operation `GET /api`.
@@ -19,9 +20,12 @@ pub(super) fn access() -> JsonValue {
         ("summary", "What the credentials can access".into()),
         (
             "description",
-            "The organizations and accounts that the credentials can access, the endpoints, and the dictionary of fields. \
-             Parameters are ignored."
-                .into(),
+            format!(
+                "The organizations and accounts that the credentials can access, the endpoints, and the dictionary of fields. \
+                 `{DICTIONARY}={WHOLE_DICTIONARY}` adds the metrics of days between stages and of cohorts to the dictionary, \
+                 and to each metric which values are better. All other parameters are ignored."
+            )
+            .into(),
         ),
         ("security", vec![by_key(), by_session()].into()),
         ("responses", responses(ACCESS)),
@@ -79,7 +83,7 @@ pub(super) fn organization() -> JsonValue {
 
 /// Returns the query parameters of an endpoint.
 fn parameters(endpoint: &Endpoint) -> JsonValue {
-    let listed = endpoint.parameters.iter().map(parameter);
+    let listed = endpoint.parameters.iter().chain(endpoint.additions).map(parameter);
     let filters = match endpoint.other_parameters {
         OtherParameters::Ignored => None,
         OtherParameters::AnyField(description) => {
@@ -109,6 +113,15 @@ fn parameter(parameter: &Parameter) -> JsonValue {
             let head = head.with("style", "form").with("explode", false).with("schema", names);
             head.with("example", texts(example.split(',')))
         }
+        ValueType::Texts => {
+            let texts = typed("array").with("items", typed("string"));
+            head.with("style", "form").with("explode", true).with("schema", texts).with("example", vec![example.into()])
+        }
+        ValueType::Count { default, most } => {
+            let count = typed("integer").with("minimum", 0_usize).with("maximum", most).with("default", default);
+            // An example of a number is a number.
+            head.with("schema", count).with("example", example.parse::<usize>().unwrap_or(default))
+        }
         ValueType::Date => head.with("schema", typed("string").with("format", "date")).with("example", example),
         ValueType::Month => {
             let schema = typed("string").with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)$");
@@ -117,6 +130,9 @@ fn parameter(parameter: &Parameter) -> JsonValue {
         ValueType::Interval => {
             let schema = one_of(Interval::ALL.map(|(name, _)| name));
             head.with("schema", schema.with("default", Interval::default().to_string())).with("example", example)
+        }
+        ValueType::Pattern(pattern) => {
+            head.with("schema", typed("string").with("pattern", pattern)).with("example", example)
         }
         ValueType::Filter => head.with("content", json(reference("schemas", "Filter"))),
     }
@@ -158,27 +174,39 @@ pub(super) fn shared_responses() -> JsonValue {
 fn success_response(operation: &'static str) -> JsonValue {
     let (schema, means) = match operation {
         "access" => ("AccessAnswer", "What the credentials can access."),
-        "events" => ("EventsAnswer", "One row for each combination of values of the dimensions, in each sub-range."),
+        "events" => (
+            "EventsAnswer",
+            "One row for each combination of values of the dimensions, in each sub-range. With `why`, what numbers of one of \
+             these rows are made of. With `Accept: application/vnd.apache.parquet`, the same rows, or the lines, as a Parquet file.",
+        ),
         "benchmarks" => {
             ("BenchmarksAnswer", "One row for each series of each combination of values of the dimensions.")
         }
         _ => ("InsightsAnswer", "The documents, by account, then date."),
     };
     let mut headers = vec![
-        ("Content-Encoding", header("string", "`gzip`, unless the request rules it out.")),
-        ("Vary", header("string", "`Accept-Encoding`.")),
+        (
+            "Content-Encoding",
+            header("string", "`gzip`, unless the request rules it out, or the answer is a Parquet file."),
+        ),
+        ("Vary", header("string", "`Accept-Encoding`; with `Accept`, if the request asks for a Parquet file.")),
         ("Cache-Control", header("string", "`no-store`.")),
     ];
     if operation == "events" {
         let means = "The names of fields and filters that are neither in the dictionary nor in the data of the requested accounts, \
                      separated by commas, percent-encoded where a header could not carry them. Absent if there are none.";
         headers.push(("Trueup-Unknown-Fields", header("string", means)));
+        let means =
+            "Of a Parquet file, its name, such as `attachment; filename=\"events-2025-01-01-2025-03-31.parquet\"`.";
+        headers.push(("Content-Disposition", header("string", means)));
     }
-    object([
-        ("description", means.into()),
-        ("headers", object(headers)),
-        ("content", json(reference("schemas", schema))),
-    ])
+    let content = json(reference("schemas", schema));
+    let content = match operation {
+        // A binary body has no schema.
+        "events" => content.with(PARQUET, object::<&str>([])),
+        _ => content,
+    };
+    object([("description", means.into()), ("headers", object(headers)), ("content", content)])
 }
 
 fn error_response(examples: &[ErrorExample]) -> JsonValue {

@@ -68,6 +68,11 @@ fn dictionary_entry() -> JsonValue {
             ("definition", described("string", "What the field counts, and how.")),
             ("type", one_of(["dimension", "metric"])),
             ("format", one_of(formats).with("description", "How to display a value.")),
+            (
+                "direction",
+                one_of(["higher", "lower"])
+                    .with("description", "Which values of a metric are better; only with `dictionary=all`."),
+            ),
             ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
             ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
             ("possible values", names("The values, where they can be listed.")),
@@ -80,16 +85,106 @@ fn event_schemas() -> Vec<(&'static str, JsonValue)> {
         ("start", day("The first day of the sub-range; absent with the interval `total`.")),
         ("end", day("The last day of the sub-range; absent with the interval `total`.")),
     ];
-    let fields = dictionary::fields().map(|field| {
+    let fields = dictionary::fields().chain(dictionary::duration_fields()).map(|field| {
         let value = if is_metric(field) { "number" } else { "string" };
         (field.name, described(value, definition(field)))
     });
-    let row = members(&[], interval.into_iter().chain(fields)).with("additionalProperties", typed("string")).with(
+    let other = object([("type", texts(["string", "number", "null"]))]);
+    let row = members(&[], interval.into_iter().chain(fields)).with("additionalProperties", other).with(
         "description",
         "One member for each requested field, in the requested order: a number for a metric, a string for a dimension. A \
-             dimension without a value is the empty string. Any column of the data is a dimension, listed here or not.",
+             dimension without a value is the empty string. Any column of the data is a dimension, listed here or not. In a \
+             comparison, a metric is followed by its `.previous`, `.change` and so on, which are numbers or null.",
     );
-    vec![("EventsAnswer", list_of("EventsRow")), ("EventsRow", row), ("Dictionary", dictionary_schema())]
+    let either =
+        object([("oneOf", vec![reference("schemas", "EventsRows"), reference("schemas", "Explanation")].into())]);
+    let mut schemas = vec![
+        ("EventsAnswer", either.with("description", "The rows; with `why`, one object in place of them.")),
+        ("EventsRows", list_of("EventsRow")),
+        ("EventsRow", row),
+        ("Dictionary", dictionary_schema()),
+    ];
+    schemas.extend(explanation_schemas());
+    schemas
+}
+
+fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
+    let explanation = members(
+        &["start", "end", "row", "metrics", "measures", "lines"],
+        [
+            ("start", day("The first day of the row.")),
+            ("end", day("The last day of the row.")),
+            (
+                "row",
+                typed("object")
+                    .with("description", "The values of the row, by dimension.")
+                    .with("additionalProperties", typed("string")),
+            ),
+            ("metrics", list_of("ExplainedMetric")),
+            (
+                "measures",
+                list_of("ExplainedMeasure").with("description", "What the metrics are made of, each measure once."),
+            ),
+            (
+                "lines",
+                list_of("ExplainedLine")
+                    .with("description", "The lines that are listed, by measure, the first days first."),
+            ),
+        ],
+    );
+    let metric = members(
+        &["metric", "value", "formula"],
+        [
+            ("metric", described("string", "The name of the metric.")),
+            ("value", described("number", "Its value, as in the answer without `why`.")),
+            ("formula", described("string", "What it is made of, such as `bookedCustomers / customers`.")),
+        ],
+    );
+    let measure = members(
+        &["measure", "format", "sum", "lines", "leftOut"],
+        [
+            ("measure", described("string", "The name of the measure.")),
+            (
+                "format",
+                one_of(["number", "currency"]).with("description", "Whether its lines add `count` or `amount`."),
+            ),
+            ("sum", described("number", "What all lines add up to.")),
+            ("lines", described("integer", "The number of all lines.")),
+            ("leftOut", described("integer", "The number of lines that are not listed, because of `limit`.")),
+        ],
+    );
+    let line = members(
+        &["measure", "account", "opportunityId", "eventId", "date", "type", "rule"],
+        [
+            ("measure", described("string", "The measure that the line adds to.")),
+            ("account", described("string", "The account key.")),
+            ("opportunityId", described("string", "The customer; empty for spend.")),
+            ("eventId", described("string", "The event that counts; empty for spend, and for an event without an id.")),
+            ("date", day("The day of the event or of the spend.")),
+            ("type", described("string", "The stage of the event; empty for spend.")),
+            (
+                "count",
+                described(
+                    "integer",
+                    "What the line adds to a measure that counts; absent if there is none, and 0 for money.",
+                ),
+            ),
+            (
+                "amount",
+                described(
+                    "number",
+                    "What the line adds to a measure that is money; absent if there is none, and 0 for a count.",
+                ),
+            ),
+            ("rule", described("string", "The rule by which the line counts.")),
+        ],
+    );
+    vec![
+        ("Explanation", explanation),
+        ("ExplainedMetric", metric),
+        ("ExplainedMeasure", measure),
+        ("ExplainedLine", line),
+    ]
 }
 
 fn dictionary_schema() -> JsonValue {

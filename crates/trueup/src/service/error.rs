@@ -3,7 +3,7 @@
 use crate::access::{self, OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
-use crate::query::{FilterFault, UnknownInterval};
+use crate::query::{FilterFault, RowFault, UnknownInterval};
 use crate::{DatasetError, Day, Error, Interruption, NoRoom, QueryError};
 use std::io;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub enum ServiceError {
     MissingMetric,
     /// The query string is malformed.
     InvalidQuery(InvalidQuery),
-    /// A field is named `start` or `end`; in a typed call with totals, also `rowType`.
+    /// A field is named `start` or `end`.
     ReservedField {
         /// The name.
         name: String,
@@ -79,9 +79,10 @@ pub enum ServiceError {
         /// What is wrong with the condition.
         fault: FilterFault,
     },
-    /// A query that was built by hand asks for what no request over HTTP can ask for: totals of too long a range,
-    /// totals with a field of the name under which answers mark them, or an order by a column that the answer does not
-    /// have.
+    /// A question about one row of an answer names the row by values that the answer does not have.
+    Row(RowFault),
+    /// A query that was built by hand asks for what no request over HTTP can ask for, such as totals of too long a
+    /// range, or an order by a column that the answer does not have; or for a comparison that is refused.
     Query(QueryError),
     /// The range is longer than the attribution window, without an interval that divides it.
     SpanTooLong {
@@ -202,6 +203,13 @@ pub enum InvalidQuery {
         /// The first value that differs from it.
         second: String,
     },
+    /// The value of a parameter is not one that it takes, or does not go with the other parameters.
+    Value {
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// What is wrong with the value.
+        fault: String,
+    },
 }
 
 /// A failure that is not the caller's. It goes to logs, never to callers.
@@ -292,6 +300,10 @@ impl ServiceError {
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
             QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
+            QueryError::Row(fault @ (RowFault::NotAMetric { .. } | RowFault::NotASum { .. })) => {
+                Self::InvalidQuery(InvalidQuery::Value { parameter: "why", fault: fault.to_string() })
+            }
+            QueryError::Row(fault) => Self::Row(fault),
             // The data is at fault.
             QueryError::Overflow { .. } => Self::Upstream(Upstream::Query(error.into())),
             other => Self::Query(other),
@@ -350,7 +362,7 @@ mod tests {
             assert_eq!((error.status(), error.code()), (400, Some("invalid-query")));
             assert_eq!(error.to_string(), words);
         }
-        let overflow = ServiceError::query(QueryError::Overflow { name: "leads" }.into());
+        let overflow = ServiceError::query(QueryError::Overflow { name: "leads".to_owned() }.into());
         assert_eq!(overflow.status(), 502);
     }
 }

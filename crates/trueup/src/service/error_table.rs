@@ -69,6 +69,9 @@ impl ServiceError {
                 Some("invalid-query"),
                 format!("`{parameter}` is given twice, as `{}` and as `{}`; give it once", Shown(first), Shown(second)),
             ),
+            Self::InvalidQuery(InvalidQuery::Value { parameter, fault }) => {
+                (400, Some("invalid-query"), format!("`{parameter}`: {fault}"))
+            }
             Self::ReservedField { name } => (
                 400,
                 Some("invalid-fields"),
@@ -106,6 +109,9 @@ impl ServiceError {
             ),
             Self::InvalidFilter(error) => (400, Some("invalid-filter"), error.to_string()),
             Self::Filter { field, fault } => (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field))),
+            Self::Row(fault) => {
+                (400, Some("invalid-row"), format!("`row`: {fault}; the answer without `why` lists the rows"))
+            }
             Self::Query(fault) => (400, Some("invalid-query"), fault.to_string()),
             Self::SpanTooLong { days, limit } => (
                 400,

@@ -4,9 +4,11 @@ use super::Service;
 use super::endpoint::description::{Endpoint, RequestContext};
 use super::endpoint::{self, access};
 use super::error::ServiceError;
+use super::negotiation::{AnswerFormat, accepts_gzip};
 use super::request::{Parameters, Request, percent_decoded};
-use super::response::{Answer, Response, accepts_gzip};
+use super::response::{Answer, Response};
 use crate::access::{Entity, Error, Hourly, Login, LoginScope, Refusal, Scope, SecretKey};
+use tracing::debug_span;
 
 /// The cookie that carries a session token.
 const SESSION_COOKIE: &str = "session";
@@ -40,7 +42,7 @@ impl Service {
             (self.on_failure)(&error);
             Answer::error(&error)
         });
-        answer.into_response(accepts_gzip(request.accept_encoding.as_deref()))
+        answer.into_response(accepts_gzip(request.accept_encoding.as_deref()), format_of(request))
     }
 
     fn answer(&self, request: &Request) -> Result<Answer, ServiceError> {
@@ -49,16 +51,20 @@ impl Service {
         let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
         match Route::new(&request.method, path)? {
             Route::Access => {
-                let login = self.authenticate_or_session(request)?;
-                access::answer(self, &snapshot, &login)
+                let login = debug_span!("authorize").in_scope(|| self.authenticate_or_session(request))?;
+                let _span = debug_span!("answer", endpoint = "access").entered();
+                access::answer(self, &snapshot, &login, &Parameters::new(query))
             }
             Route::Endpoint { endpoint, organization, segment } => {
+                let span = debug_span!("authorize").entered();
                 let login = self.authenticate(request)?;
                 let reach = self.directory.reach(&login)?;
                 let parameters = Parameters::new(query);
                 let scope = authorize(&reach, organization.unwrap_or(segment), &parameters.accounts())?;
-                let (parameters, interrupt) = (&parameters, &interrupt);
-                (endpoint.answer)(self, &RequestContext { snapshot, reach: &reach, scope, parameters, interrupt })
+                drop(span);
+                let _span = debug_span!("answer", endpoint = endpoint.name).entered();
+                let (reach, parameters, interrupt, format) = (&reach, &parameters, &interrupt, format_of(request));
+                (endpoint.answer)(self, &RequestContext { snapshot, reach, scope, parameters, interrupt, format })
             }
         }
     }
@@ -99,6 +105,11 @@ fn authorize(reach: &LoginScope, organization: String, accounts: &[&str]) -> Res
         return Ok(scope);
     }
     scope.narrow(accounts.iter().copied()).map_err(ServiceError::InaccessibleAccounts)
+}
+
+/// Returns the form of an answer with rows that a request asks for.
+fn format_of(request: &Request) -> AnswerFormat {
+    AnswerFormat::new(request.accept.as_deref())
 }
 
 /// Returns the key of a request; `None` if the header `Authorization` is absent or blank.

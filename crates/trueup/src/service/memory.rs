@@ -1,8 +1,7 @@
 //! Runs queries within a memory budget.
 
 use super::limits::Limits;
-use crate::query::EventsQuery;
-use crate::{Dataset, Error, Execution, Interrupt, MemoryBudget, NoRoom, Reservation, ResultTable};
+use crate::{Error, Execution, Interrupt, MemoryBudget, NoRoom, Reservation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,34 +22,38 @@ impl QueryMemory {
         self.budget.as_ref()
     }
 
+    /// Returns the number of requests that wait for memory.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.0.load(Ordering::Relaxed)
+    }
+
     /// Reserves memory without a wait.
     pub(super) fn reserve(&self, bytes: usize) -> Result<Option<Reservation>, NoRoom> {
         self.budget.as_ref().map(|budget| budget.reserve(bytes)).transpose()
     }
 
-    /// Runs a query of a caller.
+    /// Runs a query of a caller. `run` executes it, and may be called several times.
     ///
     /// A query for which there is no room gives back what it holds and starts again when there is room. So no request
     /// holds memory while it waits.
     ///
     /// # Errors
-    /// As [`Dataset::run`]; [`Error::NoRoom`] if the query needs more than one query may take, if there is no room
-    /// within [`Limits::memory_wait`], or if the queue is full.
-    pub(super) fn run(
+    /// As `run`; [`Error::NoRoom`] if the query needs more than one query may take, if there is no room within
+    /// [`Limits::memory_wait`], or if the queue is full.
+    pub(super) fn run<T>(
         &self,
-        dataset: &Dataset,
-        query: &EventsQuery,
         execution: &Execution,
         limits: &Limits,
-    ) -> Result<ResultTable, Error> {
+        run: impl Fn(Execution) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let Some(budget) = &self.budget else {
-            return dataset.run(query, execution.clone());
+            return run(execution.clone());
         };
         let wait_limit = execution.interrupt.within(limits.memory_wait);
         let mut reservation = budget.reserve(0)?;
         loop {
             let counted = Execution { memory: Some(Arc::new(reservation)), ..execution.clone() };
-            match dataset.run(query, counted) {
+            match run(counted) {
                 Err(Error::NoRoom(missing)) => {
                     if missing.is_too_large() || wait_limit.check().is_err() {
                         return Err(missing.into());

@@ -24,6 +24,8 @@ pub struct Request {
     pub path_and_query: String,
     /// The header `Authorization`: the key alone.
     pub authorization: Option<String>,
+    /// The header `Accept`. Several such headers are joined by commas; `None` if there is none.
+    pub accept: Option<String>,
     /// The header `Accept-Encoding`. Several such headers are joined by commas; `None` if there is none.
     pub accept_encoding: Option<String>,
     /// The header `Cookie`.
@@ -45,6 +47,7 @@ impl fmt::Debug for Request {
         f.debug_struct("Request")
             .field("method", &self.method)
             .field("path_and_query", &self.path_and_query)
+            .field("accept", &self.accept)
             .field("accept_encoding", &self.accept_encoding)
             .finish_non_exhaustive()
     }
@@ -72,7 +75,7 @@ impl Parameters {
     }
 
     /// Returns all values of a parameter.
-    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.pairs.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
     }
 

@@ -2,8 +2,9 @@
 
 use super::error::ServiceError;
 use super::memory::QueryMemory;
+use super::negotiation::{AnswerFormat, PARQUET, accepts_gzip};
 use crate::json::JsonRows;
-use crate::{ExtraMemory, Reservation, ResultTable};
+use crate::{ExtraMemory, Interrupt, Reservation, ResultTable};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub(super) struct Answer {
 enum AnswerBody {
     /// Rows that are written as JSON while they are sent.
     Rows(Box<JsonRows<ResultTable>>, ExtraMemory),
+    /// A finished Parquet file, and how much of it is sent.
+    Parquet { file: Vec<u8>, sent: usize, _memory: ExtraMemory },
     /// Finished JSON text.
     Text { text: String, _memory: Option<Reservation> },
 }
@@ -37,18 +40,50 @@ const CHALLENGE: &str = "ApiKey realm=\"trueup\"";
 /// compressor.
 const WRITE_BUFFER_BYTES: usize = 512 << 10;
 
+/// The value of `Vary` for a request that does not ask for a Parquet file. Such an answer may not be stored anyway.
+const VARY: &str = "Accept-Encoding";
+/// The value of `Vary` for any other request.
+const VARY_FORMAT: &str = "Accept, Accept-Encoding";
+
+/// Chunk of a Parquet file, in bytes.
+const FILE_CHUNK_BYTES: usize = 256 << 10;
+
 impl Answer {
     const fn new(body: AnswerBody) -> Self {
         Self { status: 200, headers: Vec::new(), body }
     }
 
-    /// Answers with the rows of a table.
-    pub(super) fn rows(table: ResultTable) -> Result<Self, ServiceError> {
+    /// Answers with the rows of a table, which are written while they are sent.
+    pub(super) fn rows(rows: JsonRows<ResultTable>) -> Result<Self, ServiceError> {
         // A small table needs less than the whole buffer; as many bytes as the table has are reserved for it.
-        let buffer = table.bytes().min(WRITE_BUFFER_BYTES);
-        let rows = JsonRows::array(table);
+        let buffer = rows.table().bytes().min(WRITE_BUFFER_BYTES);
         let extra = rows.table().reserve_more(rows.bytes() + buffer).map_err(ServiceError::no_room)?;
         Ok(Self::new(AnswerBody::Rows(Box::new(rows), extra)))
+    }
+
+    /// Answers with the rows of a table as a Parquet file. The file is finished before the answer begins, so that a
+    /// failure is still an error in JSON.
+    ///
+    /// Memory for the file, and for the columns from which it is written, is counted where the table's is. `name` is
+    /// the name of the file without its ending: ASCII without quotation marks.
+    pub(super) fn parquet(table: ResultTable, name: &str, interrupt: &Interrupt) -> Result<Self, ServiceError> {
+        let reserve = |bytes| table.reserve_more(bytes).map_err(ServiceError::no_room);
+        let mut held = vec![reserve(table.bytes())?];
+        let (mut file, mut reserved) = (Vec::new(), 0);
+        table.write_parquet(&mut file, |progress| {
+            interrupt.check().map_err(ServiceError::Timeout)?;
+            if progress.bytes > reserved {
+                held.push(reserve(progress.bytes - reserved)?);
+                reserved = progress.bytes;
+            }
+            Ok::<(), ServiceError>(())
+        })?;
+        file.shrink_to_fit();
+        drop(held);
+        let memory = reserve(file.len())?;
+        let mut answer = Self::new(AnswerBody::Parquet { file, sent: 0, _memory: memory });
+        answer.headers.push(("Content-Disposition", Cow::Owned(format!("attachment; filename=\"{name}.parquet\""))));
+        Ok(answer)
     }
 
     /// Answers with finished JSON text, and reserves memory for it.
@@ -88,12 +123,16 @@ impl Answer {
         Self { status, headers: Vec::new(), body: AnswerBody::Text { text, _memory: None } }
     }
 
-    /// Adds the headers that every response has.
-    pub(super) fn into_response(self, gzip: bool) -> Response {
+    /// Adds the headers that every response has. A Parquet file is not compressed again. `format` is the form
+    /// that the request asks for.
+    pub(super) fn into_response(self, gzip: bool, format: AnswerFormat) -> Response {
+        let is_file = matches!(self.body, AnswerBody::Parquet { .. });
+        let gzip = gzip && !is_file;
+        let content_type = if is_file { PARQUET } else { "application/json; charset=utf-8" };
         let mut headers: Headers = vec![
-            ("Content-Type", Cow::Borrowed("application/json; charset=utf-8")),
+            ("Content-Type", Cow::Borrowed(content_type)),
             ("Cache-Control", Cow::Borrowed("no-store")),
-            ("Vary", Cow::Borrowed("Accept-Encoding")),
+            ("Vary", Cow::Borrowed(if format == AnswerFormat::Parquet { VARY_FORMAT } else { VARY })),
         ];
         if gzip {
             headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
@@ -123,7 +162,7 @@ pub struct Response {
     pub status: u16,
     /// The headers. Values are ASCII.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body: JSON in UTF-8, compressed with gzip if the header `Content-Encoding` says so.
+    /// The body: JSON in UTF-8, compressed with gzip if the header `Content-Encoding` says so, or a Parquet file.
     pub body: Body,
 }
 
@@ -141,7 +180,7 @@ impl Response {
     /// ```
     #[must_use]
     pub fn error(status: u16, code: &str, message: &str, accept_encoding: Option<&str>) -> Self {
-        Answer::failure(status, Some(code), message).into_response(accepts_gzip(accept_encoding))
+        Answer::failure(status, Some(code), message).into_response(accepts_gzip(accept_encoding), AnswerFormat::Json)
     }
 
     /// Returns the value of a header, if there is one of that name. Upper and lower case are equal in `name`.
@@ -153,8 +192,9 @@ impl Response {
 
 /// The bytes of a response, an iterator of chunks.
 ///
-/// Each chunk of an events answer is written when the iterator reaches it. So an events answer of any size is in memory
-/// once, as a table, and never as a whole as text. The other answers and errors are a text in memory.
+/// Each chunk of an events answer in JSON is written when the iterator reaches it. So such an answer of any size is in
+/// memory once, as a table, and never as a whole as text. A Parquet file and the text of any other answer are in
+/// memory.
 ///
 /// ```
 /// use trueup::service::Response;
@@ -194,6 +234,14 @@ impl Body {
     fn plain(&mut self) -> Option<Vec<u8>> {
         match self.source.take()? {
             AnswerBody::Text { text, .. } => Some(text.into_bytes()),
+            AnswerBody::Parquet { file, sent, _memory } => {
+                let end = file.len().min(sent + FILE_CHUNK_BYTES);
+                let chunk = file[sent..end].to_vec();
+                if end < file.len() {
+                    self.source = Some(AnswerBody::Parquet { file, sent: end, _memory });
+                }
+                Some(chunk)
+            }
             AnswerBody::Rows(mut rows, extra) => {
                 let mut chunk = Vec::new();
                 let is_chunk = rows.next_chunk(&mut chunk);
@@ -236,42 +284,6 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Returns whether the header `Accept-Encoding` allows gzip.
-///
-/// An absent header does. Otherwise the weight of `gzip` decides or, if the header does not name `gzip`, the weight of
-/// `*`: gzip is allowed unless the weight is 0. A header that names neither does not allow gzip. `x-gzip`
-/// counts as `gzip`.
-///
-/// ```
-/// use trueup::service::accepts_gzip;
-///
-/// assert!(accepts_gzip(None) && accepts_gzip(Some("br, gzip")));
-/// assert!(!accepts_gzip(Some("identity")));
-/// ```
-#[must_use]
-pub fn accepts_gzip(header: Option<&str>) -> bool {
-    let Some(header) = header else { return true };
-    let mut any = false;
-    for coding in header.split(',') {
-        let mut parts = coding.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default();
-        let is_allowed = parts.find_map(weight).is_none_or(|weight| weight > 0.0);
-        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
-            return is_allowed;
-        }
-        if name == "*" {
-            any = is_allowed;
-        }
-    }
-    any
-}
-
-/// Returns the weight that a parameter `q=` gives; `None` for any other parameter. A weight that is not a number is 1.
-fn weight(parameter: &str) -> Option<f64> {
-    let (name, value) = parameter.split_once('=')?;
-    name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))
-}
-
 /// Encodes a text for a header: every byte except ASCII letters, digits, `-`, `_` and `.` becomes `%` and two digits.
 fn header_text(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -310,20 +322,6 @@ pub(super) fn header_list(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn gzip_is_used_unless_ruled_out() {
-        for header in
-            ["gzip", "GZIP", "br, gzip;q=0.1", "*", "*;q=0.5", "identity;q=1, *;q=0.1", "*;q=0, gzip", "x-gzip"]
-        {
-            assert!(accepts_gzip(Some(header)), "{header}");
-        }
-        for header in ["identity", "", "br", "gzip;q=0", "gzip; q=0.000, *", "*;q=0", "deflate, *;q=0.0", "*, gzip;q=0"]
-        {
-            assert!(!accepts_gzip(Some(header)), "{header}");
-        }
-        assert!(accepts_gzip(None));
-    }
 
     #[test]
     fn a_long_list_is_cut_between_names() {

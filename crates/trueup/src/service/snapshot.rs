@@ -38,8 +38,8 @@ impl Snapshot {
         self.days.is_some_and(|days| days.start <= range.end && range.start <= days.end)
     }
 
-    /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and
-    /// no event in scope, of any day, has a value in a column of that name.
+    /// Returns the names that are unknown to a caller, in order and each once: neither the dictionary nor the
+    /// definitions have them, and no event in scope, of any day, has a value in a column of that name.
     ///
     /// Columns that only accounts out of scope have make no difference, because a caller must not learn of them. So
     /// this method queries the dataset, and remembers the result for each column and account.
@@ -52,7 +52,8 @@ impl Snapshot {
         let mut unknown: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
-            let is_new = dictionary::field(name).is_none() && seen.insert(*name);
+            let is_built_in_or_defined = dictionary::field(name).is_some() || self.dataset.definitions().has(name);
+            let is_new = !is_built_in_or_defined && seen.insert(*name);
             if is_new && !self.has_values(name, scope, interrupt)? {
                 unknown.push((*name).to_owned());
             }

@@ -6,6 +6,7 @@ use crate::openapi::{described, document};
 use crate::platform::Platform;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+use trueup::dictionary::{self, FieldKind};
 
 /// Adds to `found` each place at which the value breaks the schema. Knows the keywords of JSON Schema that the document
 /// uses.
@@ -15,6 +16,20 @@ fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Ve
             "$ref" => {
                 let pointer = says.as_str().unwrap().trim_start_matches('#');
                 faults(document, document.pointer(pointer).unwrap(), value, at, found);
+            }
+            "oneOf" => {
+                let faults_of = |schema| {
+                    let mut found = Vec::new();
+                    faults(document, schema, value, at, &mut found);
+                    found
+                };
+                let faults: Vec<Vec<String>> = says.as_array().unwrap().iter().map(faults_of).collect();
+                match faults.iter().filter(|faults| faults.is_empty()).count() {
+                    // The faults of the schema to which the value is closest.
+                    0 => found.extend(faults.into_iter().min_by_key(Vec::len).unwrap()),
+                    1 => {}
+                    fitting => found.push(format!("{at}: {value} fits {fitting} of {says}")),
+                }
             }
             "type" => {
                 let types: Vec<&Json> = says.as_array().map_or_else(|| vec![says], |list| list.iter().collect());
@@ -130,7 +145,9 @@ fn values_that_break_a_schema_are_found() {
     let wrong = [
         ("EventsAnswer", r#"[{"leads":"1"}]"#),
         ("EventsAnswer", r#"[{"campaign":null}]"#),
-        ("EventsAnswer", r#"{"leads":1}"#),
+        ("EventsRows", r#"{"leads":1}"#),
+        ("EventsAnswer", r#""leads""#),
+        ("ExplainedMeasure", r#"{"measure":"leads","format":"number","sum":1,"lines":1}"#),
         ("BenchmarksAnswer", r#"[{"series":"p11","cohortAccounts":1}]"#),
         ("BenchmarksAnswer", r#"[{"series":"p10","cohortAccounts":1,"leads":1}]"#),
         ("InsightsAnswer", r#"[{"account":"a","date":"2025-01-01"}]"#),
@@ -198,6 +215,33 @@ fn every_listed_endpoint_accepts_its_listed_fields() {
         let value = &rows[0][name];
         assert!(if kind == "metric" { value.is_number() } else { value.is_string() }, "{name} {kind} {value}");
     }
+}
+
+#[test]
+fn the_whole_dictionary_has_the_metrics_of_days_and_cohorts_too() {
+    let platform = Platform::new();
+    let text = |path: &str| String::from_utf8(platform.get("anna", path).body).unwrap();
+    let (plain, whole) = (text("/api"), text("/api?dictionary=all"));
+    for other in ["/api?dictionary=", "/api?dictionary=All", "/api?fields=all", "/api?all"] {
+        assert_eq!(text(other), plain, "{other}");
+    }
+    let [plain, mut whole] = [plain, whole].map(|text| serde_json::from_str::<Json>(&text).unwrap());
+    let more = dictionary::duration_fields().chain(dictionary::cohort_fields());
+    for field in more {
+        let entry = whole["dictionary"].as_object_mut().unwrap().remove(field.name).unwrap();
+        assert_eq!((entry["displayName"].as_str(), entry["type"].as_str()), (Some(field.display_name), Some("metric")));
+    }
+    // Of every metric it says which values are better, unless neither are.
+    let direction = |entry: &mut Json| entry.as_object_mut().unwrap().remove("direction");
+    for field in dictionary::fields() {
+        let Some(entry) = whole["dictionary"].get_mut(field.name) else { continue };
+        let expected = match &field.kind {
+            FieldKind::Metric(metric) => Some(metric.direction.name()).filter(|name| *name != "neither"),
+            FieldKind::Dimension(_) => None,
+        };
+        assert_eq!(direction(entry).as_ref().and_then(Json::as_str), expected, "{}", field.name);
+    }
+    assert_eq!(whole, plain);
 }
 
 /// The attributes of an entry as API.md spells them.

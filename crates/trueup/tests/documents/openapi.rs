@@ -208,7 +208,8 @@ fn parameters_and_which_are_required_match_api_md() {
     let expected = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
         names.iter().map(|(name, required)| ((*name).to_owned(), *required)).collect()
     };
-    // The document describes parameters named after fields as one object, `filters`.
+    // The document describes parameters named after fields as one object, `filters`. Those after `filter` are
+    // additions to `API.md`.
     assert_eq!(
         of("events"),
         expected(&[
@@ -219,6 +220,12 @@ fn parameters_and_which_are_required_match_api_md() {
             ("accounts", false),
             ("interval", false),
             ("filter", false),
+            ("cohort", false),
+            ("within", false),
+            ("compare", false),
+            ("why", false),
+            ("row", false),
+            ("limit", false),
             ("filters", false),
         ])
     );

@@ -274,3 +274,31 @@ fn a_request_sees_one_dataset_throughout() {
         }
     });
 }
+
+#[test]
+fn events_are_compared_with_the_figures_of_the_endpoint() {
+    let platform = crowded();
+    let events = "/api/north/events?fields=leads,bookRate&start=2024-11-01&end=2024-11-30&compare=benchmarks";
+    let shown = body(&get_gathered(&platform, "anna", events));
+    assert!(shown.contains("\"bookRate.benchmark\":0.325,\"bookRate.difference\":"), "{shown}");
+    assert!(!shown.contains("leads.benchmark"), "{shown}");
+    assert!(body(&platform.get("anna", NOVEMBER)).contains("\"bookRate\":0.325}"));
+    assert_eq!(platform.service.benchmark_jobs(), 1);
+    let refused = |path: &str, words: &str| {
+        let received = platform.get("anna", path);
+        let text = body(&received);
+        assert!(received.status == 400 && text.contains(words) && text.contains("invalid-query"), "{text}");
+    };
+    refused(&events.replace("11-30", "11-29"), "2024-11-01 to 2024-11-29 is no such month");
+    refused(&events.replace("leads", "campaign"), "`compare`: `benchmarks`: there are no benchmarks by `campaign`");
+    refused(&format!("{events}&campaign=x"), "benchmarks cannot have the filter on `campaign`");
+    refused(&format!("{events}&interval=week"), "a comparison with benchmarks is of one month");
+    refused(&events.replace("bookRate", "spend"), "none of the metrics has benchmarks");
+    // A month without rows has no benchmarks, and none are gathered.
+    let before = platform.get("anna", &events.replace("2024", "1999"));
+    assert!(body(&before).contains("\"bookRate.benchmark\":null,\"bookRate.difference\":null,\"bookRate.ratio\":null"));
+    assert_eq!(platform.service.benchmark_jobs(), 1);
+    // What the endpoint withholds is withheld here.
+    grant_plumbers(&platform, 1..=3);
+    assert!(body(&platform.get("anna", events)).contains("\"bookRate.benchmark\":null,\"bookRate.difference\":null"));
+}

@@ -94,9 +94,9 @@ fn every_golden_gets_its_response() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every status and code of section 2 of CONTRACT, the contract of the service (see `docs/compat.md`). An error without
-/// a code has a part of its text instead.
-pub(crate) const OUTCOMES: [(u16, &str); 27] = [
+/// Every status and code of section 2 of CONTRACT, the contract of the service (see `docs/compat.md`), and of questions
+/// with `why`. An error without a code has a part of its text instead.
+pub(crate) const OUTCOMES: [(u16, &str); 28] = [
     (400, "missing-fields"),
     (400, "missing-range"),
     (400, "missing-metric"),
@@ -111,6 +111,7 @@ pub(crate) const OUTCOMES: [(u16, &str); 27] = [
     (400, "invalid-month"),
     (400, "future-month"),
     (400, "not-benchmarkable"),
+    (400, "invalid-row"),
     (401, "unauthorized"),
     (404, "inaccessible-organization"),
     (404, "inaccessible-accounts"),

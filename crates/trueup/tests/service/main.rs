@@ -7,6 +7,7 @@
 //! | `order` | which fault is reported if a request has several |
 //! | `malformed`, `overload` | malformed requests; requests that cost too much, or that find no memory |
 //! | `failures` | a damaged dataset, a passed deadline |
+//! | `why`, `parquet` | explanations of numbers; answers as Parquet |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
 //! | `tenants` | the data of one tenant change no answer to another |
@@ -23,8 +24,10 @@ mod keys_hidden;
 mod malformed;
 mod order;
 mod overload;
+mod parquet;
 mod platform;
 mod tenants;
 mod tenants_platform;
 mod tenants_reach;
 mod tenants_world;
+mod why;

@@ -110,3 +110,39 @@ fn a_long_value_is_shortened_in_the_error() {
         assert!(cut || !body.contains("xxxx"), "{path}\n{body}");
     }
 }
+
+#[test]
+fn bad_values_of_cohorts_and_comparisons_name_the_parameter() {
+    for (query, error) in [
+        ("cohort=yes", "`cohort`: expected `true` or `false`, but found `yes`"),
+        ("cohort=true", "`cohort`: `true` needs the window `within`, such as `90d` or `all`"),
+        ("within=90d", "`within`: `90d` is the window of a cohort; add `cohort=true`, or leave it out"),
+        ("cohort=true&within=90", "`within`: expected a number of days such as `90d`, or `all`, but found `90`"),
+        (
+            "compare=2025-01-02..2025-01-01",
+            "`compare`: `2025-01-02..2025-01-01`: the range to compare with ends on 2025-01-01, before it starts on \
+             2025-01-02",
+        ),
+        (
+            "compare=previous-year&interval=month",
+            "`compare`: `previous-year`: a comparison has one row per group, and none per month; leave the interval out, or \
+             compare each month by itself",
+        ),
+        (
+            "compare=",
+            "`compare`: expected `previous-period`, `previous-year`, or two days from 1970-01-01 to 2149-06-06 such as \
+             `2025-01-01..2025-01-31`, but found ``",
+        ),
+        (
+            "compare=previous-year&compare=previous-period",
+            "`compare` is given twice, as `previous-year` and as \
+          `previous-period`; give it once",
+        ),
+    ] {
+        let path = format!("/api/acme/events?fields=leads&start=2025-02-01&end=2025-02-28&{query}");
+        let response = PLATFORM.get("anna", &path);
+        let body: serde_json::Value = serde_json::from_slice(&response.body).unwrap();
+        assert_eq!(response.status, 400, "{query}");
+        assert_eq!(body, serde_json::json!({"error": error, "code": "invalid-query"}), "{query}");
+    }
+}

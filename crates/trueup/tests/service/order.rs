@@ -83,7 +83,7 @@ const DAMAGED: Fault = fault("damaged", 502, "upstream-failed", &[(Place::Execut
 const DEADLINE: Fault = fault("deadline", 504, "timeout", &[(Place::Execution, "deadline")]);
 
 /// The faults of a request for events, in the order of the contract.
-const EVENTS: [Fault; 21] = [
+const EVENTS: [Fault; 22] = [
     METHOD,
     PATH,
     KEY,
@@ -100,6 +100,7 @@ const EVENTS: [Fault; 21] = [
     DATE,
     REVERSED,
     fault("not a filter", 400, "invalid-filter", &[(Place::Filter, "campaign=[%22nope%22]")]),
+    fault("not a row", 400, "invalid-row", &[(Place::Expression, "why=leads&row=campaign")]),
     without_code("over 90 days", &[(Place::Start, "2025-01-01"), (Place::End, "2025-04-01")]),
     fault("intervals", 400, "too-many-intervals", &[(Place::Size, "small")]),
     fault("rows", 400, "too-many-rows", &[(Place::Dimension, "date"), (Place::Execution, "rows")]),

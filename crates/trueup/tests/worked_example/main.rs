@@ -2,7 +2,8 @@
 //! the naive oracle of `trueup-testkit`.
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it; each file of
-//! `testdata/worked-example/cohorts` one of a cohort.
+//! `testdata/worked-example/cohorts` one of a cohort, of `durations` one about days between stages, of `comparisons`
+//! one that compares, and of `why` a row of an answer, with the lines that explain its numbers.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -21,7 +22,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::query::{EventsQuery, Interval};
+use trueup::Execution;
+use trueup::query::{EventsQuery, Interval, WhyQuery, Within};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
 
@@ -63,6 +65,11 @@ impl Expected {
         pairs.iter().map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned())).collect()
     }
 
+    /// Returns the window of a cohort.
+    fn within(&self) -> Option<Within> {
+        self.query.get("cohort").map(|within| within.as_str().unwrap().parse().unwrap())
+    }
+
     /// Returns the filter across fields.
     fn across(&self) -> Option<&str> {
         self.query.get("filter").map(|text| text.as_str().unwrap())
@@ -73,6 +80,11 @@ fn expected() -> Vec<Expected> {
     let expected = expected_in("expected");
     assert!(expected.len() > 20, "{}", expected.len());
     expected
+}
+
+/// Returns the expected answers of all folders.
+fn all() -> impl Iterator<Item = Expected> {
+    expected().into_iter().chain(["cohorts", "durations", "comparisons"].into_iter().flat_map(expected_in))
 }
 
 fn expected_in(name: &str) -> Vec<Expected> {
@@ -117,7 +129,7 @@ fn assert_rows(who: &str, expected: &Expected, answer: &str) {
 #[test]
 fn the_oracle_agrees_with_the_worked_example() {
     let tables = oracle_tables();
-    for expected in expected() {
+    for expected in expected().into_iter().chain(expected_in("durations")) {
         let request = oracle::Request {
             fields: expected.texts("fields").unwrap(),
             start: date(expected.text("start")),
@@ -126,7 +138,10 @@ fn the_oracle_agrees_with_the_worked_example() {
             accounts: expected.texts("accounts"),
             filters: expected.parameters(),
             filter: expected.across().map(str::to_owned).into_iter().collect(),
-            cohort: None,
+            cohort: expected.within().map(|within| match within {
+                Within::Days(days) => oracle::Window::Days(days),
+                Within::All => oracle::Window::All,
+            }),
         };
         let answer = oracle::answer(&tables, &request).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
         assert_rows("oracle", &expected, &answer);
@@ -144,13 +159,35 @@ fn the_engine_agrees_with_the_worked_example() {
             row_group_rows,
         });
         let dataset = dataset.unwrap();
-        for expected in expected().into_iter().chain(expected_in("cohorts")) {
+        for expected in all() {
             let table =
                 dataset.query(&engine_query(&expected)).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
             let mut answer = Vec::new();
             trueup::json::write_rows(&table, &mut answer).unwrap();
             assert_rows("engine", &expected, &String::from_utf8(answer).unwrap());
         }
+    }
+}
+
+#[test]
+fn the_lines_behind_numbers_of_the_worked_example_are_those_computed_by_hand() {
+    let dataset = Dataset::from_tables(&Tables {
+        events: vec![read("events.csv")],
+        spend: vec![read("spend.csv")],
+        accounts: vec![read("accounts.csv")],
+        row_group_rows: 4,
+    });
+    let dataset = dataset.unwrap();
+    for expected in expected_in("why") {
+        let mut question = WhyQuery::new(engine_query(&expected));
+        for (column, value) in expected.query["row"].as_object().unwrap() {
+            question = question.value(column, value.as_str().unwrap());
+        }
+        let why = dataset.why(&question, Execution::default());
+        let why = why.unwrap_or_else(|fault| panic!("{}: {fault}", expected.name));
+        let mut lines = Vec::new();
+        trueup::json::write_rows(why.lines(), &mut lines).unwrap();
+        assert_rows("engine", &expected, &String::from_utf8(lines).unwrap());
     }
 }
 
@@ -163,8 +200,11 @@ fn engine_query(expected: &Expected) -> EventsQuery {
     if let Some(keys) = expected.texts("accounts") {
         query = query.accounts(keys);
     }
-    if let Some(within) = expected.query.get("cohort") {
-        query = query.cohort(within.as_str().unwrap().parse().unwrap());
+    if let Some(within) = expected.within() {
+        query = query.cohort(within);
+    }
+    if let Some(earlier) = expected.query.get("compare") {
+        query = query.compare(earlier.as_str().unwrap().parse().unwrap());
     }
     if let Some(filter) = trueup::filter::from_parameters(&expected.parameters()).unwrap() {
         query = query.filter(filter);
@@ -178,11 +218,29 @@ fn engine_query(expected: &Expected) -> EventsQuery {
 #[test]
 fn the_service_agrees_with_the_worked_example() {
     let platform = Platform::new();
-    for expected in expected() {
+    for expected in all() {
         let path = path(&expected);
         let response = platform.get("anna", &path);
         assert_eq!(response.status, 200, "{path}");
         assert_rows("service", &expected, &String::from_utf8(response.body).unwrap());
+    }
+}
+
+#[test]
+fn the_service_explains_numbers_of_the_worked_example() {
+    let platform = Platform::new();
+    for expected in expected_in("why") {
+        // Names that are no metrics are refused.
+        let fields = expected.texts("fields").unwrap();
+        let metrics = fields.into_iter().filter(|name| trueup::dictionary::metric(name).is_some()).collect::<Vec<_>>();
+        let row = encoded(&expected.query["row"].to_string());
+        let path = format!("{}&why={}&row={row}", path(&expected), metrics.join(","));
+        let response = platform.get("anna", &path);
+        let body = String::from_utf8(response.body).unwrap();
+        assert_eq!(response.status, 200, "{path}: {body}");
+        // The lines are the last member. Measures have a number of lines, and no list.
+        let (_, lines) = body.split_once(r#""lines":["#).unwrap();
+        assert_rows("service", &expected, &format!("[{}", lines.strip_suffix('}').unwrap()));
     }
 }
 
@@ -191,6 +249,12 @@ fn path(expected: &Expected) -> String {
     let mut path = format!("/api/acme/events?fields={}", encoded(&expected.texts("fields").unwrap().join(",")));
     for name in ["start", "end", "interval"] {
         write!(path, "&{name}={}", encoded(expected.text(name))).unwrap();
+    }
+    if let Some(within) = expected.query.get("cohort") {
+        write!(path, "&cohort=true&within={}", within.as_str().unwrap()).unwrap();
+    }
+    if let Some(earlier) = expected.query.get("compare") {
+        write!(path, "&compare={}", earlier.as_str().unwrap()).unwrap();
     }
     if let Some(accounts) = expected.texts("accounts") {
         write!(path, "&accounts={}", encoded(&accounts.join(","))).unwrap();
@@ -214,8 +278,10 @@ fn encoded(text: &str) -> String {
 
 #[test]
 fn every_metric_is_in_the_worked_example() {
-    let asked: BTreeSet<String> = expected().iter().flat_map(|expected| expected.texts("fields").unwrap()).collect();
-    let missing: Vec<&str> = oracle::METRICS.into_iter().filter(|metric| !asked.contains(*metric)).collect();
+    let all = expected().into_iter().chain(expected_in("durations"));
+    let asked: BTreeSet<String> = all.flat_map(|expected| expected.texts("fields").unwrap()).collect();
+    let metrics = oracle::METRICS.map(str::to_owned).into_iter().chain(oracle::duration_metrics());
+    let missing: Vec<String> = metrics.filter(|metric| !asked.contains(metric)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 

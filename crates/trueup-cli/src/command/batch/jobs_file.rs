@@ -1,15 +1,15 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
+use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name, located};
 use crate::command::query::{CohortArgs, QuerySpec};
 use crate::command::range::RangeArgs;
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
 use serde::Deserialize;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use trueup::Day;
 use trueup::Shown;
-use trueup::is_url;
 use trueup::query::{DateRange, NamedRange, SortKey};
 
 /// The contents of a jobs file.
@@ -19,7 +19,7 @@ pub(super) struct JobsFile {
     /// A path, relative to the folder of the jobs file, or a URL.
     dataset: PathBuf,
     /// The version of the dataset to read; `None` for the newest.
-    pub(super) as_of: Option<u64>,
+    pub(super) as_of: Option<TomlAsOf>,
     #[serde(default)]
     pub(super) defaults: JobDefaults,
     #[serde(default)]
@@ -39,6 +39,7 @@ pub(super) struct JobDefaults {
     interval: Option<String>,
     cohort: Option<bool>,
     within: Option<String>,
+    compare: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -66,6 +67,7 @@ pub(super) struct JobEntry {
     interval: Option<String>,
     cohort: Option<bool>,
     within: Option<String>,
+    compare: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -76,22 +78,6 @@ pub(super) struct JobEntry {
     allow_long_total: Option<bool>,
     allow_unknown: Option<bool>,
     strict: Option<bool>,
-}
-
-/// A text, or a list of texts.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a text or a list of texts")]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-/// A TOML date, or a date in a string.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a date such as 2025-01-31")]
-enum TomlDate {
-    Plain(toml::value::Datetime),
-    Text(String),
 }
 
 /// The name of a range: a text, or a year as a number.
@@ -114,7 +100,7 @@ impl JobsFile {
 
     /// Returns the path or the URL of the dataset. A relative path starts at `folder`.
     pub(super) fn dataset_path(&self, folder: &Path) -> PathBuf {
-        if is_url(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
+        located(&self.dataset, folder)
     }
 }
 
@@ -124,24 +110,6 @@ impl JobEntry {
         match self.name.as_ref().or(self.output.as_ref()) {
             Some(name) => format!("query `{name}`"),
             None => format!("query {number}"),
-        }
-    }
-}
-
-impl OneOrMany {
-    fn as_slice(&self) -> &[String] {
-        match self {
-            Self::One(text) => std::slice::from_ref(text),
-            Self::Many(texts) => texts,
-        }
-    }
-}
-
-impl std::fmt::Display for TomlDate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Plain(date) => date.fmt(f),
-            Self::Text(text) => f.write_str(text),
         }
     }
 }
@@ -165,12 +133,14 @@ impl QueryJob {
         let interval = entry.interval.as_ref().or(defaults.interval.as_ref());
         let within = entry.within.as_ref().or(defaults.within.as_ref());
         let within = within.map(|text| text.parse()).transpose().map_err(Failure::request)?;
+        let compare = entry.compare.as_ref().or(defaults.compare.as_ref());
         let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
         let mut spec = QuerySpec {
             fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
             range: range(entry, defaults)?,
             interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
             cohort: CohortArgs::new(entry.cohort.or(defaults.cohort).unwrap_or_default(), within)?,
+            compare: compare.map(|text| text.parse()).transpose().map_err(Failure::request)?,
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
                 .iter()
@@ -217,14 +187,8 @@ fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, 
         }
         (None, None) => return Err(missing("name")),
     };
-    let mut components = Path::new(&output).components();
-    match (components.next(), components.next()) {
-        (Some(Component::Normal(name)), None) if name == output.as_str() => Ok((output, format)),
-        _ => Err(Failure::request(format!(
-            "expected the name of a file, without a folder, but found `{}`",
-            Shown(&output)
-        ))),
-    }
+    check_file_name(&output)?;
+    Ok((output, format))
 }
 
 fn format(text: &str) -> Result<Format, Failure> {

@@ -2,7 +2,7 @@
 
 use super::access;
 use crate::exit::Failure;
-use crate::notice::{self, IngestProgress};
+use crate::progress::{IngestProgress, Step};
 use crate::signals::StopSignals;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -43,8 +43,9 @@ fn target_folder() -> Option<PathBuf> {
     Some(below.unwrap_or(folder).to_owned())
 }
 
-/// The events of one part of a demo. A demo of more is built part by part, because the rows of a part wait on disk, in
-/// some five times the space that they take in the dataset, until the part has all of them and sorts them.
+/// The most events of one part of a demo. A larger demo is built in several parts, one after the other, because the
+/// rows of a part are spilled to disk before they are sorted, where they take some five times the space that they take
+/// in the dataset.
 const PART_EVENTS: u64 = 50_000_000;
 
 /// Returns the name of the file that the spend is ingested from. The manifest records it, which identifies the demo.
@@ -97,7 +98,9 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let path = |name: &str| scratch.path().join(name);
     let (events, spend, accounts) = (path("demo-events.parquet"), path(&spend_file), path("demo-accounts.parquet"));
 
+    let step = Step::new("generating spend");
     write_parquet(&spend, &generator.spend_schema(), generator.spend(), &signals, |_| ())?;
+    drop(step);
     let batch = generator.accounts().map_err(Failure::fault)?;
     write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], &signals, |_| ())?;
 
@@ -114,10 +117,10 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let ingest = into_dataset().spend(&spend).accounts(&accounts).begin_staged(parts, None).map_err(failed)?;
     let mut staged = Vec::new();
     for part in 0..parts {
-        let bar = notice::progress_bar("generating events", expected_events / u64::from(parts));
+        let step = Step::counted("generating events", expected_events / u64::from(parts));
         let rows = generator.events_of(|account| ingest.plan().part_of(account) == part);
-        write_parquet(&events, &generator.event_schema(), rows, &signals, |rows| bar.inc(rows))?;
-        bar.finish_and_clear();
+        write_parquet(&events, &generator.event_schema(), rows, &signals, |rows| step.add(rows))?;
+        drop(step);
         staged.push(into_dataset().events(&events).stage(ingest.plan(), part).map_err(failed)?);
     }
     ingest.commit(staged).map_err(failed)?;

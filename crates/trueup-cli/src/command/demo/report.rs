@@ -1,9 +1,11 @@
 //! What `trueup demo` prints: how the marketing of the demo performed, and commands to try next.
 
 use super::access::{self, BENCHMARK_METRICS, BenchmarkExample, GROUP, USER};
+use super::monthly_report::MonthlyReport;
 use crate::exit::Failure;
 use crate::output::OutputWriter;
 use crate::output::number::readable;
+use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -108,16 +110,21 @@ pub(super) fn write_commands(
     dataset: &Dataset,
     dir: &Path,
     window: DateRange,
+    written: &MonthlyReport,
     examples: &ServiceExamples,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let program = program();
-    let dir = quoted(&dir.display().to_string());
+    let dir = shell_word(&dir.display().to_string());
     let range = format!("--start {} --end {}", window.start, window.end);
-    let account = dataset.accounts().iter().next().map(|account| quoted(&account.key));
+    let account = dataset.accounts().iter().next().map(|account| shell_word(&account.key));
     let account = account.map_or_else(String::new, |key| format!(" --account {key}"));
+    let MonthlyReport { path, month } = written;
+    let one_account =
+        format!("The report about {month} is `{}`: open it in a browser. The same for one account", path.display());
     // A command without a comment belongs to the comment before it.
     let commands = [
+        (one_account.as_str(), format!("report {dir} --month {month} --format md{account}")),
         (
             "What each campaign of one account earns",
             format!("query {dir} --fields campaign,leads,bookRate,avgCostPerLead,roasClosed {range}{account}"),
@@ -202,28 +209,5 @@ fn program() -> String {
         let release = if cfg!(debug_assertions) { "" } else { " --release" };
         return format!("cargo run{release} --");
     }
-    std::env::args().next().map_or_else(|| "trueup".to_owned(), |name| quoted(&name))
-}
-
-/// Quotes a word for a POSIX shell, if necessary.
-fn quoted(word: &str) -> String {
-    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:+@%".contains(char);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_if_a_shell_would_change_them() {
-        assert_eq!(quoted("target/trueup-demo"), "target/trueup-demo");
-        assert_eq!(quoted("my demo"), "'my demo'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
+    std::env::args().next().map_or_else(|| "trueup".to_owned(), |name| shell_word(&name))
 }

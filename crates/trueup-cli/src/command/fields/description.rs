@@ -3,45 +3,90 @@
 use crate::output::{Format, ResultTableBuilder};
 use std::fmt;
 use trueup::Dataset;
-use trueup::dictionary::{self, DimensionSource, Field, FieldKind, Metric};
+use trueup::definitions::{DefinedDimension, DefinedMetric, Definitions};
+use trueup::dictionary::{self, DimensionSource, Direction, Field, FieldKind, Measure, Metric, Unit};
 
-/// A field of the dictionary, or a column that only the dataset has.
+/// A field of the dictionary or of the definitions, or a column that only the dataset has.
 pub(super) struct FieldDescription<'a> {
     pub(super) name: &'a str,
-    /// `None` for a column that only the dataset has.
-    field: Option<&'static Field>,
+    source: FieldSource<'a>,
     /// Whether the dataset has the field: false only for a stored dimension whose column the dataset does not have.
     /// `None` without a dataset.
     is_in_dataset: Option<bool>,
 }
 
+/// Where a field is described.
+#[derive(Clone, Copy)]
+enum FieldSource<'a> {
+    Dictionary(&'static Field),
+    Metric(&'a DefinedMetric),
+    Dimension(&'a DefinedDimension),
+    /// Nowhere: a column that only the dataset has.
+    Column,
+}
+
+/// The properties of a metric, of the dictionary or defined.
+struct MetricDescription {
+    unit: Unit,
+    formula: String,
+    measures: Vec<Measure>,
+    adds_up: &'static str,
+    direction: Direction,
+}
+
 impl<'a> FieldDescription<'a> {
-    pub(super) fn of(name: &'a str, dataset: Option<&Dataset>) -> Self {
-        let field = dictionary::field(name);
-        let has_column = |dataset: &Dataset| match field.map(|field| &field.kind) {
-            Some(FieldKind::Dimension(dimension)) if dimension.source == DimensionSource::Stored => {
+    pub(super) fn of(name: &'a str, dataset: Option<&'a Dataset>) -> Self {
+        let defined = |definitions: &'a Definitions| {
+            let metric = definitions.metric(name).map(FieldSource::Metric);
+            metric.or_else(|| definitions.dimension(name).map(FieldSource::Dimension))
+        };
+        let source = match dictionary::field(name) {
+            Some(field) => FieldSource::Dictionary(field),
+            None => dataset.and_then(|dataset| defined(dataset.definitions())).unwrap_or(FieldSource::Column),
+        };
+        let has_column = |dataset: &Dataset| match source {
+            FieldSource::Dictionary(Field { kind: FieldKind::Dimension(dimension), .. })
+                if dimension.source == DimensionSource::Stored =>
+            {
                 dataset.columns().contains(name)
             }
             _ => true,
         };
-        Self { name, field, is_in_dataset: dataset.map(has_column) }
+        Self { name, source, is_in_dataset: dataset.map(has_column) }
     }
 
-    /// Returns the fields of the dictionary, then the columns that only the dataset has. Leaves out the stored
-    /// dimensions whose columns the dataset does not have.
+    /// Returns the fields of the dictionary, then the definitions of the dataset, then the columns that only it has.
+    /// Leaves out the stored dimensions whose columns the dataset does not have.
     pub(super) fn all(dataset: Option<&'a Dataset>) -> Vec<Self> {
-        let names = dictionary::fields().chain(dictionary::cohort_fields()).map(|field| field.name);
+        let names = dictionary::all_fields().map(|field| field.name);
         let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());
         let own = columns.map(String::as_str).filter(|name| dictionary::field(name).is_none());
-        let fields = names.chain(own).map(|name| Self::of(name, dataset));
+        let defined = dataset.into_iter().flat_map(|dataset| dataset.definitions().names());
+        let fields = names.chain(defined).chain(own).map(|name| Self::of(name, dataset));
         fields.filter(|field| field.is_in_dataset != Some(false)).collect()
     }
 
-    fn metric(&self) -> Option<&'static Metric> {
-        match &self.field?.kind {
-            FieldKind::Metric(metric) => Some(metric),
-            FieldKind::Dimension(_) => None,
-        }
+    fn metric(&self) -> Option<MetricDescription> {
+        Some(match self.source {
+            FieldSource::Dictionary(Field { kind: FieldKind::Metric(metric), .. }) => {
+                let Metric { formula, unit, direction, .. } = metric;
+                MetricDescription {
+                    unit: *unit,
+                    formula: formula.to_string(),
+                    measures: formula.measures().collect(),
+                    adds_up: metric.adds_up(),
+                    direction: *direction,
+                }
+            }
+            FieldSource::Metric(metric) => MetricDescription {
+                unit: metric.unit,
+                formula: metric.formula.to_string(),
+                measures: metric.formula.measures().collect(),
+                adds_up: metric.adds_up(),
+                direction: metric.direction,
+            },
+            _ => return None,
+        })
     }
 
     pub(super) fn is_metric(&self) -> bool {
@@ -53,15 +98,49 @@ impl<'a> FieldDescription<'a> {
     }
 
     fn display_name(&self) -> &'a str {
-        self.field.map_or(self.name, |field| field.display_name)
+        match self.source {
+            FieldSource::Dictionary(field) => field.display_name,
+            FieldSource::Metric(metric) => &metric.display_name,
+            FieldSource::Dimension(dimension) => &dimension.display_name,
+            FieldSource::Column => self.name,
+        }
     }
 
-    fn definition(&self) -> &'static str {
-        self.field.map_or("A column of the events of this dataset.", |field| field.definition)
+    fn definition(&self) -> &'a str {
+        match self.source {
+            FieldSource::Dictionary(field) => field.definition,
+            FieldSource::Metric(metric) => &metric.definition,
+            FieldSource::Dimension(dimension) => &dimension.definition,
+            FieldSource::Column => "A column of the events of this dataset.",
+        }
     }
 
     fn format(&self) -> &'static str {
-        self.field.map_or("text", |field| field.format.name())
+        match self.source {
+            FieldSource::Dictionary(field) => field.format.name(),
+            FieldSource::Metric(metric) => metric.format.name(),
+            FieldSource::Dimension(_) | FieldSource::Column => "text",
+        }
+    }
+
+    /// Returns whether spend has the dimension; `None` for metrics and columns.
+    fn is_split_by_spend(&self) -> Option<bool> {
+        match self.source {
+            FieldSource::Dictionary(Field { kind: FieldKind::Dimension(dimension), .. }) => {
+                Some(dimension.spend.is_some())
+            }
+            FieldSource::Dimension(dimension) => Some(dimension.is_split_by_spend()),
+            _ => None,
+        }
+    }
+
+    /// Returns the values, if there are only some.
+    fn values(&self) -> Vec<&'a str> {
+        match self.source {
+            FieldSource::Dictionary(field) => field.values.to_vec(),
+            FieldSource::Dimension(dimension) => dimension.values.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Writes the field for people, as lines of a label and a text.
@@ -71,23 +150,26 @@ impl<'a> FieldDescription<'a> {
         if let Some(metric) = self.metric() {
             writeln!(out, "unit       {}", metric.unit.name())?;
             writeln!(out, "formula    {}", metric.formula)?;
-            let mut measures: Vec<_> = metric.formula.measures().collect();
+            let mut measures = metric.measures;
             measures.dedup();
             for measure in measures {
                 writeln!(out, "             {}: {}", measure.name(), measure.definition())?;
             }
-            writeln!(out, "adds up    {}", metric.adds_up())?;
+            writeln!(out, "adds up    {}", metric.adds_up)?;
             writeln!(out, "better     {}", metric.direction.name())?;
         }
-        if let Some(FieldKind::Dimension(dimension)) = self.field.map(|field| &field.kind) {
-            let splits =
-                if dimension.spend.is_some() { "is split by it" } else { "is not split: each value shows the whole" };
+        if let FieldSource::Dimension(dimension) = self.source {
+            writeln!(out, "from       {}", dimension.from)?;
+        }
+        if let Some(is_split) = self.is_split_by_spend() {
+            let splits = if is_split { "is split by it" } else { "is not split: each value shows the whole" };
             writeln!(out, "spend      {splits}")?;
         }
-        if let Some(field) = self.field.filter(|field| !field.values.is_empty()) {
-            writeln!(out, "values     {}", field.values.join(", "))?;
+        let values = self.values();
+        if !values.is_empty() {
+            writeln!(out, "values     {}", values.join(", "))?;
         }
-        if self.field.is_some_and(|field| field.benchmark) {
+        if matches!(self.source, FieldSource::Dictionary(field) if field.benchmark) {
             writeln!(out, "benchmarks support it")?;
         }
         match self.is_in_dataset {
@@ -112,9 +194,9 @@ pub(super) fn table<'a>(fields: &[FieldDescription<'a>], format: Format) -> Resu
     let table = column(table, "displayName", &|field| field.display_name());
     let table = column(table, "format", &|field| field.format());
     let table = column(table, "unit", &|field| field.metric().map_or("", |metric| metric.unit.name()));
-    let formula = |field: &FieldDescription<'_>| field.metric().map(|metric| metric.formula.to_string());
+    let formula = |field: &FieldDescription<'_>| field.metric().map(|metric| metric.formula);
     let table = table.texts("formula", fields.iter().map(|field| formula(field).unwrap_or_default()));
-    let table = column(table, "addsUp", &|field| field.metric().map_or("", Metric::adds_up));
+    let table = column(table, "addsUp", &|field| field.metric().map_or("", |metric| metric.adds_up));
     column(table, "definition", &|field| field.definition())
 }
 
@@ -125,7 +207,7 @@ mod tests {
 
     #[test]
     fn every_additivity_has_a_text() {
-        for metric in FieldDescription::all(None).iter().filter_map(FieldDescription::metric) {
+        for (_, metric) in dictionary::fields().filter_map(|field| dictionary::metric(field.name)) {
             assert_eq!(metric.additivity == Additivity::NOWHERE, metric.adds_up().starts_with("never"), "{metric:?}");
         }
     }

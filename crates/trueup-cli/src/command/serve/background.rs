@@ -10,12 +10,13 @@ use std::time::Duration;
 use trueup::service::Service;
 use trueup::versions;
 use trueup::{Dataset, Interrupt};
+use trueup_server::RefreshReport;
 
 /// Time between two attempts to return freed memory.
 const PURGE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A thread that repeats a task. Dropping this stops it.
-pub(super) struct BackgroundThread {
+pub(in crate::command) struct BackgroundThread {
     _stop: Sender<()>,
 }
 
@@ -34,25 +35,33 @@ impl BackgroundThread {
 
 /// Starts a thread that checks after each `interval` whether the service uses the newest version of the dataset in the
 /// folder. If not, the thread switches the service to that version, with at most `memory` bytes of decoded columns. A
-/// version that cannot be opened is logged once and tried again.
-pub(super) fn watch_versions(
+/// version that cannot be opened is logged once, reported, and tried again. `switching` gets each version first.
+pub(in crate::command) fn watch_versions(
     service: Arc<Service>,
     folder: PathBuf,
     memory: usize,
     interval: Duration,
+    report: RefreshReport,
+    switching: impl Fn(&Dataset) -> Result<(), String> + Send + 'static,
 ) -> io::Result<BackgroundThread> {
     let mut logged = None;
-    BackgroundThread::start("trueup-versions", interval, move || match refresh(&service, &folder, memory) {
+    BackgroundThread::start("trueup-versions", interval, move || match refresh(&service, &folder, memory, &switching) {
         Ok(opened) => {
+            report.succeeded();
             logged = None;
             if let Some(version) = opened {
                 tracing::info!(version, "switched to another version of the dataset");
             }
         }
-        Err(cause) if logged.as_ref() == Some(&cause) => {}
         Err(cause) => {
-            tracing::error!(cause, "the latest version of the dataset cannot be opened; still using the previous one");
-            logged = Some(cause);
+            report.failed();
+            if logged.as_ref() != Some(&cause) {
+                tracing::error!(
+                    cause,
+                    "the latest version of the dataset cannot be opened; still using the previous one"
+                );
+                logged = Some(cause);
+            }
         }
     })
 }
@@ -62,7 +71,12 @@ pub(super) fn watch_versions(
 ///
 /// Whole manifests are compared, not version numbers: a dataset that was rebuilt starts with the same numbers, and a
 /// restored copy has a lower one. Either may happen before the first check.
-fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64>, String> {
+fn refresh(
+    service: &Service,
+    folder: &Path,
+    memory: usize,
+    switching: impl Fn(&Dataset) -> Result<(), String>,
+) -> Result<Option<u64>, String> {
     let latest = versions::read_latest(folder).map_err(|error| error.to_string())?;
     let latest = latest.ok_or_else(|| format!("`{}` no longer holds a dataset", folder.display()))?;
     if service.dataset().manifest() == Some(&latest) {
@@ -71,6 +85,7 @@ fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64
     let dataset = Dataset::open(folder).map_err(|error| error.to_string())?;
     // A version whose files are not all there leaves the previous one in use.
     dataset.read_footers(&Interrupt::default()).map_err(|error| error.to_string())?;
+    switching(&dataset)?;
     let opened = dataset.manifest().map(|manifest| manifest.version);
     service.replace_dataset(Arc::new(dataset.with_column_budget(memory)));
     Ok(opened)
@@ -81,7 +96,7 @@ fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64
 /// mimalloc returns memory a second after it was freed at the earliest, and only when some thread ends or has made
 /// 10,000 allocations. Therefore a short thread is started every [`PURGE_INTERVAL`]; otherwise the memory of large
 /// answers would stay until enough requests follow.
-pub(super) fn purge_memory() -> io::Result<BackgroundThread> {
+pub(in crate::command) fn purge_memory() -> io::Result<BackgroundThread> {
     BackgroundThread::start("trueup-purge", PURGE_INTERVAL, || {
         // The allocator notices only threads that have allocated.
         let thread = thread::Builder::new().spawn(|| drop(black_box(Box::new(0_u64))));

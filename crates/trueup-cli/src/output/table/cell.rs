@@ -1,8 +1,8 @@
 //! The texts of values in a table, and their widths on a terminal.
 
-use super::super::number::push_readable;
+use super::super::number::{NOTHING, format_of, push_readable};
 use crate::terminal::printable;
-use trueup::dictionary::{self, ValueFormat};
+use trueup::dictionary::ValueFormat;
 use trueup::{Column, ResultTable, Value, Values};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -10,11 +10,23 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// blank, is shown in quotes.
 const EMPTY_TEXT: &str = "(none)";
 
-/// Shown in place of a ratio whose denominator is 0.
-const OVER_NOTHING: &str = "–";
-
 /// Ends a text that is cut.
 const ELLIPSIS: char = '…';
+
+/// Appends a text of the data as people read it: an empty one as [`EMPTY_TEXT`], and without control characters.
+pub(crate) fn push_text(out: &mut String, text: &str) {
+    if text.is_empty() {
+        out.push_str(EMPTY_TEXT);
+    } else if text.trim().is_empty() || text.trim_matches('"') == EMPTY_TEXT {
+        out.push('"');
+        out.push_str(&printable(text));
+        out.push('"');
+    } else if is_plain(text) {
+        out.push_str(text);
+    } else {
+        out.push_str(&printable(text));
+    }
+}
 
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {
@@ -26,7 +38,7 @@ pub(super) struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     pub(super) fn new(answer: &'a ResultTable) -> Self {
-        let format = |column: &Column| dictionary::field(&column.name).map(|field| field.format);
+        let format = |column: &Column| format_of(answer.definitions(), &column.name);
         let columns = answer.columns().iter().map(|column| (column, format(column))).collect();
         Self { columns, totals_row: answer.totals_row() }
     }
@@ -38,7 +50,7 @@ impl<'a> Cells<'a> {
 
     /// Returns whether the column has numbers, which are aligned right.
     pub(super) fn are_numbers(&self, column: usize) -> bool {
-        matches!(self.columns[column].0.values, Values::Counts(_) | Values::Money(_) | Values::Ratios(_))
+        !matches!(self.columns[column].0.values, Values::Texts(_) | Values::Days(_))
     }
 
     /// Returns the row of the totals, if there is one.
@@ -54,15 +66,8 @@ impl<'a> Cells<'a> {
         let (column, format) = self.columns[column];
         match column.value(row) {
             Some(Value::Text(_)) if is_mark != is_total => {}
-            Some(Value::Text("")) => text.push_str(EMPTY_TEXT),
-            Some(Value::Text(value)) if value.trim().is_empty() || value.trim_matches('"') == EMPTY_TEXT => {
-                text.push('"');
-                text.push_str(&printable(value));
-                text.push('"');
-            }
-            Some(Value::Text(value)) if is_plain(value) => text.push_str(value),
-            Some(Value::Text(value)) => text.push_str(&printable(value)),
-            Some(Value::Ratio(_)) if is_over_nothing(column, row) => text.push_str(OVER_NOTHING),
+            Some(Value::Text(value)) => push_text(text, value),
+            Some(Value::Ratio(_)) if is_nothing(column, row) => text.push_str(NOTHING),
             Some(value) => push_readable(text, format, value),
             None => {}
         }
@@ -84,9 +89,9 @@ impl<'a> Cells<'a> {
             // The larger a number, the wider its text, so only the two extremes are formatted.
             _ => {
                 let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
-                let mut has_ratio_over_nothing = false;
+                let mut has_nothing = false;
                 for row in rows {
-                    has_ratio_over_nothing |= is_over_nothing(self.columns[column].0, row);
+                    has_nothing |= is_nothing(self.columns[column].0, row);
                     if least.is_none_or(|least| self.is_less(column, row, least)) {
                         least = Some(row);
                     }
@@ -95,7 +100,7 @@ impl<'a> Cells<'a> {
                     }
                 }
                 let extremes = least.into_iter().chain(most).map(&mut width_at).max().unwrap_or(0);
-                extremes.max(usize::from(has_ratio_over_nothing))
+                extremes.max(usize::from(has_nothing))
             }
         }
     }
@@ -106,14 +111,24 @@ impl<'a> Cells<'a> {
             Values::Counts(counts) => counts.get(a) < counts.get(b),
             Values::Money(amounts) => amounts.get(a) < amounts.get(b),
             Values::Ratios(ratios) => ratios.get(a).unwrap_or_default() < ratios.get(b).unwrap_or_default(),
+            Values::Integers(integers) => integers.get(a) < integers.get(b),
+            Values::Numbers(numbers) => {
+                let number = |row: usize| numbers.get(row).copied().flatten().unwrap_or_default();
+                number(a) < number(b)
+            }
             // All days are of one width.
             Values::Days(_) | Values::Texts(_) => false,
         }
     }
 }
 
-fn is_over_nothing(column: &Column, row: usize) -> bool {
-    matches!(&column.values, Values::Ratios(ratios) if row < ratios.len() && ratios.get(row).is_none())
+/// Returns whether the value is a ratio over nothing, or a number that the row does not have.
+fn is_nothing(column: &Column, row: usize) -> bool {
+    match &column.values {
+        Values::Ratios(ratios) => row < ratios.len() && ratios.get(row).is_none(),
+        Values::Numbers(numbers) => numbers.get(row) == Some(&None),
+        _ => false,
+    }
 }
 
 /// Returns whether every character of a text is one column wide and printable.

@@ -3,7 +3,7 @@
 use super::Heading;
 use super::cell::{Cells, cut, pad, width};
 use crate::terminal::printable;
-use trueup::{ResultTable, dictionary};
+use trueup::ResultTable;
 
 /// The blanks between two columns.
 pub(super) const GAP: usize = 2;
@@ -126,9 +126,9 @@ pub(super) struct HeadingWords {
 
 /// Returns the headings of a table.
 pub(super) fn headings(answer: &ResultTable, heading: Heading) -> Vec<HeadingWords> {
-    let words = |name: &str| match dictionary::field(name).filter(|_| heading == Heading::DisplayName) {
-        Some(field) => {
-            HeadingWords { words: field.display_name.split(' ').map(str::to_owned).collect(), is_name: false }
+    let words = |name: &str| match answer.definitions().display_name(name).filter(|_| heading == Heading::DisplayName) {
+        Some(display_name) => {
+            HeadingWords { words: display_name.split(' ').map(str::to_owned).collect(), is_name: false }
         }
         None => HeadingWords { words: words_of_name(&printable(name)), is_name: true },
     };

@@ -1,6 +1,7 @@
-//! The state of groups: counters, sums of money and distinct agents, in columns indexed by the group's slot.
+//! The state of groups: counters, sums of money, distinct agents and durations, in columns indexed by the group's slot.
 
 use super::agents::DistinctAgents;
+use super::durations::Durations;
 use crate::aggregate::facts::{IncrementTable, quads};
 use crate::aggregate::types::{CounterQuad, GroupSlot, INTERRUPT_CHECK_GROUPS, QUAD, add_quad};
 use crate::plan::MeasureLayout;
@@ -27,14 +28,15 @@ pub(crate) struct GroupState {
     money: Vec<i128>,
     money_width: usize,
     pub(crate) agents: DistinctAgents,
+    pub(crate) durations: Durations,
 }
 
 impl GroupState {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
-        Self::with_columns(quads(layout), layout.money_len())
+        Self::with_columns(quads(layout), layout.money_len(), Durations::new(layout))
     }
 
-    fn with_columns(quads: usize, money_width: usize) -> Self {
+    fn with_columns(quads: usize, money_width: usize, durations: Durations) -> Self {
         let mut state = Self {
             slots: 0,
             counters: vec![Vec::new(); quads],
@@ -44,6 +46,7 @@ impl GroupState {
             money: Vec::new(),
             money_width,
             agents: DistinctAgents::default(),
+            durations,
         };
         state.grow(0);
         state
@@ -53,7 +56,8 @@ impl GroupState {
     pub(crate) fn bytes(&self) -> usize {
         let counters = self.counters.iter().map(Vec::capacity).sum::<usize>() * size_of::<CounterQuad>();
         let wide = self.wide_counters.iter().map(Vec::capacity).sum::<usize>() * size_of::<[u64; QUAD]>();
-        counters + wide + self.money.capacity() * size_of::<i128>() + self.agents.bytes()
+        let money = self.money.capacity() * size_of::<i128>();
+        counters + wide + money + self.agents.bytes() + self.durations.bytes()
     }
 
     /// Adds entries so that there are `groups` groups.
@@ -71,6 +75,7 @@ impl GroupState {
             quad.resize(slots, [0; QUAD]);
         }
         self.money.resize(slots * self.money_width, 0);
+        self.durations.grow(slots);
     }
 
     /// Prepares the counters for `rows` more rows, so that none overflows.
@@ -174,6 +179,7 @@ impl GroupState {
                 sums.iter_mut().zip(&other.money[from * width..]).for_each(|(sum, more)| *sum += more);
             }
         }
+        self.durations.merge(other.durations, slots, interrupt)?;
         self.agents.merge(other.agents, slots, interrupt)
     }
 
@@ -191,7 +197,7 @@ impl GroupState {
         u64::from(self.counters[quad][slot][counter]) + wide
     }
 
-    /// Returns the sum over all groups of each counter and of each sum of money.
+    /// Returns the sum over all groups of each counter, of each sum of money, and of durations.
     pub(crate) fn sums(&self) -> Vec<i128> {
         let counters = self.counters.iter().zip(&self.wide_counters).flat_map(|(counters, wide)| {
             let mut sums = [0_u64; QUAD];
@@ -200,7 +206,7 @@ impl GroupState {
             sums.map(i128::from)
         });
         let money = (0..self.money_width).map(|place| self.money.iter().skip(place).step_by(self.money_width).sum());
-        counters.chain(money).collect()
+        counters.chain(money).chain(self.durations.sums()).collect()
     }
 
     /// Returns the sum of money of a group at `place` of the layout, in millionths.
@@ -215,7 +221,7 @@ mod tests {
 
     /// Returns the state of one group with one quad of counters.
     fn state() -> GroupState {
-        let mut state = GroupState::with_columns(1, 0);
+        let mut state = GroupState::with_columns(1, 0, Durations::new(&MeasureLayout::default()));
         state.grow(1);
         state
     }

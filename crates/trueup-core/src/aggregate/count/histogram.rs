@@ -1,8 +1,8 @@
 //! A fast path of counting: how often each distinct increment occurs per dense key of a row group.
 //!
-//! Most segments add one of few distinct increments to the counters. Where a query aggregates nothing but counts and
-//! revenues, adding 1 to one number replaces finding a group and adding to all of its quads of counters. The histogram
-//! is added to the groups at the end of the row group.
+//! Most segments add one of few distinct increments to the counters. Where all that a query aggregates are counts and
+//! revenues that follow from event flags and classes, adding 1 to one number replaces finding a group and adding to all
+//! of its quads of counters. The histogram is added to the groups at the end of the row group.
 
 use super::{Counting, GroupedState};
 use crate::aggregate::context::QueryContext;
@@ -17,7 +17,8 @@ use hashbrown::HashTable;
 /// Counts occurrences of distinct increments in the row groups where that is faster.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
-    /// `None` before the first row group, and if the query has no counts or aggregates more than counts and revenues.
+    /// `None` before the first row group, and if the query has no counts, or aggregates more than counts and revenues
+    /// that follow from event flags and classes.
     increments: Option<DistinctIncrements>,
     /// The number of bits of a dense key; `None` if the current row group is not counted here.
     key_bits: Option<u32>,
@@ -29,7 +30,7 @@ pub(crate) struct Histogram {
     dense_keys: Vec<u32>,
     /// If rows are grouped: for each segment, the dense key of its state row.
     state_dense_keys: Vec<u32>,
-    /// The indexes of the segments that have a revenue.
+    /// The indexes of the segments that may have a revenue.
     with_revenue: Vec<u32>,
 }
 
@@ -55,7 +56,7 @@ struct DistinctIncrements {
     by_event: [u8; EventFlags::COUNT],
     /// The number of the increment of a segment, and [`HAS_REVENUE`], by its class.
     by_class: Vec<u8>,
-    /// Whether any class has a revenue.
+    /// Whether the segments of any class may have a revenue.
     has_revenue: bool,
     /// Whether there are more than [`MAX_INCREMENTS`]. The ones that have appeared since then have no number.
     is_full: bool,
@@ -165,6 +166,7 @@ impl DistinctIncrements {
     fn new(context: &QueryContext<'_>, granularity: Granularity) -> Option<Self> {
         let layout = &context.plan.layout;
         let needs_more = layout.agents
+            || !layout.durations().is_empty()
             || layout.needs_grades()
             || layout.needs_statuses()
             || layout.has(Measure::Total)

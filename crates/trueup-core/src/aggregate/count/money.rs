@@ -66,17 +66,17 @@ impl<'a> AmountColumn<'a> {
         let (first, outcome) = (segments.events[segment] as usize, cache.outcome(segments.classes[segment]));
         if let Some(place) = self.layout.revenues[usize::from(outcome.state)] {
             let rows = first + outcome.first_live_row as usize..first + outcome.state_row as usize + 1;
-            state.add_money(slot, place, self.revenue(outcome.state, rows));
+            state.add_money(slot, place, state_revenue(self.amounts, self.flags, outcome.state, rows));
         }
     }
+}
 
-    /// Returns the revenue of a customer in a state, in millionths. `rows` begin with the first live row of the state
-    /// and end with the state row; only rows of the state's stage count. Estimates are averaged; other amounts are
-    /// summed.
-    fn revenue(&self, state: u8, rows: Range<usize>) -> i128 {
-        let of_state = rows.filter(|event| self.flags.get(*event).stage() == state);
-        let amounts = of_state.filter_map(|event| self.amounts.get(event));
-        let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
-        if state == stage::ESTIMATED && count > 1 { money::average(sum, count) } else { sum }
-    }
+/// Returns the revenue of a customer in a state, in millionths. `rows` begin with the first live row of the state and
+/// end with the state row; only rows of the state's stage count. Estimates are averaged; other amounts are summed.
+#[inline]
+pub(crate) fn state_revenue(amounts: &Amounts, flags: FlagsSlice<'_>, state: u8, rows: Range<usize>) -> i128 {
+    let of_state = rows.filter(|event| flags.get(*event).stage() == state);
+    let amounts = of_state.filter_map(|event| amounts.get(event));
+    let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
+    if state == stage::ESTIMATED && count > 1 { money::average(sum, count) } else { sum }
 }

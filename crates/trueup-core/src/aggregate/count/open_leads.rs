@@ -14,7 +14,7 @@ pub(super) struct OpenLeads<'a> {
     /// What an open lead adds to the counters.
     increments: IncrementTable,
     /// The last day whose leads have a window that is over.
-    last_closed_day: i64,
+    open_after_day: i64,
 }
 
 impl<'a> OpenLeads<'a> {
@@ -24,14 +24,14 @@ impl<'a> OpenLeads<'a> {
         layout.has(Measure::OpenLeads).then(|| Self {
             columns,
             increments: IncrementTable::from_facts(layout, std::iter::once(open_lead_facts())),
-            last_closed_day: context.last_closed_day,
+            open_after_day: context.open_after_day,
         })
     }
 
     /// Counts the open leads among events, given with the slot of each. In a cohort every first event is a lead.
     pub(super) fn count(&self, events: &[u32], slots: &[GroupSlot], state: &mut GroupState) {
         let (flags, days) = (self.columns.histories.events(), &self.columns.days);
-        let is_open = |event: usize| flags.get(event).is_first() && i64::from(days[event]) > self.last_closed_day;
+        let is_open = |event: usize| flags.get(event).is_first() && i64::from(days[event]) > self.open_after_day;
         let open = slots.iter().zip(events).filter(|(_, event)| is_open(**event as usize));
         state.count(&self.increments, open.map(|(slot, _)| (*slot, 0)));
     }

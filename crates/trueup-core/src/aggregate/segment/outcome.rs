@@ -41,7 +41,7 @@ impl SegmentOutcome {
     ///
     /// The state is the furthest stage so far. A further stage replaces it, and so does a cancellation, except after
     /// closed work, which is never undone. Rows before the replacement do not count for the new state.
-    pub(super) fn new(history: FlagsSlice<'_>, rows: Range<usize>) -> Self {
+    pub(crate) fn new(history: FlagsSlice<'_>, rows: Range<usize>) -> Self {
         const CLOSED: u8 = PROGRESS[stage::CLOSED as usize];
         let mut outcome = Self::default();
         let (mut furthest, mut stages, mut booked) = (0, 0_u8, None);

@@ -182,7 +182,7 @@ impl SegmentCache {
         let entry = match self.patterns.get(&pattern) {
             Some(entry) => *entry,
             None => {
-                // A history that is cut ends with its pattern.
+                // The events of a cut history after its pattern do not count.
                 let whole = self.push_segment(columns.history(customer), 0..pattern.len());
                 let entry = PatternEntry { whole, ..PatternEntry::NONE };
                 self.patterns.insert(pattern, entry);

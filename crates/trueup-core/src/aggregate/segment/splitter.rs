@@ -19,8 +19,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct SegmentSplitter {
     scan: Box<BlockScan>,
-    /// The starts of the segments that were found event by event, as numbers of rows or, if all events are rows, of
-    /// events.
+    /// For each segment that was found event by event, the number of rows before it or, if all events are rows, its
+    /// first event.
     starts: Vec<u32>,
     /// The patterns of the leads of a block.
     patterns: Vec<PatternId>,

@@ -74,8 +74,8 @@ impl InsightIndex {
         self.damaged_ranges.is_empty()
     }
 
-    /// Finds the documents that `accounts` published on a day of `range` or, without a range, the most recent one of
-    /// each account. They are in the order of the file.
+    /// Finds the documents of `accounts` that were published on a day of `range` or, without a range, the most recent
+    /// one of each account. They are in the order of the file. A damaged part that may hold one of them is an error.
     pub(super) fn find<'i>(
         &'i self,
         accounts: &AccountFilter,

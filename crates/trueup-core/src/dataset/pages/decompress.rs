@@ -8,7 +8,8 @@ use zstd::bulk::Decompressor as ZstdDecompressor;
 /// Bytes of a page that brotli takes at a time.
 const BUFFER_BYTES: usize = 8 << 10;
 
-/// Decompresses the pages of a column chunk. A page never takes more memory than its header says.
+/// Decompresses the pages of a column chunk. A page takes at most about twice the memory that its header says, also if
+/// the header is wrong.
 pub(super) struct Decompressor {
     codec: Compression,
     /// Kept for the next page, because making one takes as long as decompressing a small page.

@@ -9,8 +9,9 @@ use std::convert::Infallible;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::time::SystemTime;
 
-/// A folder in an object store; there is none.
+/// A folder in an object store. Without the feature `object-store`, there is no value of this type.
 #[derive(Clone, Debug)]
 pub struct RemoteFolder(Infallible);
 
@@ -24,7 +25,7 @@ impl RemoteFolder {
     /// Returns `None` for a path of the file system.
     ///
     /// # Errors
-    /// The location is a URL.
+    /// The location is a URL, or a URL that has lost a slash, such as `s3:/bucket`.
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
         check_slashes(location)?;
         if is_url(location) { unsupported() } else { Ok(None) }
@@ -80,6 +81,10 @@ impl RemoteFolder {
         match self.0 {}
     }
 
+    pub(in super::super) fn modified(&self, _: &str) -> io::Result<SystemTime> {
+        match self.0 {}
+    }
+
     pub(in super::super) fn fetch(&self, _: &str, _: &Range<u64>, _: u64) -> Pending {
         match self.0 {}
     }
@@ -89,11 +94,11 @@ impl RemoteFolder {
     }
 }
 
-/// A file at a URL; there is none.
+/// A file at a URL. Without the feature `object-store`, there is no value of this type.
 #[derive(Clone, Debug)]
 pub struct RemoteFile(Infallible);
 
-/// What a URL means.
+/// What a URL means: one file, or all that are below it.
 #[derive(Debug)]
 pub enum RemoteFiles {
     /// A file.

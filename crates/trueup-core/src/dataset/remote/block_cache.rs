@@ -34,9 +34,9 @@ static CACHE: RwLock<Option<BlockCache>> = RwLock::new(None);
 /// A folder that keeps blocks of objects, so that later queries do not request them again.
 ///
 /// If the files would take more bytes on the disk than the cache may have, the ones that were not used for the longest
-/// time are removed. Several processes may use a folder at the same time: each one beyond the first may exceed that
-/// size by a sixteenth, until the next one of them measures the folder. What cannot be written, for example because the
-/// disk is full, is requested again.
+/// time are removed. Several processes may use a folder at the same time: each process beyond the first may exceed that
+/// size by a sixteenth, until one of the processes measures the folder again. What cannot be written, for example
+/// because the disk is full, is requested again.
 ///
 /// ```
 /// use trueup_core::dataset::{BlockCache, set_block_cache};
@@ -69,8 +69,8 @@ impl BlockCache {
     /// A size that holds the columns of most queries on 100 million events.
     pub const DEFAULT_BYTES: u64 = 10 << 30;
 
-    /// Opens a cache of at most `bytes` bytes in a folder, and makes the folder if there is none. Only its owner may
-    /// use a new folder and the files in it.
+    /// Opens a cache of at most `bytes` bytes in a folder, and makes the folder if there is none. On Unix only its
+    /// owner may use a new folder and the files in it.
     ///
     /// # Errors
     /// The folder cannot be made or listed, or no file can be made in it.
@@ -116,7 +116,8 @@ pub(in super::super) struct CachedFile {
 }
 
 impl CachedFile {
-    /// Returns what the cache of the process has of an object; `None` if there is no cache.
+    /// Returns what the cache of the process has of an object; `None` if there is no cache, or if `sha256` is not in
+    /// lower-case hex.
     pub(in super::super) fn open(sha256: &str, size: u64) -> Option<Self> {
         let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         is_digest(sha256).then(|| cache.file(sha256, size))
@@ -156,8 +157,8 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Keeps the blocks `fetched` of bytes that begin at `start`, and that have their checksums. What cannot be written
-    /// is fetched again.
+    /// Keeps the blocks `fetched`, which are within the bytes `read`. `start` is the position of the first of these
+    /// bytes, and all of them have been compared with their checksums. What cannot be written is fetched again.
     pub(in super::super) fn write(&self, fetched: &Range<u64>, start: u64, read: &[u8]) {
         let index = |at: u64| usize::try_from(at.checked_sub(start)?).ok();
         let indexes = index(fetched.start).zip(index(fetched.end));
@@ -260,7 +261,7 @@ fn allocated(metadata: &Metadata) -> u64 {
     metadata.len()
 }
 
-/// Makes a folder that only its owner may use, unless there is one.
+/// Makes a folder, unless there is one. On Unix only its owner may use it.
 fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -268,8 +269,8 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Opens a plain file for writing, and makes it if there is none. Only its owner may use it. A symbolic link is an
-/// error, because it could lead to a file that is not of the cache.
+/// Opens a plain file for writing, and makes it if there is none. On Unix only its owner may use a new file, and a
+/// symbolic link is an error, because it could lead to a file that is not of the cache.
 fn open_to_write(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     let file: File = {

@@ -7,11 +7,11 @@ use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
 use super::runtime::Pending;
 use bytes::{Bytes, BytesMut};
 use object_store::path::Path as ObjectPath;
-use object_store::{GetOptions, ObjectStore};
+use object_store::{GetOptions, ObjectMeta, ObjectStore};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 
 /// The most bytes of one request.
@@ -50,11 +50,22 @@ impl RemoteFolder {
         let (store, path) = (self.store.clone(), self.object(name));
         Pending::start(async move { length(&store, &path).await.map_err(|error| io_error(&error)) }).wait()
     }
+
+    /// Returns when an object was written, by the clock of the store.
+    pub(in super::super) fn modified(&self, name: &str) -> io::Result<SystemTime> {
+        let (store, path) = (self.store.clone(), self.object(name));
+        let found = async move { head(&store, &path).await.map_err(|error| io_error(&error)) };
+        Ok(Pending::start(found).wait()?.last_modified.into())
+    }
 }
 
 async fn length(store: &Store, path: &ObjectPath) -> object_store::Result<u64> {
+    Ok(head(store, path).await?.size)
+}
+
+async fn head(store: &Store, path: &ObjectPath) -> object_store::Result<ObjectMeta> {
     let _permit = REQUESTS.acquire().await;
-    Ok(store.objects.get_opts(path, GetOptions::new().with_head(true)).await?.meta.size)
+    Ok(store.objects.get_opts(path, GetOptions::new().with_head(true)).await?.meta)
 }
 
 /// Reads bytes of an object, in parts.

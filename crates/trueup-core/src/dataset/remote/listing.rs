@@ -1,4 +1,4 @@
-//! The names of the objects next to the manifests of a dataset.
+//! The names of the objects in a dataset's folder, such as manifests.
 
 use super::fault::{describe, io_error};
 use super::location::{RETRIES, RemoteFolder, WebPages};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The most bytes of a page that lists a folder: a name takes about 100.
 const PAGE_BYTES: usize = 16 << 20;
 
-/// The time before the first repetition of a request for a page; each further one waits twice as long.
+/// The time before the first repetition of a request for a page. Each further one waits twice as long, up to a bound.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What the name of a manifest begins and ends with.

@@ -1,6 +1,6 @@
 //! The store and the prefix that a URL means. Credentials come from the places that each cloud's own tools use:
-//! variables of the environment, files of the cloud's tools where the store's client reads them, and the identity of
-//! the machine.
+//! variables of the environment, files of the cloud's tools where the store's client or `aws_profile` reads them, and
+//! the identity of the machine.
 
 use super::aws_profile::with_profile;
 use super::fault;
@@ -65,8 +65,8 @@ impl RemoteFolder {
     /// Returns the folder that a location means; `None` if the location is a path of the file system.
     ///
     /// # Errors
-    /// The URL means no store, has a user, a password, a `?` or a `#`, or has only one slash after its scheme; or a
-    /// setting of the environment is wrong.
+    /// The URL means no store, has a user (other than a container of Azure), a password, a `?` or a `#`, or has only
+    /// one slash after its scheme; or a setting of the environment is wrong.
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
         static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 
@@ -95,7 +95,7 @@ impl RemoteFolder {
             Ok((ObjectStoreScheme::Local | ObjectStoreScheme::Memory, _)) | Err(_) => return Err(refused(EXPECTED)),
             Ok(parsed) => parsed,
         };
-        // The account of a container on Azure stands where other URLs have a user.
+        // A container of Azure may be where other URLs have a user: `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net`.
         let has_user = !url.username().is_empty() && scheme != ObjectStoreScheme::MicrosoftAzure;
         if has_user || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
             return Err(refused(

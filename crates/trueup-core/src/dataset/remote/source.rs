@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use url::Url;
 
-/// The parts of an object that are on their way while one is read.
+/// The most parts of an object that are on their way at the same time.
 const PARTS: usize = 3;
 
 /// A file at a URL: an object of a store, or a file of a web server.
@@ -46,7 +46,7 @@ impl RemoteFile {
     /// URL of a web server always means a file, and may have a `?` with a signature or a token, which is never shown.
     ///
     /// # Errors
-    /// The URL means no store, or the store does not say what it has.
+    /// The URL means no store or has a user or a password, or the store does not say what it has.
     pub fn find(url: &Path) -> io::Result<RemoteFiles> {
         if let Some(file) = Self::of_web(url)? {
             return Ok(RemoteFiles::One(file));
@@ -135,10 +135,11 @@ impl RemoteFile {
     /// Returns a reader of the file's bytes, which asks for them when it is first read.
     #[must_use]
     pub fn into_reader(self) -> RemoteReader {
-        RemoteReader(match self.place {
+        let reader = match self.place {
             Place::Object { store, object } => Reader::Object(ObjectReader::new(store, object)),
             Place::Web(url) => Reader::Web(WebReader::new(url)),
-        })
+        };
+        RemoteReader { reader, fault: None }
     }
 }
 
@@ -156,9 +157,12 @@ fn split_name(url: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The bytes of a [`RemoteFile`], from beginning to end. An error ends them for good.
+/// The bytes of a [`RemoteFile`], from beginning to end. After an error, every further read returns that error.
 #[derive(Debug)]
-pub struct RemoteReader(Reader);
+pub struct RemoteReader {
+    reader: Reader,
+    fault: Option<(io::ErrorKind, String)>,
+}
 
 #[derive(Debug)]
 enum Reader {
@@ -168,10 +172,14 @@ enum Reader {
 
 impl Read for RemoteReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let held = match &mut self.0 {
-            Reader::Object(reader) => reader.fill()?,
-            Reader::Web(reader) => reader.fill()?,
+        if let Some((kind, message)) = &self.fault {
+            return Err(io::Error::new(*kind, message.clone()));
+        }
+        let filled = match &mut self.reader {
+            Reader::Object(reader) => reader.fill(),
+            Reader::Web(reader) => reader.fill(),
         };
+        let held = filled.inspect_err(|error| self.fault = Some((error.kind(), error.to_string())))?;
         let length = held.len().min(into.len());
         held.copy_to_slice(&mut into[..length]);
         Ok(length)

@@ -107,7 +107,7 @@ impl Download {
 
     /// Asks for the bytes from the position on.
     async fn ask(&mut self) -> Result<Response, Fault> {
-        // No time for the whole answer, which may be long, but for each part of it.
+        // The time limit is that of each part of the answer. The whole answer may be long, and has none.
         let client = Client::builder().connect_timeout(CONNECT_TIME).read_timeout(REQUEST_TIME).build();
         let mut request = client.map_err(passing)?.get(self.url.clone());
         if let (true, Some(tag)) = (self.position > 0, &self.tag) {

@@ -1,3 +1,5 @@
+use super::super::as_of;
+use super::super::commit::CommitOperation;
 use super::super::manifest::ManifestFault;
 use super::*;
 use crate::files::{FaultInjector, InjectedFault, Operation};
@@ -8,11 +10,15 @@ fn manifest(version: u64) -> Manifest {
         schema_version: SCHEMA_VERSION,
         version,
         created_by: "test".to_owned(),
+        commit: None,
         lists: FileLists::default(),
         events: Vec::new(),
         spend: Vec::new(),
         accounts: Vec::new(),
         insights: Vec::new(),
+        definitions: None,
+        deletion_vectors: Vec::new(),
+        superseded: BTreeMap::new(),
         batches: Vec::new(),
     }
 }
@@ -172,4 +178,39 @@ fn a_reported_failure_to_publish_is_checked() {
     let refused = publish_with(&failing(Operation::Create, false), dir.path(), &manifest(3)).unwrap_err();
     assert!(!refused.may_be_published(), "{refused}");
     assert_eq!(versions(dir.path()).unwrap(), [1, 2]);
+}
+
+#[test]
+fn as_of_a_time_is_the_last_version_committed_until_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |seconds: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    // Versions 1 to 3 were written by an earlier trueup, and the manifest of the second was copied later.
+    for (version, seconds) in [(1, 100), (2, 900), (3, 300)] {
+        publish_in(dir.path(), &manifest(version)).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(dir.path().join(file_name(version)))
+            .unwrap()
+            .set_modified(at(seconds))
+            .unwrap();
+    }
+    for (version, seconds) in [(4, 400), (6, 600), (7, 700)] {
+        let commit = Commit { time: at(seconds).into(), operation: CommitOperation::Ingest };
+        publish_in(dir.path(), &Manifest { commit: Some(commit), ..manifest(version) }).unwrap();
+    }
+    let found = |seconds| as_of::manifest(dir.path(), Some(at(seconds).into())).map(|manifest| manifest.version);
+    for (seconds, version) in
+        [(100, 1), (299, 1), (300, 3), (399, 3), (400, 4), (599, 4), (600, 6), (699, 6), (700, 7), (9_999, 7)]
+    {
+        assert_eq!(found(seconds).unwrap(), version, "{seconds}");
+    }
+    let path = dir.path().display();
+    assert_eq!(
+        found(99).unwrap_err().to_string(),
+        format!(
+            "`{path}` holds no dataset as of 1970-01-01T00:01:39Z; its first version, 1, was committed at 1970-01-01T00:01:40.000Z"
+        )
+    );
+    let other = as_of::manifest(dir.path(), Some(5.into())).unwrap_err().to_string();
+    assert_eq!(other, format!("`{path}` holds no dataset of version 5, but of versions 1 to 4, 6, 7"));
 }

@@ -14,9 +14,9 @@ pub(crate) struct ControlTotal {
     pub(crate) row_groups: RowGroupSet,
     /// The number of rows in these row groups.
     pub(crate) rows: u64,
-    /// For each count and each amount of the partial result, its sum over all groups. `None` until the result is
-    /// merged or sent, because groups that never leave their thread need no check. In JSON each sum is a text: JSON has
-    /// no integers of 128 bits.
+    /// For each counter and each sum of the partial result, its sum over all groups. `None` until the result is merged
+    /// or sent, because groups that never leave their thread need no check. In JSON each sum is a text: JSON has no
+    /// integers of 128 bits.
     #[serde(with = "texts")]
     sums: Option<Vec<i128>>,
 }

@@ -7,14 +7,14 @@ use crate::error::Error;
 use crate::execute::row_groups::{RowGroupSet, SelectedRowGroups};
 use crate::plan::Plan;
 use crate::query::EventsQuery;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of queries that are kept: more than a process runs splits of at the same time.
 const KEPT: usize = 8;
 
-/// The queries whose splits this process has planned or run last, the latest at the end. They are kept per process and
-/// not per dataset, because a task that runs one split may open the dataset for itself.
+/// The queries that this process has planned for their splits, the one planned last at the end. They are kept per
+/// process and not per dataset, because a task that runs one split may open the dataset for itself.
 static PLANNED: Mutex<VecDeque<Arc<PlannedQuery>>> = Mutex::new(VecDeque::new());
 
 /// A query, planned for a version of a dataset, and what its splits share.
@@ -23,10 +23,9 @@ pub(in crate::execute) struct PlannedQuery {
     query: EventsQuery,
     pub(super) key: PartialKey,
     pub(in crate::execute) plan: Plan,
-    pub(in crate::execute) memo: AggregationMemo,
-    /// The memo of the plan of the totals, if the query asks for them.
-    pub(super) totals_memo: Option<AggregationMemo>,
-    /// The row groups that the query reads.
+    /// The memos of the [ranges](Plan::ranges) of the plan.
+    pub(in crate::execute) memos: Vec<AggregationMemo>,
+    /// The row groups that the query reads, for any of its ranges.
     row_groups: RowGroupSet,
 }
 
@@ -56,12 +55,14 @@ impl PlannedQuery {
 
     fn new(dataset: &Dataset, query: &EventsQuery) -> Result<Self, Error> {
         let plan = dataset.plan(query)?;
+        let of_range = |plan| SelectedRowGroups::new(dataset, plan, true).set();
+        let of_ranges: BTreeSet<u32> =
+            plan.ranges().flat_map(|plan| of_range(plan).iter().collect::<Vec<_>>()).collect();
         Ok(Self {
             query: query.clone(),
             key: PartialKey::new(dataset, query),
-            memo: AggregationMemo::new(&plan),
-            totals_memo: plan.totals.as_deref().map(AggregationMemo::new),
-            row_groups: SelectedRowGroups::new(dataset, &plan, true).set(),
+            memos: plan.ranges().map(AggregationMemo::new).collect(),
+            row_groups: of_ranges.into_iter().collect(),
             plan,
         })
     }
@@ -79,9 +80,9 @@ impl PlannedQuery {
         }
     }
 
-    /// Returns the row groups that a plan of the query reads: that of its rows, or that of its totals.
-    pub(super) fn selected<'a>(&self, dataset: &'a Dataset, plan: &Plan) -> SelectedRowGroups<'a> {
-        SelectedRowGroups::of_set(dataset, plan, &self.row_groups)
+    /// Returns the row groups that the query reads.
+    pub(super) fn selected<'a>(&self, dataset: &'a Dataset) -> SelectedRowGroups<'a> {
+        SelectedRowGroups::of_set(dataset, &self.row_groups)
     }
 }
 

@@ -3,13 +3,13 @@
 //! ```text
 //! magic, 8 bytes
 //! length of the header, 8 bytes      header, JSON
-//! for the rows, then for the totals if there are any:
+//! for each range of the query: the one of the rows, an earlier one, then those of the totals
 //!   length, 8 bytes                  groups of events, an Arrow IPC stream
 //!   length, 8 bytes                  groups of spend, an Arrow IPC stream
 //! SHA-256 of all bytes before, 32 bytes
 //! ```
 
-use super::{ControlTotal, CoveredResult, Partial, PartialError, PartialKey, PlanPartial};
+use super::{ControlTotal, CoveredResult, Partial, PartialError, PartialKey, RangePartial};
 use crate::Error;
 use crate::aggregate::{GroupColumns, PartialResult, ResultShape};
 use crate::dataset::catch_panics;
@@ -21,38 +21,38 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The first bytes: the name of the form, and its version.
-const MAGIC: &[u8; 8] = b"TUPART01";
+const MAGIC: &[u8; 8] = b"TUPART02";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Header {
     key: PartialKey,
-    rows: PlanHeader,
-    totals: Option<PlanHeader>,
+    rows: u64,
+    ranges: Vec<RangeHeader>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PlanHeader {
+struct RangeHeader {
     shape: ResultShape,
     control: ControlTotal,
-    /// The number of events that are in the range and passed the filter.
+    /// The number of rows of the query: events in a sub-range that passed the filter.
     kept_rows: u64,
 }
 
-impl PlanHeader {
-    fn new(partial: &PlanPartial) -> Self {
-        let PlanPartial { shape, covered: CoveredResult { result, control } } = partial;
+impl RangeHeader {
+    fn new(partial: &RangePartial) -> Self {
+        let RangePartial { shape, covered: CoveredResult { result, control } } = partial;
         Self { shape: shape.clone(), control: control.clone(), kept_rows: result.rows }
     }
 
     /// Returns the partial result that this header describes, with the groups of two streams.
-    fn partial(self, bytes: &mut &[u8]) -> Result<PlanPartial, PartialError> {
+    fn partial(self, bytes: &mut &[u8]) -> Result<RangePartial, PartialError> {
         let Self { shape, control, kept_rows } = self;
         let columns = GroupColumns { events: read_batch(bytes)?, spend: read_batch(bytes)? };
         let result = PartialResult::from_columns(&shape, &columns, kept_rows).map_err(damaged)?;
         control.check_sums(&result)?;
-        Ok(PlanPartial { shape, covered: CoveredResult { result, control } })
+        Ok(RangePartial { shape, covered: CoveredResult { result, control } })
     }
 }
 
@@ -62,13 +62,12 @@ impl Partial {
     /// # Errors
     /// A sum has more than 38 digits.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let totals = self.totals.as_ref();
-        let header =
-            Header { key: self.key.clone(), rows: PlanHeader::new(&self.rows), totals: totals.map(PlanHeader::new) };
+        let ranges = self.ranges.iter().map(RangeHeader::new).collect();
+        let header = Header { key: self.key.clone(), rows: self.rows, ranges };
         let header = serde_json::to_vec(&header).map_err(damaged)?;
         let mut bytes = MAGIC.to_vec();
         push(&mut bytes, &header);
-        for PlanPartial { shape, covered } in std::iter::once(&self.rows).chain(totals) {
+        for RangePartial { shape, covered } in &self.ranges {
             let GroupColumns { events, spend } = covered.result.to_columns(shape).map_err(damaged)?;
             push(&mut bytes, &stream(&events).map_err(damaged)?);
             push(&mut bytes, &stream(&spend).map_err(damaged)?);
@@ -90,10 +89,9 @@ impl Partial {
         if Sha256::digest(content).as_slice() != digest {
             return Err(damaged("another checksum"));
         }
-        let Header { key, rows, totals } = serde_json::from_slice(take(&mut rest)?).map_err(damaged)?;
-        let rows = rows.partial(&mut rest)?;
-        let totals = totals.map(|totals| totals.partial(&mut rest)).transpose()?;
-        if rest.is_empty() { Ok(Self { key, rows, totals }) } else { Err(damaged("bytes after the end")) }
+        let Header { key, rows, ranges } = serde_json::from_slice(take(&mut rest)?).map_err(damaged)?;
+        let ranges = ranges.into_iter().map(|range| range.partial(&mut rest)).collect::<Result<_, _>>()?;
+        if rest.is_empty() { Ok(Self { key, rows, ranges }) } else { Err(damaged("bytes after the end")) }
     }
 }
 

@@ -62,7 +62,8 @@ impl Written {
 
     fn with_pages(&self, pages: Vec<Page>) -> ColumnSource<'_> {
         let column = self.file.metadata().row_group(0).column(0).column_descr();
-        ColumnSource::Chunks(vec![ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages }])
+        let chunk = ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages };
+        ColumnSource::Chunks { chunks: vec![chunk], left: None }
     }
 }
 

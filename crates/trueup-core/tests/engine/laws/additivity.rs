@@ -77,9 +77,9 @@ enum SumOver {
     Interval,
 }
 
-fn adds_up(metric: &Metric, split: SumOver) -> bool {
+fn adds_up(metric: &Metric, over: SumOver) -> bool {
     let Additivity { across_spend_dimensions, across_other_dimensions, across_intervals } = metric.additivity;
-    match split {
+    match over {
         SumOver::SpendDimension => across_spend_dimensions,
         // All values of such a dimension have the same spend, so returns on it add up, apart from rounding. The
         // dictionary still says "no" for every quotient, because nobody adds percentages.
@@ -92,19 +92,19 @@ fn is_over_spend(formula: Formula) -> bool {
     matches!(formula, Formula::Ratio { denominator, .. } if denominator.iter().copied().all(Measure::is_spend))
 }
 
-/// Returns the metrics whose sum over the split differs from the whole.
-fn witnessed(asked: &LawCase, split: SumOver) -> Vec<&'static str> {
+/// Returns the metrics whose values do not add up to the value of the whole.
+fn witnessed(asked: &LawCase, over: SumOver) -> Vec<&'static str> {
     let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
     let query =
         |dimensions: &[&str]| asked.unfiltered(names.iter().chain(dimensions).copied()).interval(Interval::Total);
     let first = |in_spend: bool| asked.dimensions.iter().map(String::as_str).find(|name| spend_has(name) == in_spend);
-    let dimension = match split {
+    let dimension = match over {
         SumOver::SpendDimension => first(true),
         SumOver::OtherDimension => first(false),
         SumOver::Interval => asked.dimensions.first().map(String::as_str),
     };
     let Some(dimension) = dimension else { return Vec::new() };
-    let (whole, parts, kept): (_, _, &[&str]) = match split {
+    let (whole, parts, kept): (_, _, &[&str]) = match over {
         SumOver::Interval => {
             let query = query(&[dimension]);
             (asked.ask(&query), asked.ask(&query.clone().interval(Interval::Week)), &[dimension])
@@ -137,17 +137,17 @@ fn sums(table: &ResultTable, dimensions: &[&str], name: &str) -> BTreeMap<Vec<St
 
 #[test]
 fn a_metric_that_is_not_additive_does_not_add_up() {
-    let splits = [SumOver::SpendDimension, SumOver::OtherDimension, SumOver::Interval];
-    let pairs = metrics().flat_map(|(field, metric)| splits.map(|split| (field.name, metric, split)));
+    let kinds = [SumOver::SpendDimension, SumOver::OtherDimension, SumOver::Interval];
+    let pairs = metrics().flat_map(|(field, metric)| kinds.map(|over| (field.name, metric, over)));
     let mut missing: BTreeSet<(&str, SumOver)> =
-        pairs.filter(|(_, metric, split)| !adds_up(metric, *split)).map(|(name, _, split)| (name, split)).collect();
+        pairs.filter(|(_, metric, over)| !adds_up(metric, *over)).map(|(name, _, over)| (name, over)).collect();
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
     for _ in 0..2_000 {
         let asked = law_case().new_tree(&mut runner).unwrap().current();
-        for split in splits {
-            for name in witnessed(&asked, split) {
-                missing.remove(&(name, split));
+        for over in kinds {
+            for name in witnessed(&asked, over) {
+                missing.remove(&(name, over));
             }
         }
         if missing.is_empty() {

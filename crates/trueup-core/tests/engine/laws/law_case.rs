@@ -128,9 +128,9 @@ pub(super) fn names(filter: &Filter) -> Vec<&str> {
     }
 }
 
-/// Returns every metric of the dictionary.
+/// Returns every metric of the dictionary that needs no cohort.
 pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
-    dictionary::fields().filter_map(|field| match &field.kind {
+    dictionary::fields().chain(dictionary::duration_fields()).filter_map(|field| match &field.kind {
         FieldKind::Metric(metric) => Some((field, metric)),
         FieldKind::Dimension(_) => None,
     })
@@ -140,7 +140,7 @@ pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric
 pub(super) fn amounts(of: impl Fn(Measure) -> bool) -> Vec<&'static str> {
     let chosen = metrics().filter(|(_, metric)| match metric.formula {
         Formula::Amount(_) => metric.formula.measures().all(&of),
-        Formula::Ratio { .. } => false,
+        Formula::Ratio { .. } | Formula::Percentile { .. } => false,
     });
     chosen.map(|(field, _)| field.name).collect()
 }

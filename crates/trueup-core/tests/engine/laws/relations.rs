@@ -5,15 +5,19 @@ use super::law_case::{Figures, key, law_case, metrics};
 use proptest::prelude::*;
 use trueup::filter::from_parameter;
 use trueup_core::Value;
-use trueup_core::dictionary::{Formula, Measure, ValueFormat};
+use trueup_core::dictionary::{Formula, Measure, StagePair, ValueFormat};
 
 /// A metric; metrics whose sum under a filter equals it; the field of the filter; and its expression. The filter on
 /// `noSuchField`, a dimension that is empty on every event, keeps every event.
-const SAME: [(&str, &[&str], &str, &str); 22] = [
+const SAME: [(&str, &[&str], &str, &str); 26] = [
     ("conversions", &["eventCount"], "type", "lead-originated"),
     ("customers", &["eventCount"], "typeIsLast", "true"),
     ("soldLeads", &["leads"], "firstSold", r#"["notEmpty"]"#),
     ("closedLeads", &["leads"], "firstClosed", r#"["notEmpty"]"#),
+    ("reachedLeadToBooked", &["leads"], "firstBooked", r#"["notEmpty"]"#),
+    ("reachedLeadToEstimated", &["leads"], "firstEstimated", r#"["notEmpty"]"#),
+    ("reachedLeadToSold", &["soldLeads"], "noSuchField", ""),
+    ("reachedLeadToClosed", &["closedLeads"], "noSuchField", ""),
     ("payingCustomers", &["customers"], "adjustedType", r#"["or", "sold", "closed"]"#),
     ("matchedCustomers", &["customers"], "customerStatus", r#"["not", ["or", "Unmatched", ""]]"#),
     ("unmatchedCustomers", &["customers"], "customerStatus", r#"["or", "Unmatched", ["empty"]]"#),
@@ -114,10 +118,13 @@ fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
     text.parse().unwrap()
 }
 
-/// `a_ratio_is_its_numerator_over_its_denominator` checks all other ratios; the naive oracle checks these.
+/// `a_ratio_is_its_numerator_over_its_denominator` checks all other ratios; the naive oracle checks these, and the laws
+/// of `durations` the averages of days.
 #[test]
-fn only_steps_and_late_cancellations_have_sides_without_metrics() {
-    let (known, others) = quotients();
+fn only_steps_late_cancellations_and_days_have_sides_without_metrics() {
+    let (known, mut others) = quotients();
+    let averages = others.extract_if(.., |name| name.starts_with("avgDays")).count();
+    assert_eq!(averages, StagePair::ALL.len());
     assert_eq!(others, ["cancelRate", "stepBookRate", "stepEstimateRate", "stepSoldRate", "stepCloseRate"]);
     assert!(known.len() >= 13, "{}", known.len());
 }

@@ -90,7 +90,7 @@ impl FileSample {
             let columns = schema.fields().iter().map(|field| field.name().clone()).filter(is_read);
             options.columns = Some(columns.collect());
             let (batches, is_whole) = first_rows(&files, &open(options.clone()), limits)?;
-            // Errors of a sheet, and members that are objects or lists: the rows are read again without them.
+            // Errors of a sheet, and members that are objects or arrays: the rows are read again without them.
             let faults: Vec<&RowFault> = batches.iter().flat_map(|batch| &batch.malformed).collect();
             let (errors, others): (Vec<_>, Vec<_>) =
                 faults.into_iter().partition(|fault| fault.rule == Rule::SheetValue);

@@ -4,18 +4,21 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { chartOf } from "../chart";
 import { toCsv } from "../csv";
 import { ATTRIBUTION_WINDOW, countDays, describeDays, resolveDays } from "../days";
-import type { Index } from "../dictionary";
+import { OPEN_LEADS, type Index } from "../dictionary";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import type { Question } from "../question";
+import { rowsRequest, type Question } from "../question";
 import { columnWidths, sortRows } from "../rows";
-import type { Service } from "../service";
+import type { Row, Service } from "../service";
 import { ChartView } from "./chart_view";
+import { CohortMap, OPEN_MARK } from "./cohort_map";
 import { CopyDialog } from "./copy_dialog";
 import { DataTable } from "./data_table";
+import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
 import { saveFile } from "./save_file";
 import type { Asked } from "./use_answer";
+import { useParquet } from "./use_parquet";
 
 interface Props {
   asked: Asked;
@@ -32,6 +35,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
   const { state, answered } = asked;
   const { dictionary } = index;
   const [copying, setCopying] = useState(false);
+  const [lookedInto, setLookedInto] = useState<{ row: Row; column: string } | null>(null);
   const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
   const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
   const shown = answered?.question;
@@ -45,6 +49,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
     () => (answered ? columnWidths(answered.answer.columns, answered.answer.rows, answered.totals, dictionary) : []),
     [answered, dictionary],
   );
+  const parquet = useParquet(service, rowsRequest(question, dictionary, today), fileName(question, today, "parquet"));
   const isStale = state.phase === "asking" && answered !== null;
   const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.answer.rows, shown?.metrics ?? []);
 
@@ -59,14 +64,18 @@ export function AnswerView({ asked, question, update, index, service, base, toda
           <button
             type="button"
             disabled={!answered || isStale}
-            onClick={() => answered && saveFile(fileName(question, today), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
+            onClick={() => answered && saveFile(fileName(question, today, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
           >
             Export CSV
+          </button>
+          <button type="button" disabled={!answered || isStale || parquet.state.phase === "asking"} onClick={parquet.save}>
+            {parquet.state.phase === "asking" ? "Exporting…" : "Export Parquet"}
           </button>
         </div>
       </div>
       {copying && <CopyDialog question={question} index={index} base={base} today={today} close={() => setCopying(false)} />}
       {state.phase === "fault" && <FaultNotice fault={state.fault} at={state.at} askAgain={asked.askAgain} signOut={signOut} update={update} />}
+      {parquet.state.phase === "fault" && <FaultNotice fault={parquet.state.fault} at={parquet.state.at} askAgain={parquet.save} signOut={signOut} update={update} />}
       {state.phase === "incomplete" && (
         <section class="notice">
           <h2>Choose a metric</h2>
@@ -92,7 +101,19 @@ export function AnswerView({ asked, question, update, index, service, base, toda
       )}
       {answered && shown && rows.length > 0 && (
         <div class={isStale ? "answer stale" : "answer"} aria-busy={isStale}>
-          <ChartView chart={chart} question={shown} charted={question.charted} update={update} dictionary={dictionary} />
+          {shown.within !== null && shown.interval !== "total" && (
+            <CohortMap question={shown} range={answered.range} charted={question.charted} update={update} dictionary={dictionary} service={service} />
+          )}
+          <ChartView
+            chart={chart}
+            question={shown}
+            update={update}
+            dictionary={dictionary}
+            rows={answered.answer.rows}
+            benchmarks={question.benchmarks}
+            service={service}
+            today={today}
+          />
           <DataTable
             columns={answered.answer.columns}
             widths={widths}
@@ -101,8 +122,15 @@ export function AnswerView({ asked, question, update, index, service, base, toda
             dictionary={dictionary}
             sort={sort}
             onSort={(sorted) => update({ sort: sorted })}
+            onLookInto={(row, column) => setLookedInto({ row, column })}
           />
-          {shown.interval !== "total" && countDays(answered.range) > ATTRIBUTION_WINDOW && (
+          {lookedInto && <DrillDialog {...lookedInto} question={shown} range={answered.range} service={service} dictionary={dictionary} update={update} close={() => setLookedInto(null)} />}
+          {shown.within !== null && rows.some((row) => row[OPEN_LEADS] !== 0) && (
+            <p class="hint">
+              {OPEN_MARK} The window of some leads of the row is not over: its numbers may still change.
+            </p>
+          )}
+          {shown.within === null && shown.interval !== "total" && countDays(answered.range) > ATTRIBUTION_WINDOW && (
             <p class="hint">There is no total: the service computes one figure for at most {ATTRIBUTION_WINDOW} days, and figures of intervals do not add up.</p>
           )}
         </div>
@@ -172,11 +200,11 @@ function NoData({ question, update, service, today }: { question: Question; upda
   );
 }
 
-function hasNoData(rows: Record<string, string | number>[], metrics: string[]): boolean {
-  return rows.every((row) => metrics.every((metric) => row[metric] === 0));
+function hasNoData(rows: Row[], metrics: string[]): boolean {
+  return rows.every((row) => metrics.every((metric) => row[metric] === 0 && (row[`${metric}.previous`] ?? 0) === 0));
 }
 
-function fileName(question: Question, today: string): string {
+function fileName(question: Question, today: string, ending: string): string {
   const range = resolveDays(question.days, today);
-  return `${question.organization}-${range?.start}-${range?.end}.csv`.replace(/[^\w.-]+/g, "-");
+  return `${question.organization}-${range?.start}-${range?.end}.${ending}`.replace(/[^\w.-]+/g, "-");
 }

@@ -4,9 +4,10 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { today as currentDay } from "../days";
 import { firstQuestion, misfitOf } from "../first_question";
 import { readLink, writeLink, type Linked } from "../link";
-import { Service } from "../service";
+import { rowsRequest, totalsRequest, type Question } from "../question";
+import { exchange, Service } from "../service";
+import { keepForReload, takeToken } from "../sign_in_link";
 import type { Index } from "../dictionary";
-import type { Question } from "../question";
 import { AnswerView } from "./answer_view";
 import { QuestionPanel } from "./question_panel";
 import { SignIn } from "./sign_in";
@@ -15,6 +16,9 @@ import { useAnswer } from "./use_answer";
 
 /** The address that requests are relative to: the folder of the page. */
 const BASE = new URL(".", location.href).href;
+
+/** The token of the link that opened the page, which leaves the address before the page reads anything else of it. */
+const TOKEN = takeToken();
 
 interface Session {
   service: Service;
@@ -35,8 +39,16 @@ export function App() {
     async (key: string) => {
       const service = new Service(key, BASE);
       const index = await service.index();
-      if (!readLink(location.hash)) {
-        const question = await firstQuestion(service, index, currentDay());
+      const today = currentDay();
+      const known = readLink(location.hash);
+      const question = known ? ("question" in known ? known.question : null) : await firstQuestion(service, index, today);
+      if (question && !misfitOf(question, index.dictionary)) {
+        // Asked now, so that the service works while the browser makes the page.
+        for (const request of [rowsRequest(question, index.dictionary, today), totalsRequest(question, index.dictionary, today)]) {
+          if (request) service.askAhead(request);
+        }
+      }
+      if (!known) {
         if (question) history.replaceState(null, "", writeLink(question));
         setLinked(question && { question });
       }
@@ -44,6 +56,18 @@ export function App() {
     },
     [],
   );
+
+  const signInByLink = useCallback(async () => {
+    if (TOKEN === null) return;
+    const { key, next } = await exchange(TOKEN, BASE);
+    keepForReload(next);
+    await signIn(key);
+  }, [signIn]);
+
+  const signOut = useCallback(() => {
+    keepForReload(null);
+    setSession(null);
+  }, []);
 
   const change = useCallback((question: Question) => {
     const link = writeLink(question);
@@ -76,7 +100,7 @@ export function App() {
         )}
         <ThemeSwitch />
         {session && (
-          <button type="button" class="quiet" onClick={() => setSession(null)}>
+          <button type="button" class="quiet" onClick={signOut}>
             Sign out
           </button>
         )}
@@ -92,8 +116,8 @@ export function App() {
           </p>
         </section>
       )}
-      {!session && <SignIn signIn={signIn} hasQuestion={question !== null} />}
-      {session && question && <Explorer session={session} question={question} change={change} signOut={() => setSession(null)} />}
+      {!session && <SignIn signIn={signIn} signInByLink={TOKEN === null ? null : signInByLink} hasQuestion={question !== null} />}
+      {session && question && <Explorer session={session} question={question} change={change} signOut={signOut} />}
       {session && !question && !fault && (
         <section class="notice" role="alert">
           <h2>Your key reaches no account</h2>

@@ -1,10 +1,11 @@
 // The table of an answer. Only the rows in view are in the document, so that any number of rows scrolls.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Dictionary } from "../dictionary";
+import { OPEN_LEADS, type Dictionary } from "../dictionary";
 import { count, formatValue } from "../format";
 import type { Sort } from "../question";
 import type { Row } from "../service";
+import { OPEN_MARK } from "./cohort_map";
 
 /** Height of a row in CSS pixels, as in the style sheet. */
 const ROW_HEIGHT = 28;
@@ -25,9 +26,11 @@ interface Props {
   dictionary: Dictionary;
   sort: Sort | null;
   onSort: (sort: Sort) => void;
+  /** Called with the row and the column of a cell. */
+  onLookInto: (row: Row, column: string) => void;
 }
 
-export function DataTable({ columns, widths, rows, totals, dictionary, sort, onSort }: Props) {
+export function DataTable({ columns, widths, rows, totals, dictionary, sort, onSort, onLookInto }: Props) {
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [inView, setInView] = useState(30);
@@ -59,18 +62,32 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
     columns.map((column, index) => {
       const value = row[column];
       const text = isTotal && index === 0 && value === undefined ? "Total" : formatValue(value, formats[index] ?? "text");
-      const kind = dictionary.isMetric(column) ? "number" : value === "" ? "text none" : "text";
+      const isOpen = column === OPEN_LEADS && value !== 0;
+      const kind = value === null ? "number none" : dictionary.isMetric(column) ? `number ${dictionary.judge(column, value)}` : value === "" ? "text none" : "text";
       return isTotal && index === 0 ? (
         <th key={column} scope="row" class={kind}>
           {text}
         </th>
       ) : (
-        <td key={column} class={kind} title={kind === "text" && text.length > 30 ? text : undefined}>
-          {text}
+        <td key={column} class={kind} title={kind === "text" && text.length > 30 ? text : undefined} data-column={column}>
+          {index === 0 ? (
+            <button type="button" class="into" aria-label={`Look into ${text}`} onClick={() => onLookInto(row, column)}>
+              {text}
+            </button>
+          ) : (
+            text
+          )}
+          {isOpen && ` ${OPEN_MARK}`}
         </td>
       );
     });
 
+  // The keyboard gets there by the first cell of the row.
+  const onCellClick = (event: MouseEvent) => {
+    const cell = (event.target as Element).closest<HTMLElement>("tbody td.number");
+    const row = rows[Number(cell?.parentElement?.getAttribute("aria-rowindex")) - 2];
+    if (cell && row && getSelection()?.isCollapsed !== false && !(event.target as Element).closest("button")) onLookInto(row, cell.dataset.column ?? "");
+  };
   const totalWidth = widths.reduce((sum, width) => sum + width, 0);
   return (
     <section class="table" aria-label="Table">
@@ -100,7 +117,7 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody onClick={onCellClick}>
             {begin > 0 && <Space rows={begin} columns={columns.length} />}
             {rows.slice(begin, end).map((row, index) => (
               <tr key={(begin + index) % elements} aria-rowindex={begin + index + 2}>

@@ -8,13 +8,14 @@ import type { Question } from "../question";
 interface Props {
   days: Days;
   interval: Interval;
+  within: string | null;
   update: (part: Partial<Question>) => void;
   today: string;
 }
 
 const INTERVAL_LABELS: Record<Interval, string> = { total: "Whole", month: "Month", week: "Week", day: "Day" };
 
-export function DaysEditor({ days, interval, update, today }: Props) {
+export function DaysEditor({ days, interval, within, update, today }: Props) {
   const range = resolveDays(days, today) ?? { start: today, end: today };
   // What is typed into the two inputs takes effect once it is a range.
   const [typed, setTyped] = useState(range);
@@ -58,14 +59,14 @@ export function DaysEditor({ days, interval, update, today }: Props) {
       <div class="segments" role="radiogroup" aria-label="Interval">
         {INTERVALS.map((each) => (
           <label key={each}>
-            <input type="radio" name="interval" value={each} checked={interval === each} onChange={() => update({ interval: each })} />
+            <input type="radio" name="interval" value={each} checked={interval === each} onChange={() => update(each === "total" ? { interval: each } : { interval: each, compare: null })} />
             <span>{INTERVAL_LABELS[each]}</span>
           </label>
         ))}
       </div>
       <p class="hint">
         {count(length, "day")}
-        {length > ATTRIBUTION_WINDOW && `; as a whole at most ${ATTRIBUTION_WINDOW}, any number by month, week or day`}
+        {within === null && length > ATTRIBUTION_WINDOW && `; as a whole at most ${ATTRIBUTION_WINDOW}, any number by month, week or day`}
       </p>
     </fieldset>
   );

@@ -3,8 +3,10 @@
 import type { Field } from "../dictionary";
 import type { Choice } from "./combobox";
 
+const BETTER = { higher: " Higher is better.", lower: " Lower is better.", neither: "" };
+
 export function choiceOf(field: Field): Choice {
-  return { value: field.name, label: field.displayName, note: field.name, detail: field.definition };
+  return { value: field.name, label: field.displayName, note: field.name, detail: `${field.definition}${BETTER[field.better ?? "neither"]}` };
 }
 
 /** Any column of the data is a dimension, whether or not the dictionary has it. */

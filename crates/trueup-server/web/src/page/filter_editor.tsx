@@ -144,7 +144,10 @@ function ConditionForm({ field, question, dictionary, service, today, add, cance
   );
 }
 
-/** Suggests the values of a dimension: those of the dictionary, or those of the days of the question, which the service counts. */
+/**
+ * Suggests the values of a dimension: those of the dictionary, or else those of the days of the question (the last 90 of
+ * them), which the service counts.
+ */
 function useSuggestions(field: string, question: Question, dictionary: Dictionary, service: Service, today: string) {
   const listed = useMemo((): Choice[] => (dictionary.get(field)?.values ?? []).map((value) => ({ value, label: value })), [field, dictionary]);
   const [found, setFound] = useState<Choice[]>([]);

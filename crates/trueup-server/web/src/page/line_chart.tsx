@@ -1,6 +1,7 @@
 // Lines over time, drawn as SVG. A pointer or the arrow keys move a mark that shows the values of one sub-range.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { runsOf, type Band } from "../benchmarks";
 import { ticksOf, type ChartDay, type Line } from "../chart";
 import type { Interval } from "../days";
 import { formatDay, formatNumber, formatTick } from "../format";
@@ -11,12 +12,14 @@ interface Props {
   format: string;
   label: string;
   interval: Interval;
+  /** The benchmarks behind the lines, one per sub-range, and the line whose color they have; `null` without benchmarks. */
+  benchmarks: { bands: (Band | null)[]; color: number | null } | null;
 }
 
 const HEIGHT = 260;
 const MARGIN = { top: 12, right: 12, bottom: 26, left: 52 };
 
-export function LineChart({ days, lines, format, label, interval }: Props) {
+export function LineChart({ days, lines, format, label, interval, benchmarks }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
   const [marked, setMarked] = useState<number | null>(null);
@@ -31,6 +34,7 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
   }, []);
 
   const values = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  for (const band of benchmarks?.bands ?? []) if (band) values.push(band.p10, band.p90);
   const ticks = ticksOf(Math.min(...values), Math.max(...values));
   const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
   const inner = { width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
@@ -81,6 +85,7 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
               </text>
             ),
         )}
+        {benchmarks && <Bands bands={benchmarks.bands} color={benchmarks.color} x={x} y={y} />}
         {markedDay && <line class="mark" x1={x(marked ?? 0)} x2={x(marked ?? 0)} y1={MARGIN.top} y2={HEIGHT - MARGIN.bottom} />}
         {lines.map((line, index) => (
           <g key={index} class={`series series-${index}`}>
@@ -108,6 +113,7 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
             );
           })}
         </ul>
+        {benchmarks && <BandLegend band={marked === null ? null : (benchmarks.bands[marked] ?? null)} color={benchmarks.color} format={format} />}
       </div>
       {partial.length > 0 && (
         <p class="hint">
@@ -115,6 +121,65 @@ export function LineChart({ days, lines, format, label, interval }: Props) {
         </p>
       )}
     </div>
+  );
+}
+
+interface BandsProps {
+  bands: (Band | null)[];
+  color: number | null;
+  x: (index: number) => number;
+  y: (value: number) => number;
+}
+
+/** Half the width of a band of a single month. */
+const ALONE = 10;
+
+/** Draws where eight in ten, and half, of the accounts are, and the one in the middle. */
+function Bands({ bands, color, x, y }: BandsProps) {
+  const area = ([first, last]: [number, number], low: "p10" | "p25", high: "p75" | "p90") => {
+    const points: string[] = [];
+    const add = (index: number, series: "p10" | "p25" | "p75" | "p90", aside: number) => points.push(`${(x(index) + aside).toFixed(1)} ${y(bands[index]![series]).toFixed(1)}`);
+    const aside = first === last ? ALONE : 0;
+    for (let index = first; index <= last; index += 1) add(index, high, -aside);
+    if (aside) add(last, high, aside);
+    for (let index = last; index >= first; index -= 1) add(index, low, aside);
+    if (aside) add(first, low, -aside);
+    return `M${points.join("L")}Z`;
+  };
+  const middle = ([first, last]: [number, number]) => {
+    if (first === last) return `M${(x(first) - ALONE).toFixed(1)} ${y(bands[first]!.p50).toFixed(1)}h${2 * ALONE}`;
+    return `M${bands.slice(first, last + 1).map((band, index) => `${x(first + index).toFixed(1)} ${y(band!.p50).toFixed(1)}`).join("L")}`;
+  };
+  return (
+    <g class={`bands ${color === null ? "neutral" : `series-${color}`}`} aria-hidden="true">
+      {runsOf(bands).map((run) => (
+        <g key={run[0]}>
+          <path class="wide" d={area(run, "p10", "p90")} />
+          <path class="half" d={area(run, "p25", "p75")} />
+          <path class="median" d={middle(run)} />
+        </g>
+      ))}
+    </g>
+  );
+}
+
+/** Says what the bands are; with a marked sub-range, their figures in it. */
+function BandLegend({ band, color, format }: { band: Band | null; color: number | null; format: string }) {
+  const range = (low: number, high: number) => <strong>{`${formatNumber(low, format)} to ${formatNumber(high, format)}`}</strong>;
+  return (
+    <ul class={`legend band-legend ${color === null ? "neutral" : `series-${color}`}`} aria-label="Benchmarks">
+      <li>
+        <span class="swatch half" aria-hidden="true" />
+        Half of the accounts {band && range(band.p25, band.p75)}
+      </li>
+      <li>
+        <span class="swatch wide" aria-hidden="true" />8 in 10 accounts {band && range(band.p10, band.p90)}
+      </li>
+      <li>
+        <span class="swatch median" aria-hidden="true" />
+        Median {band && <strong>{formatNumber(band.p50, format)}</strong>}
+      </li>
+    </ul>
   );
 }
 

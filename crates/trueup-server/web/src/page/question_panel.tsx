@@ -6,6 +6,8 @@ import type { Question } from "../question";
 import type { Service } from "../service";
 import { Chips } from "./chips";
 import { Combobox } from "./combobox";
+import { CohortEditor } from "./cohort_editor";
+import { ComparisonEditor } from "./comparison_editor";
 import { DaysEditor } from "./days_editor";
 import { choiceOf, columnChoice } from "./field_choices";
 import { FilterEditor } from "./filter_editor";
@@ -89,7 +91,9 @@ export function QuestionPanel({ question, update, index, service, today }: Props
             onToggle={(value) => update({ dimensions: toggled(question.dimensions, value) })}
           />
         </fieldset>
-        <DaysEditor days={question.days} interval={question.interval} update={update} today={today} />
+        <DaysEditor days={question.days} interval={question.interval} within={question.within} update={update} today={today} />
+        <CohortEditor within={question.within} update={update} />
+        <ComparisonEditor question={question} update={update} today={today} />
         <FilterEditor question={question} update={update} dictionary={dictionary} service={service} today={today} />
       </div>
     </aside>

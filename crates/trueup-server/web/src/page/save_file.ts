@@ -1,7 +1,7 @@
-// Saves a text as a file of the user, without a server.
+// Saves what the page holds as a file of the user, without a server.
 
-export function saveFile(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export function saveFile(name: string, type: string, content: string | Blob): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -6,16 +6,30 @@ import { Fault, isSendable } from "../service";
 
 interface Props {
   signIn: (key: string) => Promise<void>;
+  /** Signs in by the link that opened the page; `null` if that was no such link. */
+  signInByLink: (() => Promise<void>) | null;
   /** Whether a question waits for its answer. */
   hasQuestion: boolean;
 }
 
-export function SignIn({ signIn, hasQuestion }: Props) {
+/** Whether the link that opened the page has been tried. It works once. */
+let isLinkUsed = false;
+
+export function SignIn({ signIn, signInByLink, hasQuestion }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState("");
+  const [isOpening, setIsOpening] = useState(signInByLink !== null && !isLinkUsed);
 
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    if (!signInByLink || isLinkUsed) return;
+    isLinkUsed = true;
+    signInByLink().catch((error: unknown) => {
+      setFault(linkMessageOf(error));
+      setIsOpening(false);
+    });
+  }, []);
+  useEffect(() => input.current?.focus(), [isOpening]);
 
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -36,6 +50,13 @@ export function SignIn({ signIn, hasQuestion }: Props) {
     }
   };
 
+  if (isOpening) {
+    return (
+      <main class="sign-in">
+        <p role="status">Opening…</p>
+      </main>
+    );
+  }
   return (
     <main class="sign-in">
       <form onSubmit={submit} autocomplete="off">
@@ -69,6 +90,11 @@ export function SignIn({ signIn, hasQuestion }: Props) {
       </form>
     </main>
   );
+}
+
+function linkMessageOf(error: unknown): string {
+  if (!(error instanceof Fault) || error.kind !== "key") return messageOf(error);
+  return "This link was used before: each works once. Run trueup explore again for a new one. If you have not opened it before, somebody else on this machine has.";
 }
 
 function messageOf(error: unknown): string {

@@ -6,7 +6,7 @@ import type { Dictionary } from "../dictionary";
 import { rowsRequest, totalsRequest, type Question } from "../question";
 import { Fault, type Answer, type Row, type Service } from "../service";
 
-/** Pause after a change before the service is asked, because more changes may follow. */
+/** Milliseconds between a change and the request to the service, because more changes may follow. */
 const PAUSE = 120;
 
 /** An answer with the question that it belongs to. */
@@ -26,7 +26,10 @@ export type State =
 
 export interface Asked {
   state: State;
-  /** The last answer; while another is being asked for, it is that of an earlier question. `null` after a fault. */
+  /**
+   * The last answer; while another is being asked for, it is that of an earlier question. `null` before the first, after a
+   * fault or `cancel`, and while the question is incomplete.
+   */
   answered: Answered | null;
   cancel: () => void;
   askAgain: () => void;

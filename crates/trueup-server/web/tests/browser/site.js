@@ -1,7 +1,8 @@
 // What the tests in a browser run against: the program, serving a demo, and Chromium.
 
 import { execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,12 +21,33 @@ const SCREENSHOTS = process.env.TRUEUP_SCREENSHOTS ?? fileURLToPath(new URL("exp
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Makes a demo, serves it, and starts a browser. */
-export async function openSite() {
+/** What the dataset defines beyond the built-in fields. */
+const DEFINITIONS = `
+[[metric]]
+name = "netRevenuePerLead"
+displayName = "Net Revenue per Lead"
+definition = "Revenue of completed work less spend, for one lead."
+format = "currency"
+direction = "up"
+numerator = ["closedRevenue", "-spend"]
+denominator = ["leads"]
+
+[[dimension]]
+name = "hourOfDay"
+displayName = "Hour of Day"
+definition = "The hour in which it happened."
+from = "dateTime"
+part = "hour"
+`;
+
+/** Makes a demo, serves it, and starts a browser. The options are those of `trueup demo`. */
+export async function openSite(...options) {
   const folder = await mkdtemp(join(tmpdir(), "trueup-explorer-"));
   const dataset = join(folder, "demo");
   const trueup = async (...args) => (await run(PROGRAM, args, { maxBuffer: 1 << 28 })).stdout;
-  await trueup("demo", dataset);
+  await trueup("demo", dataset, ...options);
+  await writeFile(join(folder, "definitions.toml"), DEFINITIONS);
+  await trueup("define", dataset, join(folder, "definitions.toml"));
   await mkdir(SCREENSHOTS, { recursive: true });
   const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
   const origin = await announced(server);
@@ -36,6 +58,12 @@ export async function openSite() {
     program: PROGRAM,
     trueup,
     browser,
+    /** Runs `trueup explore`, and returns the link that it prints. */
+    explore: async () => {
+      const program = spawn(PROGRAM, ["explore", dataset, "--no-browser"], { stdio: ["ignore", "pipe", "pipe"] });
+      const [link] = await once(createInterface({ input: program.stdout }), "line");
+      return { link, program };
+    },
     createKey: async () => (await trueup("keys", "create", dataset, "demo@example.com")).trim(),
     close: async () => {
       await browser.close();
@@ -46,8 +74,8 @@ export async function openSite() {
   };
 }
 
-/** Opens the page in a browser without history. `watch.faults` collects what must not happen on any page. */
-export async function openPage(site, { hash = "", ...options } = {}) {
+/** Opens the page in a browser without history. The `faults` that it returns collect what must not happen on any page. */
+export async function openPage(site, { hash = "", link = `${site.origin}/explore${hash}`, ...options } = {}) {
   const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
@@ -55,13 +83,13 @@ export async function openPage(site, { hash = "", ...options } = {}) {
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("request", (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (origin !== site.origin && protocol !== "data:" && protocol !== "blob:") faults.push(`request to ${request.url()}`);
+    if (origin !== new URL(link).origin && protocol !== "data:" && protocol !== "blob:") faults.push(`request to ${request.url()}`);
   });
   await page.exposeFunction("reportViolation", (violation) => faults.push(`content security policy: ${violation}`));
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => globalThis.reportViolation(`${event.violatedDirective} ${event.blockedURI}`));
   });
-  await page.goto(`${site.origin}/explore${hash}`);
+  await page.goto(link);
   return { page, context, faults };
 }
 

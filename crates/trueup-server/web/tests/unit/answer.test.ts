@@ -62,9 +62,9 @@ test("bars are in the order of the table", () => {
   const chart = chartOf({ dimensions: ["campaign"], metrics: ["leads", "spend"], interval: "total" }, JUNE, "spend", ROWS);
   assert.ok(chart.kind === "bars");
   assert.deepEqual(chart.bars, [
-    { label: "B", value: 1234.5 },
-    { label: "(none)", value: 0 },
-    { label: 'a,"b"', value: 0.1 },
+    { label: "B", value: 1234.5, previous: null },
+    { label: "(none)", value: 0, previous: null },
+    { label: 'a,"b"', value: 0.1, previous: null },
   ]);
 });
 
@@ -77,8 +77,8 @@ test("lines have a gap where a group has no row, whatever the order of the table
   const chart = chartOf({ dimensions: ["campaign"], metrics: ["leads"], interval: "month" }, { start: "2026-05-02", end: "2026-07-15" }, null, rows);
   assert.ok(chart.kind === "lines");
   assert.deepEqual(chart.lines, [
-    { label: "B", values: [null, null, 9] },
-    { label: "A", values: [null, 5, 4] },
+    { label: "B", group: ["B"], values: [null, null, 9] },
+    { label: "A", group: ["A"], values: [null, 5, 4] },
   ]);
   assert.deepEqual(chart.days.map(({ partial }) => partial), [true, false, true]);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { copyAs, type Language } from "../../src/copies";
-import { searchFields } from "../../src/dictionary";
 import type { Question } from "../../src/question";
 import { INDEX, QUESTION, TODAY } from "./sample";
 
@@ -70,18 +69,14 @@ table = trueup.open("DATASET").query(
   );
 });
 
-test("an incomplete question has no copies", () => {
-  assert.equal(copied("trueup", { ...QUESTION, metrics: [] }), null);
+test("a cohort and a comparison are part of every copy", () => {
+  const cohort = { ...QUESTION, within: "90d", compare: { start: "2025-06-01", end: "2025-06-30" } };
+  assert.match(copied("trueup", cohort) ?? "", /--fields campaign,leads,spend,openLeads [^]*--cohort --within 90d [^]*--compare 2025-06-01\.\.2025-06-30/);
+  assert.match(copied("curl", cohort) ?? "", /&cohort=true&within=90d&compare=2025-06-01\.\.2025-06-30'/);
+  assert.match(copied("rust", cohort) ?? "", /\.cohort\("90d"\.parse\(\)\?\)\n    \.compare\("2025-06-01\.\.2025-06-30"\.parse\(\)\?\)/);
+  assert.match(copied("python", cohort) ?? "", /cohort=True, within="90d",\n    compare="2025-06-01\.\.2025-06-30"/);
 });
 
-test("fields are found by what people call them", () => {
-  const names = (typed: string) => searchFields(INDEX.dictionary.all("metric"), typed).map(({ name }) => name);
-  assert.equal(names("cost per lead")[0], "avgCostPerLead");
-  assert.equal(names("CPL")[0], "avgCostPerLead");
-  assert.equal(names("calls")[0], "conversions");
-  assert.equal(names("bookrate")[0], "bookRate");
-  assert.equal(names("management fee")[0], "spend");
-  assert.deepEqual(names("leads"), ["leads", "soldLeads"]);
-  assert.deepEqual(names("nothing of this kind"), []);
-  assert.equal(searchFields(INDEX.dictionary.all("dimension"), "credited")[0]?.name, "attributionChannel");
+test("an incomplete question has no copies", () => {
+  assert.equal(copied("trueup", { ...QUESTION, metrics: [] }), null);
 });

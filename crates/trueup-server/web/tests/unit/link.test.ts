@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { misfitOf } from "../../src/first_question";
 import { readLink, writeLink } from "../../src/link";
-import type { Question } from "../../src/question";
+import type { Earlier, Question } from "../../src/question";
 import { INDEX, QUESTION } from "./sample";
 
 const FULL: Question = {
@@ -16,12 +16,17 @@ const FULL: Question = {
     { field: "campaign", operator: "is", values: ["A, B", "#é[", ""] },
     { field: "zip", operator: "empty", values: [] },
   ],
+  within: "90d",
+  compare: null,
   sort: { field: "own:column", descending: true },
   charted: "leads",
+  benchmarks: true,
 };
 
 test("a link holds the whole question", () => {
-  for (const question of [QUESTION, FULL]) assert.deepEqual(readLink(writeLink(question)), { question });
+  const earlier: Earlier[] = ["previous-period", "previous-year", { start: "2025-06-01", end: "2025-06-30" }];
+  const compared = earlier.map((compare) => ({ ...QUESTION, compare }));
+  for (const question of [QUESTION, FULL, ...compared]) assert.deepEqual(readLink(writeLink(question)), { question });
 });
 
 test("without a link there is no question", () => {
@@ -33,6 +38,7 @@ test("a link that was changed is refused with the place", () => {
   const sound = writeLink(QUESTION);
   const faulty: [string, RegExp][] = [
     ["#x", /a part “x”/],
+    [`${sound}&benchmarks=no`, /benchmarks to be true, but found “no”/],
     [`${sound}&key=tu_1`, /a part “key”/],
     [`${sound}&__proto__=1`, /a part “__proto__”/],
     [`${sound}&interval=year`, /“year” is no interval/],
@@ -49,6 +55,10 @@ test("a link that was changed is refused with the place", () => {
     [`${sound}&sort=leads`, /leads:desc/],
     [`${sound}&chart=%00`, /an invalid chart/],
     [sound.replace("organization=group", "organization="), /names no organization/],
+    [`${sound}&within=90`, /window such as 90d or all, but found “90”/],
+    [`${sound}&compare=last`, /START..END, but found “last”/],
+    [`${sound}&compare=2026-02-01..2026-02-30`, /“2026-02-30”/],
+    [`${sound}&compare=previous-year&interval=month`, /both compares and has an interval/],
     [`#${"x".repeat(20_000)}`, /20000 characters/],
   ];
   for (const [link, message] of faulty) {

@@ -17,6 +17,14 @@ test("a question becomes the path of the service", () => {
   );
 });
 
+test("a cohort asks for its open leads, and a comparison for its days", () => {
+  assert.equal(path({ within: "90d" }), "api/group/events?fields=campaign,leads,spend,openLeads&start=2026-06-01&end=2026-06-30&cohort=true&within=90d");
+  assert.equal(path({ compare: "previous-year" }), "api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30&compare=previous-year");
+  // A cohort has totals however many days it has.
+  const totals = totalsRequest({ ...QUESTION, within: "all", interval: "month", days: { name: "2025" } }, dictionary, TODAY);
+  assert.deepEqual([totals?.fields, totals?.within], [["leads", "spend", "openLeads"], "all"]);
+});
+
 test("nothing in a value ends its parameter", () => {
   const conditions: Condition[] = [{ field: "campaign", operator: "is", values: ["a&b=c+d #é%"] }];
   const query = new URL(path({ conditions }), "http://host/").searchParams;

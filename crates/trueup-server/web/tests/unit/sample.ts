@@ -12,16 +12,18 @@ export const INDEX = readIndex({
   endpoints: [],
   dictionary: {
     leads: metric("Leads", "number", "Customers whose first event is a conversion."),
+    medianDaysLeadToSold: { ...metric("Median Days Lead to Sold", "decimal", "The median of the days."), direction: "lower" },
+    openLeads: metric("Open Leads", "number"),
     soldLeads: metric("Sold Leads", "number"),
     customers: metric("Customers", "number"),
     conversions: metric("Conversions", "number"),
     spend: metric("Spend", "currency", "Ad spend and management fees."),
     avgCostPerLead: metric("Average Cost per Lead", "currency"),
-    bookRate: metric("Book Rate", "percent"),
+    bookRate: { ...metric("Book Rate", "percent"), direction: "higher", benchmarkable: true },
     total: metric("Total", "currency"),
     campaign: dimension("Campaign"),
     account: dimension("Account"),
-    attributionChannel: dimension("Attribution Channel", "The channel that is credited."),
+    attributionChannel: { ...dimension("Attribution Channel", "The channel that is credited."), benchmarkDimension: true },
     type: { ...dimension("Event Type"), "possible values": ["booked", "sold"] },
   },
 }) as Index;
@@ -34,8 +36,11 @@ export const QUESTION: Question = {
   days: { start: "2026-06-01", end: "2026-06-30" },
   interval: "total",
   conditions: [],
+  within: null,
+  compare: null,
   sort: null,
   charted: null,
+  benchmarks: false,
 };
 
 export const TODAY = "2026-11-23";

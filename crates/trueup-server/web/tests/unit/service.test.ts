@@ -76,6 +76,22 @@ test("what is no answer is not shown as one", async () => {
   await assert.rejects(service.index(), (error: Fault) => error.kind === "unreadable");
 });
 
+test("a Parquet file is asked for by its type, with the key in the header, and has every byte", async () => {
+  const sent = answerWith("PAR1 bytes PAR1");
+  assert.equal(await (await service.parquet(request)).text(), "PAR1 bytes PAR1");
+  assert.equal(sent[0]?.url, "https://host/base/api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30");
+  assert.deepEqual(sent[0].init.headers, { Authorization: "tu_1", Accept: "application/vnd.apache.parquet" });
+});
+
+test("what is no whole Parquet file is not saved as one", async () => {
+  for (const body of ["[]", "", "PAR1 cut", "<html>PAR1", '{"rows":[]}']) {
+    answerWith(body);
+    await assert.rejects(service.parquet(request), (error: Fault) => error.kind === "unreadable", body);
+  }
+  answerWith('{"error":"words","code":"too-many-rows"}', { status: 400 });
+  await assert.rejects(service.parquet(request), (error: Fault) => error.kind === "refused" && error.message === "words" && error.code === "too-many-rows");
+});
+
 test("without a network there is a fault, and after a cancellation there is none", async () => {
   globalThis.fetch = async () => Promise.reject(new TypeError("failed"));
   await assert.rejects(service.events(request), (error: Fault) => error.kind === "network");

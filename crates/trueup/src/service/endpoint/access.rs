@@ -2,22 +2,33 @@
 
 use super::super::Service;
 use super::super::error::ServiceError;
+use super::super::request::Parameters;
 use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
 use super::ENDPOINTS;
-use super::description::Endpoint;
+use super::description::{Endpoint, OtherParameters};
 use crate::access::{Login, LoginScope};
-use crate::dictionary::{self, Field, FieldGroup, FieldKind};
+use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
+use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, ValueFormat};
 use serde::{Serialize, Serializer};
+
+/// The parameter of the request. With any value but [`WHOLE_DICTIONARY`] it is ignored, as every other parameter is.
+pub(crate) const DICTIONARY: &str = "dictionary";
+/// The value for a dictionary of all fields, with the metrics of cohorts and of days between stages.
+pub(crate) const WHOLE_DICTIONARY: &str = "all";
 
 /// Answers with all that the login may see.
 pub(in crate::service) fn answer(
     service: &Service,
     snapshot: &Snapshot,
     login: &Login,
+    parameters: &Parameters,
 ) -> Result<Answer, ServiceError> {
     let reach = service.directory.reach(login)?;
-    let fields = VisibleFields { grading: is_graded(snapshot, &reach) };
+    let grading = is_graded(snapshot, &reach);
+    let definitions = snapshot.dataset.definitions();
+    let fields = VisibleFields { grading, is_whole: false, definitions };
+    let is_whole = parameters.first(DICTIONARY) == Some(WHOLE_DICTIONARY);
     let listed = reach.organizations();
     let access = AccessBody {
         user: login.user(),
@@ -29,7 +40,7 @@ pub(in crate::service) fn answer(
             })
             .collect(),
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
-        dictionary: fields,
+        dictionary: VisibleFields { grading, is_whole, definitions },
     };
     let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
     Answer::text(text, &service.memory)
@@ -47,8 +58,8 @@ fn is_graded(snapshot: &Snapshot, reach: &LoginScope) -> bool {
 struct AccessBody<'a> {
     user: &'a str,
     organizations: Vec<OrganizationEntry<'a>>,
-    endpoints: Vec<EndpointEntry>,
-    dictionary: VisibleFields,
+    endpoints: Vec<EndpointEntry<'a>>,
+    dictionary: VisibleFields<'a>,
 }
 
 #[derive(Serialize)]
@@ -58,22 +69,28 @@ struct OrganizationEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct EndpointEntry {
+struct EndpointEntry<'a> {
     endpoint: &'static str,
     path: String,
     parameters: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<Vec<&'static str>>,
+    metrics: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dimensions: Option<Vec<&'static str>>,
+    dimensions: Option<Vec<&'a str>>,
     notes: &'static str,
 }
 
-fn endpoint_entry(endpoint: &Endpoint, shown: VisibleFields) -> EndpointEntry {
+fn endpoint_entry<'a>(endpoint: &Endpoint, shown: VisibleFields<'a>) -> EndpointEntry<'a> {
     let names = |metrics: bool| {
         let knows = endpoint.fields?;
         let wanted = |field: &&Field| matches!(field.kind, FieldKind::Metric(_)) == metrics && knows(field);
-        Some(shown.iter().filter(wanted).map(|field| field.name).collect())
+        let mut names: Vec<&'a str> = shown.iter().filter(wanted).map(|field| field.name).collect();
+        if matches!(endpoint.other_parameters, OtherParameters::AnyField(_)) {
+            let (metric_names, dimension_names) = (shown.metrics(), shown.dimensions());
+            names.extend(metric_names.filter(|_| metrics).map(|metric| &*metric.name));
+            names.extend(dimension_names.filter(|_| !metrics).map(|dimension| &*dimension.name));
+        }
+        Some(names)
     };
     EndpointEntry {
         endpoint: endpoint.name,
@@ -85,51 +102,115 @@ fn endpoint_entry(endpoint: &Endpoint, shown: VisibleFields) -> EndpointEntry {
     }
 }
 
-/// The fields of the dictionary that the caller sees.
+/// The fields of the dictionary and of the definitions that the caller sees.
 #[derive(Clone, Copy)]
-struct VisibleFields {
+struct VisibleFields<'a> {
     /// Whether the fields of lead grading are among them.
     grading: bool,
+    /// Whether all fields of the dictionary are among them, not only the ones that it has always listed.
+    is_whole: bool,
+    definitions: &'a Definitions,
 }
 
-impl VisibleFields {
+impl<'a> VisibleFields<'a> {
     fn iter(self) -> impl Iterator<Item = &'static Field> {
-        dictionary::fields().filter(move |field| self.grading || field.group != FieldGroup::LeadGrading)
+        let more = dictionary::duration_fields().chain(dictionary::cohort_fields());
+        let all = dictionary::fields().chain(more.filter(move |_| self.is_whole));
+        all.filter(move |field| self.grading || field.group != FieldGroup::LeadGrading)
+    }
+
+    /// Returns the metrics that the dataset defines.
+    fn metrics(self) -> impl Iterator<Item = &'a DefinedMetric> {
+        self.definitions.metrics().filter(move |metric| metric.formula.metrics().all(|name| self.shows(name)))
+    }
+
+    /// Returns the dimensions that the dataset defines.
+    fn dimensions(self) -> impl Iterator<Item = &'a DefinedDimension> {
+        self.definitions.dimensions().filter(move |dimension| self.shows(&dimension.from))
+    }
+
+    /// Returns whether the caller sees a field that something is defined by.
+    fn shows(self, name: &str) -> bool {
+        let is_grading = |field: &Field| field.group == FieldGroup::LeadGrading;
+        self.grading || !dictionary::field(name).is_some_and(is_grading)
     }
 }
 
-impl Serialize for VisibleFields {
+impl Serialize for VisibleFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter().map(|field| (field.name, DictionaryEntry::new(field))))
+        let built_in = self.iter().map(|field| (field.name, DictionaryEntry::new(field, self.is_whole)));
+        let metrics = self.metrics().map(|metric| (&*metric.name, DictionaryEntry::of_metric(metric, self.is_whole)));
+        let dimensions =
+            self.dimensions().map(|dimension| (&*dimension.name, DictionaryEntry::of_dimension(dimension)));
+        serializer.collect_map(built_in.chain(metrics).chain(dimensions))
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DictionaryEntry {
-    display_name: &'static str,
-    definition: &'static str,
+struct DictionaryEntry<'a> {
+    display_name: &'a str,
+    definition: &'a str,
     r#type: &'static str,
     format: &'static str,
+    /// Which values of a metric are better; only in the whole dictionary, and absent where neither are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direction: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     benchmarkable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     benchmark_dimension: Option<bool>,
-    #[serde(rename = "possible values", skip_serializing_if = "<[_]>::is_empty")]
-    possible_values: &'static [&'static str],
+    #[serde(rename = "possible values", skip_serializing_if = "Vec::is_empty")]
+    possible_values: Vec<&'a str>,
 }
 
-impl DictionaryEntry {
-    fn new(field: &'static Field) -> Self {
+impl<'a> DictionaryEntry<'a> {
+    fn new(field: &'static Field, has_direction: bool) -> Self {
+        let direction = match &field.kind {
+            FieldKind::Metric(metric) if has_direction => better(metric.direction),
+            _ => None,
+        };
         let is_metric = matches!(field.kind, FieldKind::Metric(_));
         Self {
             display_name: field.display_name,
             definition: field.definition,
             r#type: if is_metric { "metric" } else { "dimension" },
             format: field.format.name(),
+            direction,
             benchmarkable: (is_metric && field.benchmark).then_some(true),
             benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
-            possible_values: field.values,
+            possible_values: field.values.to_vec(),
         }
     }
+
+    fn of_metric(metric: &'a DefinedMetric, has_direction: bool) -> Self {
+        Self {
+            display_name: &metric.display_name,
+            definition: &metric.definition,
+            r#type: "metric",
+            format: metric.format.name(),
+            direction: if has_direction { better(metric.direction) } else { None },
+            benchmarkable: None,
+            benchmark_dimension: None,
+            possible_values: Vec::new(),
+        }
+    }
+
+    fn of_dimension(dimension: &'a DefinedDimension) -> Self {
+        Self {
+            display_name: &dimension.display_name,
+            definition: &dimension.definition,
+            r#type: "dimension",
+            format: ValueFormat::Text.name(),
+            direction: None,
+            benchmarkable: None,
+            benchmark_dimension: None,
+            possible_values: dimension.values.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// Returns which values are better; `None` if neither are.
+fn better(direction: Direction) -> Option<&'static str> {
+    (direction != Direction::Neutral).then(|| direction.name())
 }

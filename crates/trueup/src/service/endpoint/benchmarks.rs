@@ -9,10 +9,12 @@ use super::super::snapshot::Snapshot;
 use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::{LoginScope, Scope};
 use crate::benchmarks::{
-    self, BenchmarkDimension, BenchmarkFault, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection,
+    self, BenchmarkData, BenchmarkDimension, BenchmarkFault, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow,
+    BenchmarkSelection,
 };
 use crate::query::Filter;
 use crate::{Day, Error, Interrupt, filter};
+use std::sync::Arc;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "benchmarks",
@@ -34,6 +36,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         ACCOUNT,
         ACCOUNTS,
     ],
+    additions: &[],
     other_parameters: OtherParameters::Dimensions(
         "A filter on the dimension of that name: its value must equal the given text. An expression is \
          refused.",
@@ -107,21 +110,29 @@ impl Service {
         (period, selection): (BenchmarkPeriod, &BenchmarkSelection),
         interrupt: &Interrupt,
     ) -> Result<Vec<BenchmarkRow>, ServiceError> {
-        // No account has a customer on days without rows.
-        if !snapshot.overlaps(period.range) {
-            return Ok(Vec::new());
-        }
-        let limit = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
-        let data = snapshot
-            .benchmarks
-            .data(period, &self.worker, &self.on_failure, &limit)
-            .ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?
-            .map_err(|error| match *error {
-                BenchmarkJobError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
-                _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
-            })?;
+        let data = self.benchmark_data(snapshot, period, interrupt)?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
         Ok(data.answer(&BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
+    }
+
+    /// Returns the data of a period, within the time that a request may wait for them.
+    pub(super) fn benchmark_data(
+        &self,
+        snapshot: &Snapshot,
+        period: BenchmarkPeriod,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<BenchmarkData>, ServiceError> {
+        // No account has a customer on days without rows.
+        if !snapshot.overlaps(period.range) {
+            return Ok(Arc::new(BenchmarkData::empty(period.range)));
+        }
+        let limit = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
+        let data = snapshot.benchmarks.data(period, &self.worker, &self.on_failure, &limit);
+        let data = data.ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?;
+        data.map_err(|error| match *error {
+            BenchmarkJobError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
+            _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::super::Service;
 use super::super::error::ServiceError;
+use super::super::negotiation::AnswerFormat;
 use super::super::request::Parameters;
 use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
@@ -19,6 +20,8 @@ pub(crate) struct Endpoint {
     pub(crate) summary: &'static str,
     /// Its parameters, in the order in which they are listed.
     pub(crate) parameters: &'static [Parameter],
+    /// Parameters that trueup adds to the service that it mirrors. `GET /api` does not list them.
+    pub(crate) additions: &'static [Parameter],
     /// What parameters of any other name do.
     pub(crate) other_parameters: OtherParameters,
     /// Which fields of the dictionary it supports; `None` if it takes no fields of the dictionary.
@@ -39,6 +42,8 @@ pub(in crate::service) struct RequestContext<'a> {
     pub(in crate::service) parameters: &'a Parameters,
     /// Ends the request early.
     pub(in crate::service) interrupt: &'a Interrupt,
+    /// The form in which an answer with rows is sent.
+    pub(in crate::service) format: AnswerFormat,
 }
 
 /// A parameter of the query string.
@@ -62,6 +67,8 @@ pub(crate) enum ValueType {
     Name,
     /// Names, separated by commas.
     Names,
+    /// A text; the parameter may be given several times.
+    Texts,
     /// A day, `YYYY-MM-DD`.
     Date,
     /// A month, `YYYY-MM`, or `previous-mtd`.
@@ -70,6 +77,15 @@ pub(crate) enum ValueType {
     Interval,
     /// A filter across fields, in JSON.
     Filter,
+    /// A text that matches a regular expression.
+    Pattern(&'static str),
+    /// A whole number.
+    Count {
+        /// The value if there is none.
+        default: usize,
+        /// The largest value.
+        most: usize,
+    },
 }
 
 /// What parameters that an endpoint does not list do.

@@ -1,15 +1,20 @@
 //! `GET /api/{organization}/events`: aggregated metrics.
 
+mod why;
+
 use super::super::Service;
-use super::super::error::{MissingRange, ServiceError};
+use super::super::error::{InvalidQuery, MissingRange, ServiceError};
+use super::super::negotiation::AnswerFormat;
 use super::super::request::{Parameters, date_range};
 use super::super::response::{Answer, header_list};
 use super::super::snapshot::Snapshot;
 use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;
+use crate::benchmarks::{BenchmarkComparison, BenchmarkPeriod, NotBenchmarked};
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
-use crate::query::{CompiledPatterns, EventsQuery, Interval};
-use crate::{Error, Execution, Interrupt, QueryError, ResultTable, dictionary};
+use crate::json::JsonRows;
+use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier};
+use crate::{Dataset, Error, Execution, Interrupt, QueryError, ResultTable, Shown};
 use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -43,6 +48,35 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
         ),
     ],
+    additions: &[
+        Parameter::new(
+            "cohort",
+            ValueType::Pattern("^(true|false)$"),
+            "`true` selects leads by the day of their first event, and counts what becomes of each within `within`, against \
+             the spend of these days. The metric `openLeads` then counts the leads whose window is not over. The range may \
+             be longer than 90 days.",
+            "true",
+        ),
+        Parameter::new(
+            "within",
+            ValueType::Pattern("^([0-9]+d|all)$"),
+            "The window of a cohort: the number of days after the first event of a lead that count, or `all`. Required with \
+             `cohort=true`, and refused without it.",
+            "90d",
+        ),
+        Parameter::new(
+            "compare",
+            ValueType::Pattern("^(previous-period|previous-year|benchmarks|[0-9]{4}-[0-9]{2}-[0-9]{2}\\.\\.[0-9]{4}-[0-9]{2}-[0-9]{2})$"),
+            "The range to compare with: the period before, the same days a year before, or from one day to another. After \
+             each metric `m`, a row has `m.previous`, `m.change`, `m.ratio` and, of a ratio, `m.rateEffect` and \
+             `m.mixEffect`. With `benchmarks`, each metric that has benchmarks comes with `m.benchmark`, `m.difference` and \
+             `m.ratio`; the range is then one calendar month, or its days up to today. Only with the interval `total`.",
+            "previous-period",
+        ),
+        why::WHY,
+        why::ROW,
+        why::LIMIT,
+    ],
     other_parameters: OtherParameters::AnyField(
         "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
@@ -56,7 +90,13 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// The parameters that take one value.
-const SINGLE: [&str; 3] = ["start", "end", "interval"];
+const SINGLE: [&str; 6] = ["start", "end", "interval", "cohort", "within", COMPARE];
+
+/// The parameter that compares.
+const COMPARE: &str = "compare";
+
+/// The value of [`COMPARE`] that compares with benchmarks, and not with another range.
+const BENCHMARKS: &str = "benchmarks";
 
 impl Service {
     /// Answers a query over the accounts in scope. The limits of the service apply.
@@ -85,17 +125,12 @@ impl Service {
         let interrupt = Interrupt::after(self.limits.deadline);
         // The regular expressions of a query that was built by hand are compiled with this interrupt, too.
         let query = query.clone().patterns(CompiledPatterns::within(interrupt.clone()));
-        self.events_within(&self.snapshot(), scope, query, &interrupt)
+        let width = query.width();
+        self.events_within(&self.snapshot(), scope, query, width, &interrupt)
     }
 
-    /// Runs the query, then looks up which of its names are unknown.
-    fn events_within(
-        &self,
-        snapshot: &Snapshot,
-        scope: &Scope,
-        query: EventsQuery,
-        interrupt: &Interrupt,
-    ) -> Result<ResultTable, ServiceError> {
+    /// Returns the query over the accounts in scope, if these and its sub-ranges are not too many.
+    fn scoped(&self, snapshot: &Snapshot, scope: &Scope, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
         // A caller must not learn from a refusal which columns the data of others has.
         let query = query.accounts(scope.accounts()).allow_unknown(true);
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
@@ -104,16 +139,51 @@ impl Service {
             snapshot.dataset.check(&query).map_err(|fault| ServiceError::query(fault.into()))?;
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
-        let row_limit = RowLimit::new(self, query.width());
+        Ok(query)
+    }
+
+    /// Runs the query, then looks up which of its names are unknown. `width` is the number of columns of the answer.
+    fn events_within(
+        &self,
+        snapshot: &Snapshot,
+        scope: &Scope,
+        query: EventsQuery,
+        width: usize,
+        interrupt: &Interrupt,
+    ) -> Result<ResultTable, ServiceError> {
+        let query = self.scoped(snapshot, scope, query)?;
+        let row_limit = RowLimit::new(self, width);
         let execution =
             Execution { max_rows: Some(row_limit.rows), interrupt: interrupt.clone(), ..Execution::default() };
-        let table = self.memory.run(&snapshot.dataset, &query, &execution, &self.limits);
+        let table = self.memory.run(&execution, &self.limits, |execution| snapshot.dataset.run(&query, execution));
         let table = table.map_err(|error| match error {
             Error::Query(QueryError::TooManyRows { .. }) => row_limit.exceeded,
             other => ServiceError::query(other),
         })?;
         let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
         Ok(table.with_unknown_fields(unknown))
+    }
+
+    /// Runs the query, and compares the rows of its answer with benchmarks.
+    fn events_with_benchmarks(
+        &self,
+        context: &RequestContext<'_>,
+        query: EventsQuery,
+    ) -> Result<ResultTable, ServiceError> {
+        let RequestContext { snapshot, reach, scope, interrupt, .. } = context;
+        let comparison = BenchmarkComparison::new(&query.accounts(scope.accounts())).map_err(|fault| match fault {
+            QueryError::NotBenchmarked(fault) => invalid(COMPARE, format!("`{BENCHMARKS}`: {fault}")),
+            other => ServiceError::query(other.into()),
+        })?;
+        let range = comparison.query().range();
+        let period = BenchmarkPeriod::of_range(range, self.clock.today());
+        let period =
+            period.ok_or_else(|| invalid(COMPARE, format!("`{BENCHMARKS}`: {}", NotBenchmarked::Days(range))))?;
+        let query = comparison.query().clone();
+        let answer = self.events_within(snapshot, scope, query, comparison.width(), interrupt)?;
+        let data = self.benchmark_data(snapshot, period, interrupt)?;
+        let reach = reach.accounts().accounts().map(str::to_owned).collect();
+        comparison.finish(answer, &data, &reach, self.privacy, interrupt).map_err(ServiceError::query)
     }
 }
 
@@ -136,20 +206,42 @@ impl RowLimit {
 }
 
 fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
-    let query = query(context.parameters, context.interrupt)?;
-    let table = service.events_within(&context.snapshot, &context.scope, query, context.interrupt)?;
-    let unknown = header_list(table.unknown_fields());
-    let mut answer = Answer::rows(table)?;
-    if !unknown.is_empty() {
-        answer.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
+    let query = query(context.parameters, &context.snapshot.dataset, context.interrupt)?;
+    if why::is_asked(context.parameters) {
+        return why::answer(service, context, query);
     }
-    Ok(answer)
+    let range = query.range();
+    let table = if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
+        service.events_with_benchmarks(context, query)?
+    } else {
+        let width = query.width();
+        service.events_within(&context.snapshot, &context.scope, query, width, context.interrupt)?
+    };
+    let unknown = table.unknown_fields().to_vec();
+    let answer = match context.format {
+        AnswerFormat::Json => Answer::rows(JsonRows::array(table)),
+        AnswerFormat::Parquet => Answer::parquet(table, &file_name("events", range), context.interrupt),
+    };
+    Ok(with_unknown_fields(answer?, &unknown))
+}
+
+/// Returns the name of a file with an answer, without its ending: `events-2025-01-01-2025-03-31`.
+fn file_name(what: &str, range: DateRange) -> String {
+    format!("{what}-{}-{}", range.start, range.end)
+}
+
+/// Adds the header that lists names which are unknown to the caller, if there are any.
+fn with_unknown_fields(mut answer: Answer, unknown: &[String]) -> Answer {
+    if !unknown.is_empty() {
+        answer.headers.push(("Trueup-Unknown-Fields", Cow::Owned(header_list(unknown))));
+    }
+    answer
 }
 
 /// Reads the query. Reports the first fault in this fixed order: parameters that are missing, no metric, a malformed
 /// query string, then the other values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot
 /// report them here, because faults of other parameters come between them.
-fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
+fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
@@ -157,7 +249,7 @@ fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, 
     }
     let start = parameters.non_empty("start").ok_or_else(|| missing("start"))?;
     let end = parameters.non_empty("end").ok_or_else(|| missing("end"))?;
-    if !fields.iter().any(|name| dictionary::metric(name).is_some()) {
+    if !fields.iter().any(|name| dataset.is_metric(name)) {
         return Err(ServiceError::MissingMetric);
     }
     parameters.check(&SINGLE)?;
@@ -169,6 +261,51 @@ fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, 
         None => Interval::default(),
     };
     let range = date_range(start, end)?;
-    let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
-    apply_within(interrupt, query, &parameters.others(&NON_FILTER_PARAMETERS)).map_err(ServiceError::filter)
+    let query = EventsQuery::new(fields, range.start, range.end).interval(interval).definitions(dataset.definitions());
+    let query = compared(parameters, cohort(parameters, query)?)?;
+    let mut others = parameters.others(&NON_FILTER_PARAMETERS);
+    if why::is_asked(parameters) {
+        others.retain(|(name, _)| *name != why::ROW.name && *name != why::LIMIT.name);
+    }
+    apply_within(interrupt, query, &others).map_err(ServiceError::filter)
+}
+
+/// Makes the query one of a cohort, if the parameters ask for one.
+fn cohort(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
+    let within = parameters.first("within");
+    match parameters.first("cohort") {
+        Some("true") => {
+            let text =
+                within.ok_or_else(|| invalid("cohort", "`true` needs the window `within`, such as `90d` or `all`"))?;
+            Ok(query.cohort(text.parse().map_err(|fault: NotAWindow| invalid("within", fault))?))
+        }
+        None | Some("false") => match within {
+            None => Ok(query),
+            Some(text) => {
+                let fault = format!("`{}` is the window of a cohort; add `cohort=true`, or leave it out", Shown(text));
+                Err(invalid("within", fault))
+            }
+        },
+        Some(other) => Err(invalid("cohort", format!("expected `true` or `false`, but found `{}`", Shown(other)))),
+    }
+}
+
+/// Makes the query compare, if the parameters ask for it.
+fn compared(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
+    let Some(text) = parameters.first(COMPARE).filter(|text| *text != BENCHMARKS) else { return Ok(query) };
+    let query = query.compare(text.parse().map_err(|fault: NotEarlier| invalid(COMPARE, fault))?);
+    // The other faults of the query have been reported, or come later.
+    match query.check() {
+        Err(
+            fault @ (QueryError::ComparedIntervals { .. }
+            | QueryError::ReversedComparison { .. }
+            | QueryError::ComparedTooEarly(_)
+            | QueryError::ReservedComparisonField { .. }),
+        ) => Err(invalid(COMPARE, format!("`{}`: {fault}", Shown(text)))),
+        _ => Ok(query),
+    }
+}
+
+fn invalid(parameter: &'static str, fault: impl ToString) -> ServiceError {
+    ServiceError::InvalidQuery(InvalidQuery::Value { parameter, fault: fault.to_string() })
 }

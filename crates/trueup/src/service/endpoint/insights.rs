@@ -35,6 +35,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             "period,action_items",
         ),
     ],
+    additions: &[],
     other_parameters: OtherParameters::Ignored,
     fields: None,
     notes: "Without start and end: the most recent insight of each account; with both: every insight published in that range. \

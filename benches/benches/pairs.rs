@@ -1,0 +1,180 @@
+//! What a cohort, a definition, a duration or a comparison costs against the plain question, and how long an
+//! explanation of one cell takes. Each pair is asked in turns, and the table has the medians and their ratio.
+//!
+//! `cargo bench -p trueup-benches --bench pairs` asks 1,000,000 generated events;
+//! `cargo bench -p trueup-benches --bench pairs -- FOLDER` asks the dataset in a folder. A second argument keeps the
+//! pairs whose names contain it.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use trueup_benches::last_quarter;
+use trueup_core::definitions::Definitions;
+use trueup_core::query::{Earlier, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery, Within};
+use trueup_core::{Dataset, Day, Execution, Value};
+
+const TURNS: usize = 41;
+
+/// Definitions that repeat what is built in, and others.
+const DEFINITIONS: &str = r#"
+[[metric]]
+name = "ownBookRate"
+numerator = ["bookedCustomers"]
+denominator = ["customers"]
+
+[[metric]]
+name = "ownRoas"
+numerator = ["closedRevenue"]
+denominator = ["spend"]
+
+[[dimension]]
+name = "ownCampaign"
+from = "campaign"
+cases = [{ equals = ["no such campaign"], value = "" }]
+otherwise = { keep = true }
+
+[[dimension]]
+name = "kind"
+from = "campaign"
+cases = [{ regex = "drain|sewer", flags = "i", value = "Drains" }, { regex = "^B", value = "B" }]
+otherwise = "Other"
+
+[[dimension]]
+name = "weekday"
+from = "date"
+part = "weekday"
+"#;
+
+struct Pair {
+    name: &'static str,
+    plain: EventsQuery,
+    other: EventsQuery,
+}
+
+fn pairs(dataset: &Dataset) -> Vec<Pair> {
+    let (start, end) = last_quarter(dataset).unwrap();
+    let whole = dataset.date_range().unwrap();
+    let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
+    let months = |fields: &[&str]| EventsQuery::new(fields.to_vec(), whole.start, whole.end).interval(Interval::Month);
+    let mut pairs = Vec::new();
+    for (name, fields) in [
+        ("five metrics by month", &["leads", "customers", "bookRate", "closedRevenue", "spend"][..]),
+        ("step rates by month", &["leads", "stepBookRate", "stepSoldRate"][..]),
+        ("by channel and month", &["attributionChannel", "leads", "customers", "closedRevenue"][..]),
+        ("by campaign and month, with spend", &["campaign", "leads", "closedRevenue", "roasClosed"][..]),
+        ("by account and month", &["account", "leads", "customers", "bookRate"][..]),
+    ] {
+        for (cohort, within) in [("0 days", Within::Days(0)), ("90 days", Within::Days(90)), ("all", Within::All)] {
+            pairs.push(Pair {
+                name: Box::leak(format!("cohort, {cohort}: {name}").into_boxed_str()),
+                plain: months(fields),
+                other: months(fields).cohort(within),
+            });
+        }
+    }
+    let defined = |name, plain: &[&str], other: &[&str]| Pair { name, plain: quarter(plain), other: quarter(other) };
+    pairs.extend([
+        defined("defined rate", &["bookRate"], &["ownBookRate"]),
+        defined(
+            "defined rates by channel",
+            &["attributionChannel", "bookRate", "roasClosed"],
+            &["attributionChannel", "ownBookRate", "ownRoas"],
+        ),
+        defined(
+            "defined copy of a dimension, with spend",
+            &["campaign", "leads", "spend"],
+            &["ownCampaign", "leads", "spend"],
+        ),
+        defined("defined dimension by regex", &["campaign", "leads", "customers"], &["kind", "leads", "customers"]),
+        defined("defined part of a date", &["date", "leads", "customers"], &["weekday", "leads", "customers"]),
+        Pair {
+            name: "condition on a defined dimension",
+            plain: quarter(&["attributionChannel", "leads"]).filter(has_text("campaign")),
+            other: quarter(&["attributionChannel", "leads"]).filter(has_text("ownCampaign")),
+        },
+        defined("average duration", &["leads", "soldLeads"], &["leads", "avgDaysLeadToSold"]),
+        defined(
+            "durations by channel",
+            &["attributionChannel", "leads", "soldLeads"],
+            &["attributionChannel", "leads", "medianDaysLeadToSold", "p90DaysLeadToSold"],
+        ),
+        Pair {
+            name: "median duration by month",
+            plain: months(&["leads", "soldLeads"]),
+            other: months(&["leads", "medianDaysLeadToSold"]),
+        },
+        Pair {
+            name: "comparison with the previous period",
+            plain: quarter(&["attributionChannel", "leads", "bookRate"]),
+            other: quarter(&["attributionChannel", "leads", "bookRate"]).compare(Earlier::PreviousPeriod),
+        },
+    ]);
+    pairs
+}
+
+fn has_text(dimension: &str) -> Filter {
+    Filter::field(dimension, Predicate::NotEmpty)
+}
+
+fn time(dataset: &Dataset, query: &EventsQuery) -> Duration {
+    let start = Instant::now();
+    black_box(dataset.query(black_box(query)).unwrap());
+    start.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn compare(dataset: &Dataset, named: &str) {
+    println!("| question | plain, ms | asked, ms | ratio |\n|---|---:|---:|---:|");
+    for Pair { name, plain, other } in pairs(dataset).into_iter().filter(|pair| pair.name.contains(named)) {
+        // The first of each decodes its columns.
+        time(dataset, &plain);
+        time(dataset, &other);
+        let (plain, other): (Vec<_>, Vec<_>) =
+            (0..TURNS).map(|_| (time(dataset, &plain), time(dataset, &other))).unzip();
+        let (plain, other) = (milliseconds(median(plain)), milliseconds(median(other)));
+        println!("| {name} | {plain:.3} | {other:.3} | {:.2} |", other / plain);
+    }
+}
+
+/// Explains the cell of the campaign with the most leads, in a month and in the whole quarter.
+fn explain(dataset: &Dataset) {
+    println!("\n| explanation | lines | first, ms | again, ms |\n|---|---:|---:|---:|");
+    let (start, end) = last_quarter(dataset).unwrap();
+    for (days, start) in [("a month", Day::from_number(end.number().saturating_sub(29))), ("90 days", start)] {
+        for metric in ["leads", "bookRate", "closedRevenue"] {
+            let query = EventsQuery::new(["campaign", metric, "leads"], start, end).sort(SortKey::descending("leads"));
+            let answer = dataset.query(&query).unwrap();
+            let Some(Value::Text(campaign)) = answer.value(0, "campaign") else { continue };
+            let why = WhyQuery::new(query).value("campaign", campaign).metric(metric).limit(100);
+            let ask = || {
+                let start = Instant::now();
+                let lines: u64 =
+                    dataset.why(&why, Execution::default()).unwrap().measures.iter().map(|measure| measure.lines).sum();
+                (start.elapsed(), lines)
+            };
+            let (first, lines) = ask();
+            let again = median((0..9).map(|_| ask().0).collect());
+            println!("| {metric}, {days} | {lines} | {:.1} | {:.1} |", milliseconds(first), milliseconds(again));
+        }
+    }
+}
+
+fn main() {
+    // Cargo adds `--bench`.
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let dataset = match arguments.next() {
+        Some(folder) => Dataset::open(folder).unwrap(),
+        None => trueup_benches::dataset(1_000_000, 200).unwrap(),
+    };
+    let dataset = dataset.with_definitions(Definitions::parse(DEFINITIONS).unwrap()).unwrap();
+    compare(&dataset, &arguments.next().unwrap_or_default());
+    explain(&dataset);
+}

@@ -1,0 +1,55 @@
+//! The report about the last month of the demo.
+
+use crate::exit::Failure;
+use crate::notice;
+use crate::output::OutputWriter;
+use crate::report::{Report, ReportFormat, ReportSpec};
+use std::fs;
+use std::path::{Path, PathBuf};
+use trueup::benchmarks::Month;
+use trueup::{Dataset, Day, Execution};
+use trueup_ingest::Outputs;
+
+/// A report that has been written.
+pub(super) struct MonthlyReport {
+    pub(super) path: PathBuf,
+    /// `2026-06`
+    pub(super) month: String,
+}
+
+/// Writes the report about the month of `end`, the last day of the data, next to the folder `dir` of the dataset. A
+/// file that is there already stays as it is.
+pub(super) fn write(dataset: &Dataset, dir: &Path, end: Day) -> Result<MonthlyReport, Failure> {
+    let path = path(dir)?;
+    let month = Month::of(end).days().ok_or_else(|| Failure::fault("the demo ends in a month without days"))?;
+    let spec = ReportSpec { accounts: Vec::new(), month, through: None };
+    let report = Report::ask(dataset, &spec, &Execution::default())?;
+    let mut text = Vec::new();
+    report.write(ReportFormat::Html, &mut text).map_err(Failure::fault)?;
+    let shown = path.display();
+    if path.exists() {
+        let is_same = fs::read(&path).is_ok_and(|old| old == text);
+        let state =
+            if is_same { "already has the report" } else { "is already there; delete it to have the report written" };
+        notice::note(format_args!("`{shown}` {state}"));
+    } else {
+        let mut out = OutputWriter::create(&path, &Outputs::new(false))?;
+        let written = report.write(ReportFormat::Html, &mut out).map_err(Failure::fault);
+        out.finish(written)?;
+        out.keep()?;
+        notice::note(format_args!("wrote the report about {} to `{shown}`", end.month()));
+    }
+    Ok(MonthlyReport { path, month: end.month() })
+}
+
+/// Returns the path of the report: the name of the folder with an ending, next to the folder.
+fn path(dir: &Path) -> Result<PathBuf, Failure> {
+    // `.` has no name of its own.
+    let dir = match dir.file_name() {
+        Some(_) => dir.to_owned(),
+        None => fs::canonicalize(dir).map_err(|error| Failure::path(dir, &error))?,
+    };
+    let mut name = dir.file_name().unwrap_or_default().to_owned();
+    name.push("-report.html");
+    Ok(dir.with_file_name(name))
+}

@@ -1,0 +1,89 @@
+//! `trueup diff`: what was restated between two versions.
+
+use super::block_cache::BlockCacheArgs;
+use super::output_args::OutputArgs;
+use super::query::{QuerySpec, warn_about_unknown_fields};
+use super::range::{Today, warn_about_range};
+use super::{open_dataset, option_values};
+use crate::exit::Failure;
+use crate::notice;
+use crate::output::Format;
+use crate::progress;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use trueup::versions::AsOf;
+use trueup::{Day, Execution};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup diff my-data 12 13 --fields account,closedRevenue --month 2026-01
+  trueup diff my-data 2026-02-01T09:00:00Z 14 --fields campaign,leads,bookRate --year 2025 \\
+      --interval month --format csv -o restated.csv";
+
+/// Show what was restated between two versions: the rows of an answer that differ
+///
+/// Answers the query on both versions, and compares the answers row by row. The column `status` says whether a row is
+/// added, removed or changed; after each metric m, the value in the later version, come m.previous and m.change. Rows
+/// that are equal are left out. Both answers use the definitions of the later version.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiffCommand {
+    /// Folder or URL of the dataset
+    dataset: PathBuf,
+
+    /// The earlier version: its number, or the newest one at a time such as 2026-01-31T18:00:00Z
+    #[arg(value_name = "BEFORE")]
+    before: AsOf,
+
+    /// The later version
+    #[arg(value_name = "AFTER")]
+    after: AsOf,
+
+    #[command(flatten)]
+    spec: QuerySpec,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// The day that --last and --range count from; by default that of the clock, in the time zone of the accounts
+    #[arg(long, value_name = "DATE")]
+    today: Option<Day>,
+
+    /// Number of threads, from 1 to 1024; by default one per core
+    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
+    threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    cache: BlockCacheArgs,
+}
+
+impl DiffCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        if self.spec.limit.is_some() || !self.spec.sort.is_empty() || self.spec.compare.is_some() {
+            return Err(Failure::usage(
+                "`--sort`, `--limit` and `--compare` cannot be used here: rows are compared by their dimensions, and all of them",
+            ));
+        }
+        let format = self.output.check(&self.dataset)?;
+        self.cache.set()?;
+        let after = open_dataset(&self.dataset, Some(self.after))?;
+        let before = open_dataset(&self.dataset, Some(self.before))?;
+        let query = self.spec.query(&after, Today::new(self.today))?;
+        self.spec.range.note_days(&query);
+        warn_about_range("", &query, &after);
+        let execution = || progress::watched(Execution { threads: self.threads, ..Execution::default() });
+        // Columns and definitions may be newer than the earlier version, where such a field is empty.
+        let before = before.with_definitions(after.definitions().clone()).map_err(|fault| {
+            Failure::request(format!("{}, which the definitions of {} need: {fault}", self.before, self.after))
+        })?;
+        let earlier = before.run(&query.clone().allow_unknown(true), execution())?.with_totals_row();
+        let later = after.run(&query, execution())?.with_totals_row();
+        warn_about_unknown_fields("", &later, &after);
+        let changes = later.changes_since(&earlier).map_err(Failure::request)?;
+        if changes.is_empty() && format == Format::Table {
+            notice::note(format_args!("no row differs between {} and {}", self.before, self.after));
+        }
+        let out = self.output.writer(&self.dataset)?;
+        self.output.write(&changes, format, out)
+    }
+}

@@ -1,0 +1,163 @@
+//! `trueup expire` and `trueup vacuum`: old versions of a dataset, and files that nobody needs any more.
+
+use super::option_values;
+use crate::exit::Failure;
+use crate::output::{self, ReportFormat, number};
+use crate::progress::Step;
+use crate::signals::StopSignals;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use trueup::versions::list_text;
+use trueup_ingest::{Expire, ExpireSummary, FileCount, IngestError};
+
+const EXPIRE_EXAMPLES: &str = "\
+Examples:
+  trueup expire my-data --older-than 30d             every time of the last 30 days can still be read
+  trueup expire my-data --keep-last 10 --dry-run
+  trueup expire my-data --keep-last 1 --grace 0s     if no other process reads the dataset";
+
+/// Let old versions of a dataset expire, and remove the files that no other version needs
+///
+/// A version expires if neither --keep-last nor --older-than keeps it; the newest one never does. Nobody can open it
+/// any more, but its files stay for a grace period, for processes that have opened it before. This command, `trueup
+/// vacuum` and every ingest remove files whose grace period is over.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXPIRE_EXAMPLES)]
+#[command(group(clap::ArgGroup::new("retention").required(true).multiple(true).args(["keep_last", "older_than"])))]
+pub(crate) struct ExpireCommand {
+    #[command(flatten)]
+    args: RemovalArgs,
+
+    /// Keep at least this many of the newest versions
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    keep_last: Option<u32>,
+
+    /// Keep the versions that were the newest one at some time during this long, such as 30d, 12h or 2w
+    #[arg(long, value_name = "AGE", value_parser = option_values::age)]
+    older_than: Option<Duration>,
+}
+
+const VACUUM_EXAMPLES: &str = "\
+Examples:
+  trueup vacuum my-data
+  trueup vacuum my-data --grace 0s     if no other process reads the dataset";
+
+/// Remove the files of expired versions whose grace period is over, and what killed ingests have left
+///
+/// Every ingest does the same before it begins.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VACUUM_EXAMPLES)]
+pub(crate) struct VacuumCommand {
+    #[command(flatten)]
+    args: RemovalArgs,
+}
+
+/// The options that both commands have.
+#[derive(Debug, clap::Args)]
+struct RemovalArgs {
+    /// Folder or URL of the dataset
+    dataset: PathBuf,
+
+    /// How long files stay after their version has expired, such as 24h, which is the default. A process that has
+    /// opened the version fails when it needs a file that is gone. In `vacuum` also of versions that have expired
+    /// before
+    #[arg(long, value_name = "AGE", value_parser = option_values::age)]
+    grace: Option<Duration>,
+
+    /// Only show what would be removed. What killed ingests have left is not counted
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
+}
+
+impl ExpireCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let mut expire = Expire::of(&self.args.dataset);
+        if let Some(versions) = self.keep_last {
+            expire = expire.keep_last(usize::try_from(versions).unwrap_or(usize::MAX));
+        }
+        if let Some(age) = self.older_than {
+            expire = expire.older_than(age);
+        }
+        self.args.remove(expire, Expire::run)
+    }
+}
+
+impl VacuumCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        self.args.remove(Expire::of(&self.args.dataset), Expire::vacuum)
+    }
+}
+
+impl RemovalArgs {
+    fn remove<'a>(
+        &'a self,
+        mut expire: Expire<'a>,
+        run: fn(Expire<'a>) -> Result<ExpireSummary, IngestError>,
+    ) -> Result<(), Failure> {
+        if let Some(grace) = self.grace {
+            expire = expire.grace(grace);
+        }
+        if self.dry_run {
+            expire = expire.dry_run();
+        }
+        let signals = StopSignals::hear()?;
+        let step = Step::new("removing files");
+        let summary = run(expire.interrupt(signals.interrupt())).map_err(|error| Failure::ingest(error, &signals))?;
+        drop(step);
+        match self.format {
+            ReportFormat::Json => output::print_json(&Report::new(&summary, self.dry_run)),
+            ReportFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),
+        }
+    }
+}
+
+fn write_summary(summary: &ExpireSummary, dataset: &Path, dry_run: bool, out: &mut impl Write) -> io::Result<()> {
+    let ExpireSummary { expired, kept, removed, waiting, .. } = summary;
+    let would = |done: &'static str, would: &'static str| if dry_run { would } else { done };
+    if !expired.is_empty() {
+        writeln!(out, "expired  {}{}", would("", "would be "), list_text(expired))?;
+    }
+    writeln!(out, "kept     {} of `{}`", list_text(kept), dataset.display())?;
+    let size = |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
+    writeln!(out, "removed  {}{}", would("", "would be "), size(removed))?;
+    if waiting.files > 0 {
+        writeln!(out, "waiting  {} for the end of the grace period", size(waiting))?;
+    }
+    Ok(())
+}
+
+/// What the commands print as JSON. `docs/command-line.md` documents the keys.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    dry_run: bool,
+    expired: &'a [u64],
+    kept: &'a [u64],
+    removed: Files,
+    waiting: Files,
+}
+
+#[derive(Serialize)]
+struct Files {
+    files: u64,
+    bytes: u64,
+}
+
+impl<'a> Report<'a> {
+    fn new(summary: &'a ExpireSummary, dry_run: bool) -> Self {
+        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
+        Self {
+            dry_run,
+            expired: &summary.expired,
+            kept: &summary.kept,
+            removed: files(summary.removed),
+            waiting: files(summary.waiting),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `trueup versions`: the versions of a dataset.
+
+use crate::exit::Failure;
+use crate::output::{Format, ResultTableBuilder};
+use crate::progress::Step;
+use std::path::PathBuf;
+use trueup::DatasetError;
+use trueup::versions::VersionSummary;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup versions my-data
+  trueup versions my-data --format json
+  trueup query my-data --fields leads --month 2026-01 --as-of 12
+  trueup query my-data --fields leads --month 2026-01 --as-of 2026-02-03T09:00:00Z";
+
+/// List the versions of a dataset: when and by what each was made, and what it takes
+///
+/// Times are in UTC. `ownFiles` and `ownBytes` are of files that no other version names: what is free once the version
+/// has expired.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct VersionsCommand {
+    /// Folder or URL of the dataset
+    dataset: PathBuf,
+
+    /// Format of the list
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+impl VersionsCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let step = Step::new("reading manifests");
+        let versions =
+            VersionSummary::of_all(&self.dataset).map_err(|error| trueup::Error::from(DatasetError::from(error)))?;
+        drop(step);
+        if versions.is_empty() {
+            // The error says what is there instead.
+            super::open_dataset(&self.dataset, None)?;
+        }
+        let counts = |count: fn(&VersionSummary) -> u64| versions.iter().map(count);
+        ResultTableBuilder::default()
+            .counts("version", counts(|it| it.version))
+            .texts("committed", versions.iter().map(|it| it.committed.to_string()))
+            .texts("operation", versions.iter().map(|it| it.operation.name().to_owned()))
+            .texts("createdBy", versions.iter().map(|it| it.created_by.clone()))
+            .counts("events", counts(|it| it.events))
+            .counts("spend", counts(|it| it.spend))
+            .counts("files", counts(|it| it.files))
+            .counts("bytes", counts(|it| it.bytes))
+            .counts("ownFiles", counts(|it| it.own_files))
+            .counts("ownBytes", counts(|it| it.own_bytes))
+            .write(self.format)
+    }
+}

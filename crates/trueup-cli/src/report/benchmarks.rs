@@ -1,0 +1,133 @@
+//! The section about benchmarks: where the accounts of the report stand among others of their industries.
+
+use super::document::{Block, Cell, Chart, Section, Shape, Spread, Table, TableRow, Text};
+use super::figure::{AnswerRow, Figure, Mood, display_name};
+use super::question::{Question, Questions};
+use super::sections::Subject;
+use crate::exit::Failure;
+use std::collections::BTreeSet;
+use trueup::benchmarks::{
+    BenchmarkData, BenchmarkMetric, BenchmarkQuery, BenchmarkRow, BenchmarkSelection, Privacy, Series,
+};
+use trueup::dictionary::{self, Direction};
+use trueup::{Dataset, Execution, Value};
+
+/// The number of significant digits of benchmarks.
+const DIGITS: usize = 3;
+
+/// Returns the benchmarks. The accounts of the report are all that its reader sees, so that the others are anonymous in
+/// it, by the rules of the service.
+pub(super) fn benchmarks(
+    subject: &Subject<'_>,
+    dataset: &Dataset,
+    execution: &Execution,
+    questions: &mut Questions<'_>,
+) -> Result<Section, Failure> {
+    let section = |blocks| Section { id: "benchmarks", heading: "Benchmarks", blocks };
+    let none = |text: &str| Ok(section(vec![Block::Paragraph(Text::of(text))]));
+    if subject.accounts.is_empty() {
+        return none("Benchmarks compare accounts with others, and this report is about all of them.");
+    }
+    let selection = BenchmarkSelection::default();
+    let scope: BTreeSet<String> = subject.accounts.iter().cloned().collect();
+    let data = BenchmarkData::gather(dataset, subject.period.range, execution)?;
+    let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &scope, privacy: Privacy::default() };
+    let rows = data.answer(&query);
+    let Some(pooled) = rows.first() else {
+        return none("There are none, because the dataset has too few other accounts that they could be based on.");
+    };
+    let own = questions.ask(&Question::new(
+        subject.accounts,
+        selection.metrics().iter().map(|metric| metric.name()),
+        subject.period.range,
+    ))?;
+    let industries: BTreeSet<&str> =
+        scope.iter().filter_map(|key| dataset.accounts().get(key)?.industry.as_deref()).collect();
+    let is_whole = scope.iter().any(|key| dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()));
+    let among = if is_whole {
+        "accounts of all industries".to_owned()
+    } else {
+        format!("accounts in {}", industries.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    let mut blocks = vec![Block::Paragraph(Text::of(format!(
+        "Compared with {} {among}. The figures of others are anonymous and rounded to {DIGITS} significant digits; a dash is a \
+         figure that is withheld, because it could tell of a single account.",
+        pooled.cohort_accounts
+    )))];
+    let (mut table_rows, mut sentences, mut charts) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, metric) in selection.metrics().iter().enumerate() {
+        let figure = |row: &BenchmarkRow| figure(*metric, row.series, row.metrics.get(at).copied().flatten());
+        let mine = own.figure(AnswerRow::Group(0), metric.name());
+        let others: Vec<Figure> = rows.iter().map(figure).collect();
+        let name = display_name(metric.name()).to_owned();
+        sentences.extend(place(*metric, &mine, &rows, at));
+        if let [_, quantiles @ ..] = others.as_slice()
+            && let Ok(quantiles) = <[Figure; 5]>::try_from(quantiles.to_vec())
+            && quantiles.iter().chain([&mine]).all(|figure| figure.number().is_some())
+        {
+            let shown: Vec<String> =
+                quantiles.iter().zip(PERCENTILES).map(|(figure, name)| format!("{name} {}", figure.shown)).collect();
+            let description = format!("This report {}; among others {}", mine.shown, shown.join(", "));
+            charts.push(Block::Chart(Chart {
+                title: name.clone(),
+                description,
+                shape: Shape::Spread(Box::new(Spread { quantiles, own: mine.clone() })),
+            }));
+        }
+        let cells = [mine].into_iter().chain(others).map(Cell::new).collect();
+        table_rows.push(TableRow { name, cells, is_total: false });
+    }
+    blocks.push(Block::List(sentences));
+    blocks.extend(charts);
+    let headings =
+        ["Metric", "This report", "All together"].into_iter().chain(PERCENTILES).map(str::to_owned).collect();
+    let caption = format!("{} and other accounts, by percentile", subject.period.name);
+    blocks.push(Block::Table(Table { caption, headings, rows: table_rows }));
+    Ok(section(blocks))
+}
+
+/// The names of the percentiles, in the order of rows.
+const PERCENTILES: [&str; 5] = ["10th", "25th", "Median", "75th", "90th"];
+
+fn figure(metric: BenchmarkMetric, series: Series, value: Option<f64>) -> Figure {
+    let value = value.map_or(Value::Null, Value::Ratio);
+    Figure::new(metric.name(), value, format!("benchmarks/{series}/{metric}"))
+}
+
+/// Says where the accounts of the report stand; `None` if they have no value, or others have none.
+fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usize) -> Option<Text> {
+    let series = |series: Series| {
+        let row = rows.iter().find(|row| row.series == series)?;
+        row.metrics.get(at).copied().flatten()
+    };
+    let (median, number) = (series(Series::P50)?, rounded(mine.number()?));
+    // Rounding never swaps two numbers, so that one that is higher after rounding is higher.
+    let [p10, p25, p75, p90] = [Series::P10, Series::P25, Series::P75, Series::P90].map(series);
+    let side = match number {
+        number if number > p90? => "above the 90th percentile",
+        number if number > p75? => "between the 75th and the 90th percentile",
+        number if number > median => "between the median and the 75th percentile",
+        number if number < p10? => "below the 10th percentile",
+        number if number < p25? => "between the 10th and the 25th percentile",
+        number if number < median => "between the 25th percentile and the median",
+        _ => "at the median",
+    };
+    let direction = dictionary::metric(metric.name()).map_or(Direction::Neutral, |(_, metric)| metric.direction);
+    let mood = match (direction, number > median, number < median) {
+        (Direction::Higher, true, _) | (Direction::Lower, _, true) => Mood::Better,
+        (Direction::Higher, _, true) | (Direction::Lower, true, _) => Mood::Worse,
+        _ => Mood::Neither,
+    };
+    let text = Text::of(format!("{}: ", display_name(metric.name()))).figure(mine.clone());
+    let text = text.text(format!(", {side} (median ")).figure(figure(metric, Series::P50, Some(median)));
+    Some(text.text(match mood {
+        Mood::Better => "), which is better than the median.",
+        Mood::Worse => "), which is worse than the median.",
+        Mood::Neither => ").",
+    }))
+}
+
+/// Rounds to the significant digits of benchmarks.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number)
+}

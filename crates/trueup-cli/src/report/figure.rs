@@ -1,0 +1,151 @@
+//! The numbers of a report: the value that an answer has, how people read it, and where it comes from.
+
+use crate::output::number::{NOTHING, exact, readable};
+use std::fmt;
+use trueup::Value;
+use trueup::dictionary::{self, Direction, ValueFormat};
+use trueup::query::ComparedColumn;
+
+/// A row of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerRow {
+    /// The row with this number, from 0.
+    Group(usize),
+    /// The totals.
+    Totals,
+}
+
+impl fmt::Display for AnswerRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group(row) => row.fmt(f),
+            Self::Totals => f.write_str("total"),
+        }
+    }
+}
+
+/// A number of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Figure {
+    /// As people read it.
+    pub(super) shown: String,
+    /// In full, as a CSV file holds it; empty if there is no number.
+    pub(super) exact: String,
+    /// The question, the row and the column: `3/0/leads.change`. A sum of columns is written `a+b`; the rows `rest` and
+    /// `all` are sums over the rows that a sentence does not name, and over all.
+    pub(super) source: String,
+    /// What it says about the business.
+    pub(super) mood: Mood,
+}
+
+/// Whether a change is for the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mood {
+    Better,
+    Worse,
+    Neither,
+}
+
+impl Mood {
+    /// Returns the mood of a change of a metric.
+    pub(super) fn of(metric: &str, change: Value<'_>) -> Self {
+        let direction = dictionary::metric(metric).map_or(Direction::Neutral, |(_, metric)| metric.direction);
+        match (direction, sign(change)) {
+            (Direction::Neutral, _) | (_, 0) => Self::Neither,
+            (Direction::Higher, sign) => {
+                if sign > 0 {
+                    Self::Better
+                } else {
+                    Self::Worse
+                }
+            }
+            (Direction::Lower, sign) => {
+                if sign < 0 {
+                    Self::Better
+                } else {
+                    Self::Worse
+                }
+            }
+        }
+    }
+}
+
+impl Figure {
+    /// Returns the number of a column.
+    pub(super) fn new(column: &str, value: Value<'_>, source: String) -> Self {
+        Self { shown: readable(column, value), exact: exact(value), source, mood: Mood::Neither }
+    }
+
+    /// Returns a change with its sign, in percentage points if the metric is a percentage. `part` is what the sign
+    /// belongs to, such as `Change`.
+    pub(super) fn signed(metric: &str, part: ComparedColumn, value: Value<'_>, source: String) -> Self {
+        let column = format!("{metric}{}", part.suffix());
+        let magnitude = Magnitude::new(&column, value);
+        let unit = if magnitude.is_points && part != ComparedColumn::Ratio { " pp" } else { "" };
+        let percent = if part == ComparedColumn::Ratio { "%" } else { "" };
+        let sign = match sign(value) {
+            _ if magnitude.is_zero => "",
+            sign if sign < 0 => "-",
+            _ => "+",
+        };
+        let shown =
+            if value == Value::Null { NOTHING.to_owned() } else { format!("{sign}{}{percent}{unit}", magnitude.text) };
+        Self { shown, exact: exact(value), source, mood: Mood::of(metric, value) }
+    }
+
+    /// Returns the same number in other words.
+    pub(super) fn with_text(self, shown: String) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// Returns the number as a double; `None` if there is no number.
+    pub(super) fn number(&self) -> Option<f64> {
+        self.exact.parse().ok()
+    }
+}
+
+/// A number without its sign and its percent sign.
+pub(super) struct Magnitude {
+    pub(super) text: String,
+    /// Whether the number is shown as zero.
+    pub(super) is_zero: bool,
+    /// Whether it is a percentage.
+    pub(super) is_points: bool,
+}
+
+impl Magnitude {
+    pub(super) fn new(column: &str, value: Value<'_>) -> Self {
+        let shown = readable(column, value);
+        let text = shown.trim_start_matches('-');
+        let number = text.trim_end_matches('%');
+        Self {
+            text: number.to_owned(),
+            is_zero: !number.bytes().any(|byte| (b'1'..=b'9').contains(&byte)),
+            is_points: number.len() < text.len(),
+        }
+    }
+}
+
+/// Returns -1, 0 or 1.
+pub(super) fn sign(value: Value<'_>) -> i8 {
+    match value.as_f64() {
+        Some(number) if number > 0.0 => 1,
+        Some(number) if number < 0.0 => -1,
+        _ => 0,
+    }
+}
+
+/// Returns the name of a metric for people.
+pub(super) fn display_name(metric: &str) -> &str {
+    dictionary::field(metric).map_or(metric, |field| field.display_name)
+}
+
+/// Returns whether a metric is shown as a percentage.
+pub(super) fn is_percent(metric: &str) -> bool {
+    dictionary::field(metric).is_some_and(|field| field.format == ValueFormat::Percent)
+}
+
+/// Returns whether a metric is a ratio of two sums, which may have no value.
+pub(super) fn is_ratio(metric: &str) -> bool {
+    dictionary::metric(metric).is_some_and(|(_, metric)| matches!(metric.formula, dictionary::Formula::Ratio { .. }))
+}

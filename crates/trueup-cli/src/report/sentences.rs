@@ -1,0 +1,270 @@
+//! Sentences that say what changed, and why: the numbers of a comparison in words.
+
+use super::document::Text;
+use super::figure::{AnswerRow, Figure, Magnitude, Mood, is_percent, is_ratio, sign};
+use super::period::{EarlierPeriod, Period};
+use super::question::Answer;
+use crate::output::number::readable;
+use crate::output::table::push_text;
+use trueup::Value;
+use trueup::dictionary::{self, Unit};
+use trueup::query::ComparedColumn;
+
+/// The most groups that a sentence names. The others are counted together, unless there is only one.
+const NAMED: usize = 3;
+
+/// A dimension whose groups explain a change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grouping {
+    pub(super) dimension: &'static str,
+    /// `channel`
+    pub(super) noun: &'static str,
+    /// `channels`
+    pub(super) nouns: &'static str,
+}
+
+pub(super) const CHANNELS: Grouping = Grouping { dimension: "attributionChannel", noun: "channel", nouns: "channels" };
+pub(super) const CAMPAIGNS: Grouping = Grouping { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
+
+/// Returns a value of a dimension as people read it.
+pub(super) fn label(text: &str) -> String {
+    let mut shown = String::new();
+    push_text(&mut shown, text);
+    shown
+}
+
+/// Returns why days have no comparison with earlier ones.
+pub(super) fn without_comparison(earlier: &EarlierPeriod, period: &Period) -> Text {
+    Text::of(format!("Against {}: no comparison, because the data begin on {}.", earlier.name, period.data.start))
+}
+
+/// Says how a metric changed: the totals of a comparison in words.
+pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierPeriod, period: &Period) -> Text {
+    let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
+    let figure = |part| answer.figure(AnswerRow::Totals, &column(part));
+    let value = |part| answer.value(AnswerRow::Totals, &column(part));
+    let (now, before) = (value(ComparedColumn::Current), value(ComparedColumn::Previous));
+    let text = Text::of(format!("Against {}", earlier.name));
+    match (now, before) {
+        (Value::Null, Value::Null) => return text.text(": no value in either, because the denominator is 0 in both."),
+        (_, Value::Null) => {
+            return text.text(format!(": no comparison, because the denominator is 0 in {}.", earlier.name));
+        }
+        (Value::Null, _) => {
+            let text = text.text(" (").figure(figure(ComparedColumn::Previous));
+            return text.text(format!("): no comparison, because the denominator is 0 in {}.", period.name));
+        }
+        _ => {}
+    }
+    let text = text.text(" (").figure(figure(ComparedColumn::Previous)).text("): ");
+    let change = value(ComparedColumn::Change);
+    if sign(change) == 0 {
+        return text.text("unchanged.");
+    }
+    let magnitude = Magnitude::new(&column(ComparedColumn::Change), change);
+    if magnitude.is_zero {
+        return text.text("the same, after rounding.");
+    }
+    let points = if magnitude.is_points { " percentage points" } else { "" };
+    let words = format!("{}{points} {}", magnitude.text, more_or_less(metric, change));
+    let mut text = text.figure(figure(ComparedColumn::Change).with_text(words));
+    // The ratio to a negative amount has the wrong sign, and that of percentages is taken for percentage points.
+    if sign(before) > 0 && !is_percent(metric) {
+        let ratio = column(ComparedColumn::Ratio);
+        let source = format!("{}/{}/{ratio}", answer.number, AnswerRow::Totals);
+        let ratio = Figure::signed(metric, ComparedColumn::Ratio, value(ComparedColumn::Ratio), source);
+        text = text.text(" (").figure(ratio).text(")");
+    }
+    text.text(match Mood::of(metric, change) {
+        Mood::Better => ", which is better.",
+        Mood::Worse => ", which is worse.",
+        Mood::Neither => ".",
+    })
+}
+
+/// Returns the word for a change: `more`, `fewer`, `less`, `higher` or `lower`.
+fn more_or_less(metric: &str, change: Value<'_>) -> &'static str {
+    let is_count = dictionary::metric(metric).is_some_and(|(_, metric)| metric.unit == Unit::Count);
+    match (sign(change) > 0, is_ratio(metric)) {
+        (true, true) => "higher",
+        (false, true) => "lower",
+        (true, false) => "more",
+        (false, false) => {
+            if is_count {
+                "fewer"
+            } else {
+                "less"
+            }
+        }
+    }
+}
+
+/// Says what the groups of a comparison contribute to the change of a metric. The contributions add up to it. `None` if
+/// there is only one group, no group changed, or the change of a ratio cannot be split.
+pub(super) fn contributions(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+    if answer.groups().count() < 2 {
+        return None;
+    }
+    if is_ratio(metric) { effects(metric, answer, grouping) } else { changes(metric, answer, grouping) }
+}
+
+/// The groups that a sentence names, and the others that changed.
+struct Split {
+    named: Vec<AnswerRow>,
+    others: Vec<AnswerRow>,
+}
+
+/// Splits groups with their contributions into those with the largest ones and the others.
+fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Split {
+    parts.retain(|(_, contribution)| *contribution != 0.0);
+    // Stable, so that groups with equal contributions stay in the order of the answer.
+    parts.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
+    let shown = parts.iter().take_while(|(_, contribution)| is_shown(*contribution)).count();
+    // "All others" are at least two.
+    let limit = if parts.len() == NAMED + 1 { parts.len() } else { NAMED };
+    let mut named: Vec<AnswerRow> = parts.iter().map(|(row, _)| *row).collect();
+    let others = named.split_off(shown.min(limit));
+    Split { named, others }
+}
+
+/// Says how much each group adds to the change of a count or of an amount.
+fn changes(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+    let column = format!("{metric}{}", ComparedColumn::Change.suffix());
+    let change = |row: AnswerRow| answer.value(row, &column);
+    let is_money = matches!(change(AnswerRow::Totals), Value::Money(_));
+    let parts = answer.groups().filter_map(|row| Some((row, change(row).as_f64()?))).collect();
+    let is_shown = |contribution: f64| !is_money || contribution.abs() >= 0.005;
+    let Split { named, others } = split(parts, is_shown);
+    let words = |value: Value<'_>| {
+        let magnitude = Magnitude::new(&column, value);
+        format!("{} {}", magnitude.text, more_or_less(metric, value))
+    };
+    let mut items = Vec::new();
+    for row in &named {
+        let name = label(answer.text(*row, grouping.dimension));
+        let previous = format!("{metric}{}", ComparedColumn::Previous.suffix());
+        let note = match (sign(answer.value(*row, metric)), sign(answer.value(*row, &previous))) {
+            (_, 0) => " (none before)",
+            (0, _) => " (none now)",
+            _ => "",
+        };
+        let figure = answer.figure(*row, &column);
+        items.push(Text::of(format!("{name} ")).figure(figure.with_text(words(change(*row)))).text(note));
+    }
+    if !others.is_empty() {
+        let rest = sum(others.iter().map(|row| change(*row)))?;
+        let source = format!("{}/rest/{column}", answer.number);
+        let shown = if sign(rest) == 0 { "unchanged".to_owned() } else { words(rest) };
+        let figure = Figure::new(&column, rest, source).with_text(shown);
+        items.push(Text::of(format!("all other {} together ", grouping.nouns)).figure(figure));
+    }
+    let is_any = !named.is_empty();
+    is_any.then(|| Text::of(format!("By {}: ", grouping.noun)).then(Text::list(items)).text("."))
+}
+
+/// Adds counts or amounts of money; `None` if there is anything else, or too much.
+fn sum<'a>(values: impl Iterator<Item = Value<'a>>) -> Option<Value<'static>> {
+    let (mut sum, mut is_money) = (0_i128, false);
+    for value in values {
+        sum = sum.checked_add(match value {
+            Value::Integer(integer) => integer.into(),
+            Value::Count(count) => count.into(),
+            Value::Money(micros) => {
+                is_money = true;
+                micros
+            }
+            _ => return None,
+        })?;
+    }
+    if is_money { Some(Value::Money(sum)) } else { i64::try_from(sum).ok().map(Value::Integer) }
+}
+
+/// Says how much the rate and the mix of each group add to the change of a ratio.
+fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+    let [rate, mix] =
+        [ComparedColumn::RateEffect, ComparedColumn::MixEffect].map(|part| format!("{metric}{}", part.suffix()));
+    let effect = |row: AnswerRow, column: &str| answer.value(row, column).as_f64();
+    let mut parts = Vec::new();
+    for row in answer.groups() {
+        parts.push((row, effect(row, &rate)? + effect(row, &mix)?));
+    }
+    let is_shown = |contribution: f64| !Magnitude::new(&rate, Value::Number(contribution)).is_zero;
+    let Split { named, others } = split(parts.clone(), is_shown);
+    if named.is_empty() {
+        return None;
+    }
+    let signed = |value: f64, row: &str, column: &str| {
+        let source = format!("{}/{row}/{column}", answer.number);
+        let figure = Figure::signed(metric, ComparedColumn::RateEffect, Value::Number(value), source);
+        let shown = figure.shown.trim_end_matches(" pp").to_owned();
+        figure.with_text(shown)
+    };
+    let both = format!("{rate}+{mix}");
+    let contribution = |row: &AnswerRow| match row {
+        AnswerRow::Group(at) => parts.get(*at).map_or(0.0, |(_, sum)| *sum),
+        AnswerRow::Totals => 0.0,
+    };
+    let mut items = Vec::new();
+    for row in &named {
+        let name = label(answer.text(*row, grouping.dimension));
+        let at = row.to_string();
+        let of = |column: &str| signed(effect(*row, column).unwrap_or_default(), &at, column);
+        let text = Text::of(format!("{name} ")).figure(signed(contribution(row), &at, &both));
+        items.push(text.text(" (rate ").figure(of(&rate)).text(", mix ").figure(of(&mix)).text(")"));
+    }
+    if !others.is_empty() {
+        let rest: f64 = others.iter().map(contribution).sum();
+        let text = Text::of(format!("all other {} together ", grouping.nouns));
+        items.push(text.figure(signed(rest, "rest", &both)));
+    }
+    let whole = |column: &str| -> f64 { answer.groups().filter_map(|row| effect(row, column)).sum() };
+    let unit = if is_percent(metric) { ", in percentage points" } else { "" };
+    let text = Text::of(format!("By {}{unit}: ", grouping.noun)).then(Text::list(items));
+    let text = text.text("; the rates of all make ").figure(signed(whole(&rate), "all", &rate));
+    Some(text.text(", and their mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
+}
+
+/// Says which groups are new, and which are gone: without any of the metrics in one of the two ranges.
+pub(super) fn new_and_gone(
+    metrics: &[&str],
+    answer: &Answer,
+    grouping: Grouping,
+    earlier: &EarlierPeriod,
+) -> Vec<Text> {
+    let has_any = |row: AnswerRow, part: ComparedColumn| {
+        metrics.iter().any(|metric| sign(answer.value(row, &format!("{metric}{}", part.suffix()))) != 0)
+    };
+    let groups = |is_new: bool| {
+        let (has, lacks) = if is_new {
+            (ComparedColumn::Current, ComparedColumn::Previous)
+        } else {
+            (ComparedColumn::Previous, ComparedColumn::Current)
+        };
+        let rows = answer.groups().filter(|row| !answer.text(*row, grouping.dimension).is_empty());
+        let rows: Vec<AnswerRow> = rows.filter(|row| has_any(*row, has) && !has_any(*row, lacks)).collect();
+        (rows, has)
+    };
+    let sentence = |is_new: bool| {
+        let (mut rows, part) = groups(is_new);
+        let metric = metrics.first().copied().unwrap_or_default();
+        let column = format!("{metric}{}", part.suffix());
+        let number = |row: &AnswerRow| answer.value(*row, &column).as_f64().unwrap_or_default();
+        rows.sort_by(|a, b| number(b).total_cmp(&number(a)));
+        let mut items: Vec<Text> = Vec::new();
+        let listed = if rows.len() == NAMED + 3 { rows.len() } else { rows.len().min(NAMED + 2) };
+        for row in rows.iter().take(listed) {
+            let name = label(answer.text(*row, grouping.dimension));
+            let value = answer.value(*row, &column);
+            let noun = if readable(&column, value) == "1" { "lead" } else { "leads" };
+            items.push(Text::of(format!("{name} (")).figure(answer.figure(*row, &column)).text(format!(" {noun})")));
+        }
+        match rows.len() - listed {
+            0 => {}
+            more => items.push(Text::of(format!("{more} more"))),
+        }
+        let begin = if is_new { "New" } else { "Gone" };
+        let begin = format!("{begin} against {}: ", earlier.name);
+        (!items.is_empty()).then(|| Text::of(begin).then(Text::list(items)).text("."))
+    };
+    [sentence(true), sentence(false)].into_iter().flatten().collect()
+}

@@ -1,0 +1,114 @@
+//! A command that takes a while shows what it is doing, how far it is and how long it will take: on a terminal, and
+//! nowhere else.
+#![cfg(target_os = "linux")]
+
+use crate::terminal::shown;
+use crate::workspace::{RANGE, Workspace};
+use std::fs;
+use std::time::Duration;
+use trueup_testkit::object_server::{Fault, ObjectServer};
+
+/// A store whose answers take long enough for the steps of a command to be shown.
+struct SlowStore {
+    workspace: Workspace,
+    server: ObjectServer,
+}
+
+impl SlowStore {
+    fn new() -> Self {
+        let workspace = Workspace::with_dataset();
+        let server = ObjectServer::start(&workspace.path("")).unwrap();
+        server.fail(|_| Some(Fault::Slow(Duration::from_millis(400))));
+        Self { workspace, server }
+    }
+
+    /// Returns a command line on the store.
+    fn command(&self, arguments: &str) -> String {
+        let url = self.server.url();
+        format!("AWS_ENDPOINT_URL={url} AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=SECRET trueup {arguments}")
+    }
+}
+
+#[track_caller]
+fn assert_in_order(text: &str, words: &[&str]) {
+    let mut rest = text;
+    for word in words {
+        let at = rest.find(word);
+        assert!(at.is_some(), "`{word}` is missing, or out of order: {text:?}");
+        rest = &rest[at.unwrap_or(0) + word.len()..];
+    }
+}
+
+#[test]
+fn commands_on_a_slow_store_show_their_steps() {
+    let store = SlowStore::new();
+    let range = RANGE.join(" ");
+    let jobs = "dataset = 's3://ds'\n[defaults]\nstart = 2025-01-01\nend = 2025-03-31\nformat = 'csv'\n\
+        [[query]]\nname = 'by-campaign'\nfields = ['campaign', 'leads']\n[[query]]\nname = 'whole'\nfields = ['leads']\n";
+    store.workspace.write("jobs.toml", jobs);
+    let cases: [(&str, String, &[&str]); 6] = [
+        (
+            "query",
+            format!("query s3://ds --fields campaign,leads {range}"),
+            &["opening the dataset", "reading events", "campaign"],
+        ),
+        (
+            "filter",
+            format!("query s3://ds --fields leads {range} --where campaign=nothing"),
+            &["opening the dataset", "checking values", "warning:", "leads"],
+        ),
+        (
+            "explain",
+            format!("explain s3://ds --fields leads {range} --analyze"),
+            &["opening the dataset", "reading events"],
+        ),
+        ("verify", "verify s3://ds".to_owned(), &["checking files", " of ", "left", "version 1"]),
+        ("batch", "batch jobs.toml --into out".to_owned(), &["by-campaign", "by-campaign.csv", "whole", "whole.csv"]),
+        ("bench", "bench s3://ds --query channel --repeat 1".to_owned(), &["channel", "cold"]),
+    ];
+    for (name, arguments, words) in cases {
+        let text = shown(&store.workspace, &store.command(&arguments));
+        assert_in_order(&text, words);
+        if name == "batch" {
+            fs::remove_dir_all(store.workspace.path("out")).unwrap();
+        }
+        // Into a file, stderr gets no progress.
+        let command = format!("{} 2> errors", store.command(&arguments));
+        let text = shown(&store.workspace, &command);
+        let errors = fs::read_to_string(store.workspace.path("errors")).unwrap();
+        for word in ["opening", "reading events", "checking", "left", "\r", "\u{1b}"] {
+            assert!(!errors.contains(word) && !text.contains("reading events"), "{name}: {errors:?} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn an_ingest_shows_its_phases_without_colors() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n");
+    let ingest =
+        "(head -n 1 events.csv; sleep 1.5; tail -n 1 events.csv) | NO_COLOR=1 trueup ingest - --format csv --into made";
+    let text = shown(&workspace, ingest);
+    assert_in_order(&text, &["receiving inputs", "B", "version 1"]);
+    // Erasing a line and moving the cursor are no colors.
+    let codes = text.split("\u{1b}[").skip(1).filter_map(|code| code.chars().find(|char| char.is_ascii_alphabetic()));
+    assert!(codes.into_iter().all(|code| code != 'm'), "{text:?}");
+    let quiet = ingest.replace("made", "quiet") + " 2> errors";
+    let text = shown(&workspace, &quiet);
+    assert!(!text.contains("receiving") && text.contains("version 1"), "{text:?}");
+    assert_eq!(fs::read_to_string(workspace.path("errors")).unwrap(), "");
+}
+
+#[test]
+fn a_command_that_ends_at_once_shows_no_progress() {
+    let workspace = Workspace::with_dataset();
+    let text = shown(&workspace, "trueup inspect ds");
+    assert!(text.contains("version") && !text.contains("opening"), "{text:?}");
+}
+
+#[test]
+fn the_demo_shows_how_long_it_will_take() {
+    let workspace = Workspace::new();
+    let text = shown(&workspace, "trueup demo demo --accounts 20 --events 150000");
+    assert_in_order(&text, &["generating events", " of 150,", "left", "writing events", " of ", "demo"]);
+}

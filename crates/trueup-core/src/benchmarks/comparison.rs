@@ -1,0 +1,419 @@
+//! Compares the rows of an answer with the benchmarks of their segments.
+
+use super::data::integer;
+use super::{BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkQuery, BenchmarkSelection, Privacy, Series};
+use crate::error::{Error, QueryError};
+use crate::finish::{Column, ResultTable, Texts, Values, nearest_quotient, sort_columns};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
+use crate::{Interrupt, Shown};
+use num_bigint::BigInt;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A query whose answer is compared with benchmarks: each metric that has one gets further columns.
+///
+/// | column | value |
+/// |---|---|
+/// | `m` | the value of the row |
+/// | `m.benchmark` | the pooled figure of the row's segment, as a [benchmark row](super::BenchmarkRow) shows it |
+/// | `m.difference` | `m` minus `m.benchmark` |
+/// | `m.ratio` | `m.difference` divided by `m.benchmark`; null if that is 0 |
+///
+/// # Which benchmark a row has
+/// Rows may be grouped by the dimensions of benchmarks, and by `account`. The benchmark of a row is that of its segment
+/// for the accounts of the query or, grouped by `account`, for the account of the row alone; its filters are those of
+/// the query. A benchmark that is withheld, or that nobody has a value for, is null. So are the difference and the
+/// ratio then, and where the denominator of the row is 0, because benchmarks leave out accounts without one. Both are
+/// computed from the exact value of the row and the published figure, and rounded once.
+///
+/// # Totals
+/// Totals are compared with the benchmark of all segments.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use trueup_core::benchmarks::{BenchmarkComparison, BenchmarkData, Privacy};
+/// use trueup_core::dataset::{Dataset, Tables};
+/// use trueup_core::query::EventsQuery;
+/// use trueup_core::{Interrupt, Value};
+///
+/// let dataset = Dataset::from_tables(&Tables::default())?;
+/// let query = EventsQuery::new(["bookRate"], "2025-01-01".parse()?, "2025-01-31".parse()?).accounts(["north"]);
+/// let data = BenchmarkData::gather(&dataset, query.range(), &Default::default())?;
+/// let comparison = BenchmarkComparison::new(&query)?;
+/// let answer = dataset.query(comparison.query())?;
+/// let reach = BTreeSet::from(["north".to_owned()]);
+/// let answer = comparison.finish(answer, &data, &reach, Privacy::default(), &Interrupt::default())?;
+/// assert_eq!(answer.value(0, "bookRate.benchmark"), Some(Value::Null));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BenchmarkComparison {
+    /// The fields of the answer, without duplicates.
+    fields: Vec<String>,
+    range: DateRange,
+    sort: Vec<SortKey>,
+    limit: Option<usize>,
+    /// The query with the amounts that metrics are ratios of, and without an order.
+    query: EventsQuery,
+    selection: BenchmarkSelection,
+    scope: BTreeSet<String>,
+    is_by_account: bool,
+}
+
+/// Why a query cannot be compared with benchmarks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotBenchmarked {
+    /// The query has an interval.
+    #[error("a comparison with benchmarks is of one month, and not of each {0} of a range; leave the interval out")]
+    Interval(Interval),
+    /// The query is one of a cohort.
+    #[error("benchmarks are of the events of a month, and not of a cohort of leads; leave the cohort out")]
+    Cohort,
+    /// The query compares two ranges.
+    #[error("an answer is compared either with another range or with benchmarks")]
+    TwoRanges,
+    /// The query reads all accounts.
+    #[error("benchmarks compare some accounts with others; name the accounts")]
+    AllAccounts,
+    /// No field is a metric that has benchmarks.
+    #[error(
+        "none of the metrics has benchmarks; metrics with benchmarks are {}{}",
+        list(BenchmarkMetric::ALL.map(BenchmarkMetric::name)),
+        if *.is_defined { ", and none that the dataset defines: the figures of benchmarks are checked one by one for what they \
+        could reveal" } else { "" }
+    )]
+    NoMetric {
+        /// Whether the dataset defines one of the metrics.
+        is_defined: bool,
+    },
+    /// A field is a dimension that benchmarks do not have.
+    #[error(
+        "there are no benchmarks by `{}`, but by `{ACCOUNT}`, {}",
+        Shown(.0), list(BenchmarkDimension::ALL.map(BenchmarkDimension::name))
+    )]
+    Dimension(String),
+    /// A filter is one that benchmarks do not have.
+    #[error(
+        "benchmarks cannot have the filter on `{}`; they can be filtered on one value of each of {}",
+        Shown(.0), list(BenchmarkDimension::ALL.map(BenchmarkDimension::name))
+    )]
+    Filter(String),
+    /// The days are not those of the benchmarks.
+    #[error("benchmarks are of one calendar month: all of it, or its days up to today; {0} is no such month")]
+    Days(DateRange),
+}
+
+/// The dimension that benchmarks do not have, but which decides whose benchmarks a row has.
+const ACCOUNT: &str = "account";
+
+/// What the name of a column has after the name of its metric.
+const SUFFIXES: [&str; 3] = [".benchmark", ".difference", ".ratio"];
+
+fn list<const N: usize>(names: [&str; N]) -> String {
+    names.map(|name| format!("`{name}`")).join(", ")
+}
+
+impl From<NotBenchmarked> for QueryError {
+    fn from(fault: NotBenchmarked) -> Self {
+        Self::NotBenchmarked(Box::new(fault))
+    }
+}
+
+impl BenchmarkComparison {
+    /// Returns the comparison of a query, which [knows](EventsQuery::definitions) the definitions of its dataset.
+    ///
+    /// # Errors
+    /// A fault that [`EventsQuery::check`] finds, a [`NotBenchmarked`], or a column to sort by that the answer does not
+    /// have.
+    pub fn new(query: &EventsQuery) -> Result<Self, QueryError> {
+        let unsorted = EventsQuery { sort: Vec::new(), limit: None, ..query.clone() };
+        unsorted.check()?;
+        if query.compare.is_some() {
+            return Err(NotBenchmarked::TwoRanges.into());
+        }
+        if query.interval != Interval::Total {
+            return Err(NotBenchmarked::Interval(query.interval).into());
+        }
+        if query.cohort.is_some() {
+            return Err(NotBenchmarked::Cohort.into());
+        }
+        let AccountFilter::Only(scope) = &query.accounts else { return Err(NotBenchmarked::AllAccounts.into()) };
+        let mut fields: Vec<String> = Vec::new();
+        for name in &query.fields {
+            if !fields.contains(name) {
+                fields.push(name.clone());
+            }
+        }
+        let metrics: Vec<BenchmarkMetric> = fields.iter().filter_map(|name| BenchmarkMetric::from_name(name)).collect();
+        if metrics.is_empty() {
+            let is_defined = fields.iter().any(|name| query.definitions.metric(name).is_some());
+            return Err(NotBenchmarked::NoMetric { is_defined }.into());
+        }
+        let mut dimensions = Vec::new();
+        for name in fields.iter().filter(|name| !query.is_metric(name) && *name != ACCOUNT) {
+            let dimension = BenchmarkDimension::from_name(name);
+            dimensions.push(dimension.ok_or_else(|| NotBenchmarked::Dimension(name.clone()))?);
+        }
+        let selection = BenchmarkSelection::new(metrics.clone(), dimensions);
+        let selection = filters(query)?
+            .into_iter()
+            .fold(selection, |selection, (dimension, text)| selection.filter(dimension, text));
+        let columns = columns(&fields);
+        if let Some(name) = fields.iter().find(|name| columns.iter().filter(|column| column == name).count() > 1) {
+            return Err(QueryError::ReservedComparisonField { name: name.clone() });
+        }
+        if let Some(key) = query.sort.iter().find(|key| !columns.contains(&key.field)) {
+            return Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns });
+        }
+        let amounts = metrics.iter().map(|metric| metric.ratio());
+        let amounts = amounts.flat_map(|ratio| ratio.numerator.iter().chain(ratio.denominator));
+        let with_amounts = fields.iter().cloned().chain(amounts.map(|amount| amount.name().to_owned())).collect();
+        Ok(Self {
+            range: query.range,
+            sort: query.sort.clone(),
+            limit: query.limit,
+            scope: scope.clone(),
+            is_by_account: fields.iter().any(|name| name == ACCOUNT),
+            query: EventsQuery { fields: with_amounts, ..unsorted },
+            selection,
+            fields,
+        })
+    }
+
+    /// Returns the query that [`finish`](Self::finish) needs the answer of.
+    #[must_use]
+    pub const fn query(&self) -> &EventsQuery {
+        &self.query
+    }
+
+    /// Returns the number of columns of the finished answer.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        columns(&self.fields).len()
+    }
+
+    /// Turns the answer of [`query`](Self::query) into that of the comparison. `reach` has the keys of all accounts
+    /// that the caller may see, and `privacy` says when a benchmark is shown, as in a [`BenchmarkQuery`].
+    ///
+    /// # Errors
+    /// The data are those of other days than the query, the interrupt fires, or there is no room for the columns.
+    pub fn finish(
+        &self,
+        answer: ResultTable,
+        data: &BenchmarkData,
+        reach: &BTreeSet<String>,
+        privacy: Privacy,
+        interrupt: &Interrupt,
+    ) -> Result<ResultTable, Error> {
+        if data.range() != self.range {
+            return Err(QueryError::from(NotBenchmarked::Days(self.range)).into());
+        }
+        let reach: BTreeSet<String> = reach | &self.scope;
+        let benchmarks = Benchmarks { data, selection: &self.selection, reach: &reach, privacy };
+        let mut answer = answer;
+        let added = answer.len() * self.selection.metrics().len() * SUFFIXES.len() * size_of::<Option<f64>>();
+        // While rows are sorted, each column exists twice.
+        answer.memory.set(2 * (answer.bytes() + added))?;
+        let of_rows = if self.is_by_account {
+            benchmarks.by_account(&answer, interrupt)?
+        } else {
+            benchmarks.of_segments(&answer, &self.scope, interrupt)?
+        };
+        let columns = self.columns(&answer, of_rows, interrupt)?;
+        let place = |key: &SortKey| columns.iter().position(|column| column.name == key.field);
+        let keys: Vec<_> = self.sort.iter().filter_map(|key| Some((place(key)?, key.is_descending))).collect();
+        let columns = sort_columns(columns, &keys, self.limit, interrupt)?;
+        let totals = answer.totals.take().map(|totals| {
+            let of_all = BenchmarkSelection::new(self.selection.metrics().iter().copied(), []);
+            let filters = self.selection.filters().iter();
+            let of_all = filters.fold(of_all, |all, (dimension, text)| all.filter(*dimension, text));
+            let benchmarks = Benchmarks { selection: &of_all, ..benchmarks };
+            let columns = self.columns(&totals, benchmarks.of_segments(&totals, &self.scope, interrupt)?, interrupt)?;
+            Ok::<_, Error>(Box::new(ResultTable::from_columns(columns)))
+        });
+        let rows = ResultTable::from_columns(columns);
+        let mut finished =
+            ResultTable { columns: rows.columns, rows: rows.rows, totals: totals.transpose()?, ..answer };
+        finished.memory.set(finished.bytes())?;
+        Ok(finished)
+    }
+
+    /// Returns the columns of the comparison, given the benchmarks of each metric by row.
+    fn columns(
+        &self,
+        answer: &ResultTable,
+        benchmarks: Vec<Vec<Option<f64>>>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Column>, Error> {
+        let mut benchmarks = benchmarks.into_iter();
+        let mut columns = Vec::new();
+        for field in &self.fields {
+            interrupt.check()?;
+            columns.extend(answer.column(field).cloned());
+            let metric = BenchmarkMetric::from_name(field);
+            let Some((metric, benchmarks)) = metric.and_then(|metric| Some((metric, benchmarks.next()?))) else {
+                continue;
+            };
+            let ratio = metric.ratio();
+            let sum = |parts: &[super::fields::AmountMetric], row| -> i128 {
+                let amounts = parts.iter().filter_map(|amount| answer.column(amount.name()));
+                amounts.map(|column| integer(&column.values, row)).sum()
+            };
+            let compared = |row: usize| {
+                let (numerator, denominator) = (sum(ratio.numerator, row), sum(ratio.denominator, row));
+                benchmarks[row]
+                    .filter(|_| denominator != 0)
+                    .map(|it| compare([numerator, denominator * ratio.unit()], it))
+            };
+            let compared: Vec<_> = (0..answer.len()).map(compared).collect();
+            let difference = compared.iter().map(|it| it.map(|(difference, _)| difference)).collect();
+            let relative = compared.iter().map(|it| it.and_then(|(_, ratio)| ratio)).collect();
+            for (suffix, numbers) in SUFFIXES.into_iter().zip([benchmarks, difference, relative]) {
+                columns.push(Column { name: format!("{field}{suffix}"), values: Values::Numbers(numbers) });
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// Returns the names of the columns of a comparison.
+fn columns(fields: &[String]) -> Vec<String> {
+    let of_field = |name: &String| {
+        let suffixes = BenchmarkMetric::from_name(name).map_or(&[][..], |_| &SUFFIXES);
+        let further: Vec<String> = suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
+        std::iter::once(name.clone()).chain(further)
+    };
+    fields.iter().flat_map(of_field).collect()
+}
+
+/// Returns the filters of a query on the dimensions of benchmarks. Conditions on metrics only choose rows.
+fn filters(query: &EventsQuery) -> Result<BTreeMap<BenchmarkDimension, String>, NotBenchmarked> {
+    let chooses_rows = |name: &str| name != "total" && query.is_metric(name);
+    let mut filters = BTreeMap::new();
+    // A loop instead of recursion, because the depth of the filter is not checked yet.
+    let mut open: Vec<&Filter> = query.filter.iter().collect();
+    while let Some(filter) = open.pop() {
+        match filter {
+            Filter::All(parts) => open.extend(parts),
+            Filter::Field { name, .. } if chooses_rows(name) => {}
+            Filter::Field { name, predicate } => {
+                let text = match predicate {
+                    Predicate::Equals(Operand::Text(text)) => Some(text.as_str()),
+                    Predicate::Empty => Some(""),
+                    _ => None,
+                };
+                let filter = BenchmarkDimension::from_name(name).zip(text);
+                let (dimension, text) = filter.ok_or_else(|| NotBenchmarked::Filter(name.clone()))?;
+                if filters.insert(dimension, text.to_owned()).is_some_and(|before| before != text) {
+                    return Err(NotBenchmarked::Filter(name.clone()));
+                }
+            }
+            Filter::Any(_) | Filter::Not(_) => {
+                let names = EventsQuery { filter: Some(filter.clone()), fields: Vec::new(), ..query.clone() };
+                if let Some(name) = names.names().into_iter().find(|name| !chooses_rows(name)) {
+                    return Err(NotBenchmarked::Filter(name.to_owned()));
+                }
+            }
+        }
+    }
+    Ok(filters)
+}
+
+/// The benchmarks of a selection.
+#[derive(Clone, Copy)]
+struct Benchmarks<'a> {
+    data: &'a BenchmarkData,
+    selection: &'a BenchmarkSelection,
+    reach: &'a BTreeSet<String>,
+    privacy: Privacy,
+}
+
+/// The pooled figure of each metric, by the texts of a segment.
+type Segments = HashMap<Vec<String>, Vec<Option<f64>>>;
+
+impl<'a> Benchmarks<'a> {
+    /// Returns the benchmarks for the accounts in scope.
+    fn segments(self, scope: &BTreeSet<String>) -> Segments {
+        let Self { data, selection, reach, privacy } = self;
+        let rows = data.answer(&BenchmarkQuery { selection, scope, reach, privacy }).into_iter();
+        let pooled = rows.filter(|row| row.series == Series::Benchmark);
+        pooled.map(|row| (row.dimensions.iter().map(|text| text.to_string()).collect(), row.metrics)).collect()
+    }
+
+    /// Returns for each metric the benchmark of each row of an answer.
+    fn of_segments(
+        self,
+        answer: &ResultTable,
+        scope: &BTreeSet<String>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let segments = self.segments(scope);
+        self.of_rows(answer, interrupt, |_, segment| segments.get(segment).cloned())
+    }
+
+    /// Returns for each metric the benchmark of each row of an answer by account. Benchmarks of accounts of one
+    /// industry are the same.
+    fn by_account(self, answer: &ResultTable, interrupt: &Interrupt) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let mut by_industry: HashMap<Option<&'a str>, Segments> = HashMap::new();
+        let accounts = texts(answer, ACCOUNT);
+        self.of_rows(answer, interrupt, |row, segment| {
+            let account = accounts.map_or("", |accounts| accounts.get(row));
+            let industry = self.data.industries.get(account).map(|industry| &**industry);
+            let segments = || self.segments(&BTreeSet::from([account.to_owned()]));
+            by_industry.entry(industry).or_insert_with(segments).get(segment).cloned()
+        })
+    }
+
+    /// Returns for each metric what `find` returns for the number and the segment of each row.
+    fn of_rows(
+        self,
+        answer: &ResultTable,
+        interrupt: &Interrupt,
+        mut find: impl FnMut(usize, &Vec<String>) -> Option<Vec<Option<f64>>>,
+    ) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        const CHECK_ROWS: usize = 1 << 10;
+        let dimensions = self.selection.dimensions().iter();
+        let dimensions: Vec<_> = dimensions.map(|dimension| texts(answer, dimension.name())).collect();
+        let mut of_metrics = vec![Vec::with_capacity(answer.len()); self.selection.metrics().len()];
+        for row in 0..answer.len() {
+            if row.is_multiple_of(CHECK_ROWS) {
+                interrupt.check()?;
+            }
+            // A dimension that no table has is empty on every row.
+            let text = |texts: &Option<&Texts>| texts.map_or_else(String::new, |texts| texts.get(row).to_owned());
+            let found = find(row, &dimensions.iter().map(text).collect()).unwrap_or_default();
+            for (at, benchmarks) in of_metrics.iter_mut().enumerate() {
+                benchmarks.push(found.get(at).copied().flatten());
+            }
+        }
+        Ok(of_metrics)
+    }
+}
+
+fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a Texts> {
+    match &answer.column(name)?.values {
+        Values::Texts(texts) => Some(texts),
+        _ => None,
+    }
+}
+
+/// Returns a value, given its numerator and denominator, minus its benchmark, and that difference divided by the
+/// benchmark, each rounded once; no quotient if the benchmark is 0.
+fn compare([numerator, denominator]: [i128; 2], benchmark: f64) -> (f64, Option<f64>) {
+    let [n, d] = [numerator, denominator].map(BigInt::from);
+    let [above, below] = decimal(benchmark);
+    let difference = n * &below - &d * &above;
+    let ratio = (above != BigInt::ZERO).then(|| nearest_quotient(&difference, &(&d * &above)));
+    (nearest_quotient(&difference, &(d * below)), ratio)
+}
+
+/// Returns the decimal number that a benchmark is published as: the shortest one that is read as this double.
+fn decimal(number: f64) -> [BigInt; 2] {
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let fraction = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let digits: BigInt = digits.replace('.', "").parse().unwrap_or_default();
+    let exponent = exponent.parse().unwrap_or(0_i32) - i32::try_from(fraction).unwrap_or(0);
+    let power = BigInt::from(10).pow(exponent.unsigned_abs());
+    if exponent < 0 { [digits, power] } else { [digits * power, BigInt::from(1)] }
+}

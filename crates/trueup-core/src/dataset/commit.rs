@@ -1,0 +1,151 @@
+//! When and by what a version was made, as its manifest records it.
+
+use crate::model::{UtcMicros, format_date_time};
+use chrono::DateTime;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The resolution of the time of a commit, in microseconds: a millisecond.
+const RESOLUTION: i64 = 1_000;
+
+/// When and by what a version was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Commit {
+    /// The time of the commit, in UTC, by the clock of the writer. A version is always later than the one before.
+    pub time: CommitTime,
+    /// What made the version.
+    pub operation: CommitOperation,
+}
+
+/// What made a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum CommitOperation {
+    /// An ingest added rows, or replaced some.
+    Ingest,
+    /// The definitions of metrics and dimensions were replaced.
+    Define,
+}
+
+impl Commit {
+    /// Returns the commit of a version that is made now, after one that was made at `before`. If the clock says that
+    /// this is not later, because it was set back or runs behind that of another machine, the commit is a millisecond
+    /// after the one before. What a question as of some time is answered with therefore never changes once that time is
+    /// over.
+    #[must_use]
+    pub fn after(before: Option<CommitTime>, operation: CommitOperation) -> Self {
+        let now = CommitTime::from(SystemTime::now());
+        let time = before.map_or(now, |before| now.max(before.next()));
+        Self { time, operation }
+    }
+}
+
+/// The time of a commit, in whole milliseconds.
+///
+/// ```
+/// use trueup_core::dataset::CommitTime;
+///
+/// let time = CommitTime::from(std::time::UNIX_EPOCH);
+/// assert_eq!(time.to_string(), "1970-01-01T00:00:00.000Z");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CommitTime(UtcMicros);
+
+impl CommitTime {
+    /// Returns the time in microseconds since 1970-01-01 UTC.
+    #[must_use]
+    pub const fn micros(self) -> UtcMicros {
+        self.0
+    }
+
+    /// Returns the next time that differs.
+    const fn next(self) -> Self {
+        Self(UtcMicros(self.0.0.saturating_add(RESOLUTION)))
+    }
+}
+
+impl From<SystemTime> for CommitTime {
+    /// Rounds down to a millisecond. A time before 1970 counts as the beginning of 1970.
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+        Self(UtcMicros(micros - micros.rem_euclid(RESOLUTION)))
+    }
+}
+
+impl From<CommitTime> for SystemTime {
+    fn from(time: CommitTime) -> Self {
+        let since = std::time::Duration::from_micros(time.0.0.unsigned_abs());
+        let moved = if time.0.0 < 0 { UNIX_EPOCH.checked_sub(since) } else { UNIX_EPOCH.checked_add(since) };
+        moved.unwrap_or(UNIX_EPOCH)
+    }
+}
+
+impl fmt::Display for CommitTime {
+    /// Writes the time as RFC 3339 in UTC, with three digits of the fraction.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format_date_time(self.0).unwrap_or_default();
+        let seconds = text.trim_end_matches('Z');
+        match seconds.split_once('.') {
+            Some((seconds, fraction)) => write!(f, "{seconds}.{fraction:0<3}Z"),
+            None => write!(f, "{seconds}.000Z"),
+        }
+    }
+}
+
+impl From<CommitTime> for String {
+    fn from(time: CommitTime) -> Self {
+        time.to_string()
+    }
+}
+
+impl TryFrom<String> for CommitTime {
+    type Error = chrono::ParseError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Ok(Self(UtcMicros(DateTime::parse_from_rfc3339(&text)?.timestamp_micros())))
+    }
+}
+
+impl CommitOperation {
+    /// Returns the operation as manifests and lists of versions name it, such as `ingest`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Define => "define",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_version_is_later_than_the_one_before_even_if_the_clock_was_set_back() {
+        let ahead = CommitTime::from(SystemTime::now() + Duration::from_secs(3_600));
+        let commit = Commit::after(Some(ahead), CommitOperation::Ingest);
+        assert_eq!(commit.time.micros().0 - ahead.micros().0, RESOLUTION);
+        assert!(Commit::after(None, CommitOperation::Ingest).time < ahead);
+    }
+
+    #[test]
+    fn times_are_written_with_three_digits_and_read_again() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_735_689_600_250, "2025-01-01T00:00:00.250Z"),
+            (1_735_689_600_007, "2025-01-01T00:00:00.007Z"),
+        ] {
+            let time = CommitTime::from(UNIX_EPOCH + Duration::from_millis(millis));
+            assert_eq!(time.to_string(), text);
+            assert_eq!(CommitTime::try_from(text.to_owned()), Ok(time));
+            assert_eq!(CommitTime::from(SystemTime::from(time)), time);
+        }
+    }
+}

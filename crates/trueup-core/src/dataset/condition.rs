@@ -1,0 +1,69 @@
+//! What the operator of a service asks of an open dataset: when its version was published and opened, whether its files
+//! are still there, and how often columns were found in memory.
+
+use super::Dataset;
+use super::commit::CommitTime;
+use super::error::DatasetError;
+use super::row_group::RowGroup;
+use super::store;
+use crate::error::Error;
+use std::time::SystemTime;
+
+/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColumnCacheCounts {
+    /// All columns were in memory.
+    pub hits: u64,
+    /// Some had to be decoded.
+    pub misses: u64,
+}
+
+impl Dataset {
+    /// Returns when the version was committed; `None` in memory. A version of an earlier trueup, which did not record
+    /// the time, has the one at which its manifest was written, by the clock of the file system or of the store.
+    ///
+    /// # Errors
+    /// The time is not recorded, and the manifest is no longer there, or the file system or the store does not say when
+    /// it was written.
+    pub fn committed(&self) -> Result<Option<CommitTime>, Error> {
+        let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(None) };
+        let written = || store::written(folder, manifest.version).map_err(DatasetError::from);
+        Ok(Some(match manifest.commit {
+            Some(commit) => commit.time,
+            None => written()?.into(),
+        }))
+    }
+
+    /// Returns when the version was opened.
+    #[must_use]
+    pub const fn opened(&self) -> SystemTime {
+        self.opened
+    }
+
+    /// Returns how often columns were found in memory; 0 for a dataset in memory.
+    #[must_use]
+    pub fn column_cache_counts(&self) -> ColumnCacheCounts {
+        self.cache.counts()
+    }
+
+    /// Checks that the files which requests need can still be read: the footers of all files of events and spend, and
+    /// the length of the insights. Of a dataset in an object store, only that its manifest is there, because a request
+    /// for each object would cost as much as many queries. [`Verification`](super::Verification) reads every byte.
+    ///
+    /// # Errors
+    /// A file is missing, has another length or another footer than the manifest says, or cannot be read.
+    pub fn check_files(&self) -> Result<(), Error> {
+        let mut files: Vec<_> = self.events.iter().filter_map(RowGroup::file).collect();
+        files.extend(self.spend.iter().filter_map(RowGroup::file));
+        if files.iter().any(|file| file.is_remote()) {
+            let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(()) };
+            store::written(folder, manifest.version).map_err(DatasetError::from)?;
+            return Ok(());
+        }
+        // The row groups of a file follow one another.
+        files.dedup_by(|one, next| std::ptr::eq(*one, *next));
+        files.into_iter().try_for_each(|file| file.check_again())?;
+        Ok(self.insights.iter().try_for_each(|file| file.check_length())?)
+    }
+}

@@ -1,0 +1,85 @@
+//! Pairs of stages, the days between which metrics show.
+
+use crate::model::Stage;
+use serde::{Deserialize, Serialize};
+
+/// Two stages. Metrics show the days from the first to the second.
+///
+/// A customer's *duration* is the days from its first event of the first stage to its earliest event of the second
+/// stage on that day or later. A customer without such events has no duration. In the pairs that begin with lead, only
+/// [leads](super::Measure::Leads) have durations, and these begin with the lead's first event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StagePair {
+    /// From lead to booked.
+    LeadToBooked,
+    /// From lead to estimated.
+    LeadToEstimated,
+    /// From lead to sold.
+    LeadToSold,
+    /// From lead to closed.
+    LeadToClosed,
+    /// From booked to estimated.
+    BookedToEstimated,
+    /// From estimated to sold.
+    EstimatedToSold,
+    /// From sold to closed.
+    SoldToClosed,
+}
+
+/// The measures of a pair of stages, each as its name in formulas and its definition.
+#[derive(Debug)]
+pub(super) struct PairTexts {
+    pub(super) reached: (&'static str, &'static str),
+    pub(super) days: (&'static str, &'static str),
+    pub(super) day_counts: (&'static str, &'static str),
+}
+
+macro_rules! texts {
+    ($pair:literal, $stages:literal) => {
+        &PairTexts {
+            reached: (concat!("reached", $pair), concat!("Customers with a duration from ", $stages, ".")),
+            days: (concat!("days", $pair), concat!("Sum of the durations from ", $stages, ", in days.")),
+            day_counts: (concat!("dayCounts", $pair), concat!("Number of durations from ", $stages, ", by days.")),
+        }
+    };
+}
+
+impl StagePair {
+    /// All pairs, in order.
+    pub const ALL: [Self; 7] = [
+        Self::LeadToBooked,
+        Self::LeadToEstimated,
+        Self::LeadToSold,
+        Self::LeadToClosed,
+        Self::BookedToEstimated,
+        Self::EstimatedToSold,
+        Self::SoldToClosed,
+    ];
+
+    /// Returns the two stages. A lead has the stage lead-originated.
+    #[must_use]
+    pub const fn stages(self) -> (Stage, Stage) {
+        match self {
+            Self::LeadToBooked => (Stage::LeadOriginated, Stage::Booked),
+            Self::LeadToEstimated => (Stage::LeadOriginated, Stage::Estimated),
+            Self::LeadToSold => (Stage::LeadOriginated, Stage::Sold),
+            Self::LeadToClosed => (Stage::LeadOriginated, Stage::Closed),
+            Self::BookedToEstimated => (Stage::Booked, Stage::Estimated),
+            Self::EstimatedToSold => (Stage::Estimated, Stage::Sold),
+            Self::SoldToClosed => (Stage::Sold, Stage::Closed),
+        }
+    }
+
+    pub(super) const fn texts(self) -> &'static PairTexts {
+        match self {
+            Self::LeadToBooked => texts!("LeadToBooked", "lead to booked"),
+            Self::LeadToEstimated => texts!("LeadToEstimated", "lead to estimated"),
+            Self::LeadToSold => texts!("LeadToSold", "lead to sold"),
+            Self::LeadToClosed => texts!("LeadToClosed", "lead to closed"),
+            Self::BookedToEstimated => texts!("BookedToEstimated", "booked to estimated"),
+            Self::EstimatedToSold => texts!("EstimatedToSold", "estimated to sold"),
+            Self::SoldToClosed => texts!("SoldToClosed", "sold to closed"),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Explains one row of an answer: the events, customers and rows of spend behind its numbers.
+//!
+//! | file, in call order | what it does |
+//! |---|---|
+//! | `lines` | collects the lines per row group, and drops lines that are not listed |
+//! | `table` | reads the ids of the listed events, orders the lines, and makes a table of them |
+//! | `rule` | says by which rule a line counts |
+//!
+//! The row is computed twice: by a query for it alone, as every answer is, and line by line. Both must agree.
+
+mod lines;
+mod rule;
+mod table;
+
+use super::row_groups::{AnyRowGroup, SelectedRowGroups};
+use super::{Execution, execute_in_pool, in_pool, last_event_day};
+use crate::aggregate::{AggregationMemo, QueryContext};
+use crate::dataset::Dataset;
+use crate::definitions::{DefinedFormula, SignedSum};
+use crate::dictionary::{Formula, Measure, Unit};
+use crate::error::{Error, QueryError};
+use crate::finish::{ResultTable, Value, to_f64};
+use crate::memory::Share;
+use crate::plan::{MetricRef, Plan};
+use crate::query::{AnswerRow, DateRange, EventsQuery, RowFault, WhyQuery};
+use lines::{Lines, Listing, MeasureLines};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+
+/// A metric that says whether the row has events.
+const EVENTS: &str = "eventCount";
+
+/// Why the numbers of one row of an answer are what they are.
+///
+/// Each metric is a sum of measures, or one such sum divided by another; a metric that users define may also subtract
+/// measures. Each measure has lines that add up to it: an event that it counts, a customer, counted on its state event,
+/// or a row of spend. The metrics that follow from the lines have been compared with the answer.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// The days of the row.
+    pub range: DateRange,
+    /// The dimensions of the query, each with its value in the row; null is the empty text.
+    pub row: Vec<(String, String)>,
+    /// The metrics, in the order of the query.
+    pub metrics: Vec<ExplainedMetric>,
+    /// The measures of the metrics, each once, in the order of the formulas.
+    pub measures: Vec<ExplainedMeasure>,
+    lines: ResultTable,
+}
+
+/// A metric of the row, and its value.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExplainedMetric {
+    /// The name of the metric.
+    pub name: String,
+    /// The formula, such as `bookedCustomers / customers`.
+    pub formula: String,
+    /// The value, which is that of the answer.
+    pub value: Value<'static>,
+}
+
+/// A measure, with what its lines add up to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExplainedMeasure {
+    /// The measure.
+    pub measure: Measure,
+    /// The number of its lines, whether listed or not.
+    pub lines: u64,
+    /// The number of lines that are listed.
+    pub listed: u64,
+    /// What all of them add up to: a count, or money.
+    pub sum: Value<'static>,
+}
+
+impl Why {
+    /// Returns the lines that are listed: the lines of each measure, in the order of [`measures`](Self::measures).
+    ///
+    /// | column | value |
+    /// |---|---|
+    /// | `measure` | the name of the measure |
+    /// | `account` | the account |
+    /// | `opportunityId` | the customer; empty for spend |
+    /// | `eventId` | the event that counts; empty for spend, and for an event without an id |
+    /// | `date` | the day of the event or of the spend |
+    /// | `type` | the stage of the event; empty for spend |
+    /// | `count` | what the line adds to a count; 0 if it adds money |
+    /// | `amount` | what the line adds to a sum of money; 0 if it adds to a count |
+    /// | `rule` | the rule by which the line counts |
+    ///
+    /// The column `count` is absent if every measure is money, and `amount` is absent if none is.
+    #[must_use]
+    pub const fn lines(&self) -> &ResultTable {
+        &self.lines
+    }
+
+    /// Returns the lines that are listed.
+    #[must_use]
+    pub fn into_lines(self) -> ResultTable {
+        self.lines
+    }
+
+    /// Returns the number of all lines, whether listed or not.
+    #[must_use]
+    pub fn total_lines(&self) -> u64 {
+        self.measures.iter().map(|measure| measure.lines).sum()
+    }
+}
+
+impl Dataset {
+    /// Explains one row of the answer to a query.
+    ///
+    /// # Errors
+    /// The query has a fault, its answer has no such row, a file cannot be read, or a limit or the interrupt of
+    /// `execution` ends the question.
+    ///
+    /// ```
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::{EventsQuery, WhyQuery};
+    /// use trueup_core::{Execution, Value};
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["bookRate"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// let why = dataset.why(&WhyQuery::new(query), Execution::default())?;
+    /// assert_eq!(why.metrics[0].formula, "bookedCustomers / customers");
+    /// assert_eq!((why.metrics[0].value, why.total_lines()), (Value::Ratio(0.0), 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn why(&self, why: &WhyQuery, execution: Execution) -> Result<Why, Error> {
+        let question = self.plan(why.query())?;
+        let row = why.row(self.definitions())?;
+        let plan = self.plan(&row.query)?;
+        let listing = Listing { order: why.order, limit: why.limit };
+        let explanation = Question { dataset: self, question: &question, row: &row, plan: &plan, listing };
+        in_pool(&execution, || explanation.answer(why.query(), &execution))
+    }
+}
+
+/// A question, planned.
+struct Question<'a> {
+    dataset: &'a Dataset,
+    /// The plan of the whole query.
+    question: &'a Plan,
+    row: &'a AnswerRow,
+    /// The plan of the query for the row alone.
+    plan: &'a Plan,
+    listing: Listing,
+}
+
+impl Question<'_> {
+    fn answer(&self, query: &EventsQuery, execution: &Execution) -> Result<Why, Error> {
+        let Self { dataset, row, plan, listing, .. } = *self;
+        let metrics = self.metrics()?;
+        let mut measures: Vec<Measure> = Vec::new();
+        for measure in metrics.iter().flat_map(MetricRef::measures) {
+            if !measures.contains(&measure) {
+                measures.push(measure);
+            }
+        }
+        let (answer, _) = execute_in_pool(dataset, plan, execution)?;
+        let at = self.find(&answer).ok_or_else(|| self.no_such_row())?;
+        let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
+        let last_event = if measures.contains(&Measure::OpenLeads) {
+            last_event_day(dataset, &plan.accounts, &execution.interrupt)?
+        } else {
+            None
+        };
+        let memo = AggregationMemo::new(plan);
+        let mut context = QueryContext::new(plan, dataset.accounts(), &memo);
+        if let Some(day) = last_event {
+            context = context.with_last_event(day);
+        }
+        let lines = collect(&context, &row_groups, &measures, listing, execution)?;
+        if lines.rows == 0 && self.is_taken_by_others(query, execution)? {
+            return Err(self.no_such_row());
+        }
+        let metrics = metrics.iter().map(|metric| {
+            let name = metric.name();
+            let value = value_of(metric, &measures, &lines.measures)?;
+            let expected = answer.value(at, name);
+            if expected != Some(value) {
+                let [found, expected] = [Some(value), expected].map(|value| format!("{value:?}"));
+                return Err(Error::Unbalanced { metric: name.to_owned(), found, expected });
+            }
+            let formula = match metric {
+                MetricRef::BuiltIn(_, formula) => formula.to_string(),
+                MetricRef::Defined(metric) => metric.formula.to_string(),
+            };
+            Ok(ExplainedMetric { name: name.to_owned(), formula, value })
+        });
+        let metrics = metrics.collect::<Result<_, Error>>()?;
+        let sums = measures.iter().zip(&lines.measures).map(|(measure, lines)| {
+            let sum = amount(measure.is_money(), lines.sum, measure.name())?;
+            let listed = listing.limit.map_or(lines.count, |limit| lines.count.min(limit as u64));
+            Ok(ExplainedMeasure { measure: *measure, lines: lines.count, listed, sum })
+        });
+        let sums = sums.collect::<Result<_, Error>>()?;
+        let not_split = plan.dimensions.iter().chain(&plan.blank).filter(|dimension| dimension.spend.is_none());
+        let not_split: Vec<&str> = not_split.map(|dimension| dimension.name.as_str()).collect();
+        let details = table::Details { plan, measures: &measures, listing, last_event, not_split: &not_split };
+        let lines = details.table(lines, execution)?;
+        Ok(Why { range: plan.range, row: row.values.clone(), metrics, measures: sums, lines })
+    }
+
+    /// Returns the metrics to explain.
+    fn metrics(&self) -> Result<Vec<MetricRef>, QueryError> {
+        let find = |name: &String| MetricRef::find(name, self.dataset.definitions());
+        let metrics: Vec<MetricRef> = self.row.metrics.iter().filter_map(find).collect();
+        let percentile = metrics.iter().find_map(|metric| match metric {
+            MetricRef::BuiltIn(name, Formula::Percentile { .. }) => Some(*name),
+            _ => None,
+        });
+        percentile.map_or(Ok(metrics), |metric| Err(RowFault::NotASum { metric }.into()))
+    }
+
+    /// Returns the place of the row in the answer to the query for it alone.
+    fn find(&self, answer: &ResultTable) -> Option<usize> {
+        let is_row = |at: &usize| {
+            let is_value = |(name, value): &(String, String)| {
+                answer.value(*at, name).is_some_and(|found| found == Value::Text(value))
+            };
+            self.row.values.iter().all(is_value)
+        };
+        (0..answer.len()).find(is_row)
+    }
+
+    fn no_such_row(&self) -> Error {
+        let values = self.row.values.iter().map(|(name, value)| format!("{name} = `{}`", crate::Shown(value)));
+        let DateRange { start, end } = self.plan.range;
+        let row = values.chain([format!("days from {start} to {end}")]).collect::<Vec<_>>().join(", ");
+        Error::Query(RowFault::NoSuchRow { row }.into())
+    }
+
+    /// Returns whether a row without events is none of the answer: spend without events makes a row only if no row with
+    /// events shows it.
+    fn is_taken_by_others(&self, query: &EventsQuery, execution: &Execution) -> Result<bool, Error> {
+        let carried = |name: &str| {
+            let of_plan = |dimension: &&crate::plan::DimensionRef| dimension.name == name;
+            self.question.dimensions.iter().find(of_plan).is_some_and(|dimension| dimension.spend.is_some())
+        };
+        let dimensions: BTreeSet<&str> = self.question.dimensions.iter().map(|dimension| &*dimension.name).collect();
+        if dimensions.iter().all(|name| carried(name)) {
+            return Ok(false);
+        }
+        let values = self.row.values.iter().filter(|(name, _)| carried(name));
+        let others = query.events_with(EVENTS, self.plan.range, values);
+        // Conditions on metrics would hide the events.
+        let plan = Plan { having: None, ..self.dataset.plan(&others)? };
+        let (answer, _) = execute_in_pool(self.dataset, &plan, execution)?;
+        Ok(answer.value(0, EVENTS).is_some_and(|events| events != Value::Count(0)))
+    }
+}
+
+/// Collects the lines of the row groups in parallel.
+fn collect<'a>(
+    context: &QueryContext<'_>,
+    row_groups: &SelectedRowGroups<'a>,
+    measures: &[Measure],
+    listing: Listing,
+    execution: &Execution,
+) -> Result<Lines<'a>, Error> {
+    row_groups.read_footers(&execution.interrupt)?;
+    let of_row_group = |at: usize| {
+        execution.interrupt.check()?;
+        match row_groups.get(at) {
+            Some((_, AnyRowGroup::Events(row_group))) => {
+                let share = Share::new(execution.memory.clone());
+                Lines::of_events(context, row_group, measures, listing, &execution.interrupt, share)
+            }
+            Some((_, AnyRowGroup::Spend(row_group))) => {
+                Lines::of_spend(context, row_group, measures, listing, &execution.interrupt)
+            }
+            None => Ok(Lines::none(measures.len())),
+        }
+    };
+    let found =
+        (0..row_groups.len()).into_par_iter().with_max_len(1).map(of_row_group).collect::<Result<Vec<_>, _>>()?;
+    let mut all = Lines::none(measures.len());
+    for lines in found {
+        all.merge(lines, listing);
+    }
+    for lines in &mut all.measures {
+        lines.count_agents();
+    }
+    Ok(all)
+}
+
+/// Returns a total as the value of a metric.
+fn amount(is_money: bool, total: i128, name: &str) -> Result<Value<'static>, Error> {
+    if is_money {
+        return Ok(Value::Money(total));
+    }
+    u64::try_from(total).map(Value::Count).map_err(|_| overflow(name))
+}
+
+fn overflow(name: &str) -> Error {
+    QueryError::Overflow { name: name.to_owned() }.into()
+}
+
+/// A sum of what lines add.
+struct LineSum {
+    total: i128,
+    is_money: bool,
+}
+
+/// Returns the value of a metric, given the lines of each measure.
+fn value_of(metric: &MetricRef, measures: &[Measure], lines: &[MeasureLines]) -> Result<Value<'static>, Error> {
+    let of = |measure: Measure| {
+        measures.iter().zip(lines).find(|(other, _)| **other == measure).map_or(0, |(_, lines)| lines.sum)
+    };
+    let sum = |parts: &[Measure]| LineSum {
+        total: parts.iter().map(|measure| of(*measure)).sum(),
+        is_money: parts.iter().any(|measure| measure.is_money()),
+    };
+    let signed = |sum: &SignedSum| {
+        let term = |(measure, is_subtracted): &(Measure, bool)| {
+            let total = of(*measure);
+            if *is_subtracted { -total } else { total }
+        };
+        LineSum { total: sum.terms().iter().map(term).sum(), is_money: sum.unit() == Unit::Currency }
+    };
+    match metric {
+        MetricRef::BuiltIn(name, Formula::Amount(parts)) => {
+            let LineSum { total, is_money } = sum(parts);
+            amount(is_money, total, name)
+        }
+        MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => {
+            Ok(ratio(&sum(numerator), &sum(denominator)))
+        }
+        // A percentile is refused before.
+        MetricRef::BuiltIn(_, Formula::Percentile { .. }) => Ok(Value::Ratio(0.0)),
+        MetricRef::Defined(metric) => match &metric.formula {
+            DefinedFormula::Amount(sum) => {
+                let LineSum { total, is_money } = signed(sum);
+                if sum.may_be_negative() && !is_money {
+                    return i64::try_from(total).map(Value::Integer).map_err(|_| overflow(&metric.name));
+                }
+                amount(is_money, total, &metric.name)
+            }
+            DefinedFormula::Ratio { numerator, denominator } => Ok(ratio(&signed(numerator), &signed(denominator))),
+        },
+    }
+}
+
+fn ratio(numerator: &LineSum, denominator: &LineSum) -> Value<'static> {
+    let double = |sum: &LineSum| to_f64(sum.total, sum.is_money);
+    Value::Ratio(if denominator.total == 0 { 0.0 } else { double(numerator) / double(denominator) + 0.0 })
+}

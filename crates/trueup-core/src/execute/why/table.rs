@@ -1,0 +1,256 @@
+//! The lines that are listed, as a table.
+
+use super::lines::{AgentLines, EventLine, EventRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
+use super::rule::{Customer, agent_rule, spend_rule};
+use crate::dataset::ReadingAhead;
+use crate::dictionary::Measure;
+use crate::error::{Error, QueryError};
+use crate::execute::Execution;
+use crate::finish::{Column, ResultTable, TableMemory, Texts, Values};
+use crate::memory::Share;
+use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
+use crate::plan::Plan;
+use crate::query::LineOrder;
+use crate::scan::EventColumns;
+use crate::{Day, TextList};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the table needs besides the lines.
+pub(super) struct Details<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) measures: &'a [Measure],
+    pub(super) listing: Listing,
+    /// The last day of the events, if a measure depends on it.
+    pub(super) last_event: Option<Day>,
+    /// The dimensions of the query that spend does not carry.
+    pub(super) not_split: &'a [&'a str],
+}
+
+/// The row groups of the lines, with the ids of customers and events where lines are listed.
+struct Identified<'a> {
+    row_groups: Vec<EventRowGroup<'a>>,
+    with_ids: Vec<Option<Arc<EventColumns>>>,
+}
+
+/// The columns of the table.
+#[derive(Default)]
+struct TableColumns {
+    measures: TextBuilder,
+    accounts: TextBuilder,
+    customers: TextBuilder,
+    events: TextBuilder,
+    days: Vec<Day>,
+    stages: TextBuilder,
+    counts: Vec<u64>,
+    amounts: Vec<i128>,
+    rules: TextBuilder,
+}
+
+/// Texts of rows, each distinct text once.
+#[derive(Default)]
+struct TextBuilder {
+    codes: Vec<u32>,
+    dictionary: TextList,
+    known: HashMap<String, u32>,
+}
+
+/// A line of the table without its measure.
+struct Line<'a> {
+    account: &'a str,
+    customer: &'a str,
+    event: &'a str,
+    day: u16,
+    stage: &'a str,
+    adds: i128,
+    rule: String,
+}
+
+impl MeasureLines {
+    /// Sets the number of lines, and their sum, to the number of agents, if the measure counts agents.
+    pub(super) fn count_agents(&mut self) {
+        if !self.agents.is_empty() {
+            self.count = self.agents.len() as u64;
+            self.sum = i128::from(self.count);
+        }
+    }
+}
+
+impl Details<'_> {
+    /// Reads the ids of the events of the lines, orders the lines, and makes the table.
+    pub(super) fn table(&self, lines: Lines<'_>, execution: &Execution) -> Result<ResultTable, Error> {
+        let Lines { row_groups, measures, .. } = lines;
+        let identified = Identified { with_ids: self.read_ids(&row_groups, &measures, execution)?, row_groups };
+        let mut columns = TableColumns::default();
+        for (measure, lines) in self.measures.iter().zip(measures) {
+            execution.interrupt.check()?;
+            let MeasureLines { events, spend, agents, .. } = lines;
+            self.push_events(*measure, events, agents, &identified, &mut columns)?;
+            self.push_spend(*measure, spend, &mut columns)?;
+        }
+        let mut table = columns.table(self.measures);
+        let mut share = Share::new(execution.memory.clone());
+        share.set(|| table.bytes())?;
+        // From here on the lines take no memory.
+        drop(identified);
+        share.settle();
+        if execution.memory.is_some() {
+            table.memory = TableMemory::new(share);
+        }
+        Ok(table)
+    }
+
+    /// Appends the lines of events of a measure.
+    fn push_events(
+        &self,
+        measure: Measure,
+        mut lines: Vec<EventLine>,
+        agents: BTreeMap<String, AgentLines>,
+        identified: &Identified<'_>,
+        columns: &mut TableColumns,
+    ) -> Result<(), Error> {
+        let mut rules = HashMap::new();
+        for (agent, AgentLines { customers, first }) in agents {
+            let oldest = Listing { order: LineOrder::Oldest, limit: None };
+            if let Some(first) = first.into_iter().min_by(|one, other| identified.compare(oldest, one, other)) {
+                // No two agents have the same state event.
+                rules.insert((first.row_group, first.counted.event), agent_rule(&agent, customers));
+                lines.push(first);
+            }
+        }
+        lines.sort_by(|one, other| identified.compare(self.listing, one, other));
+        lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
+        for line in &lines {
+            let Some((row_group, ids)) = identified.of(line) else { continue };
+            let customer = Customer::new(ids, line, self.plan.cohort);
+            let rule = match rules.remove(&(line.row_group, line.counted.event)) {
+                Some(agent) => format!("{}; {agent}", customer.state()),
+                None => customer.rule(measure, self.last_event),
+            };
+            let line = Line {
+                account: row_group.account(line),
+                customer: customer_id(ids, line),
+                event: customer.event_id(),
+                day: line.day,
+                stage: customer.stage(),
+                adds: line.counted.adds,
+                rule,
+            };
+            columns.push(measure, &line)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the lines of spend of a measure.
+    fn push_spend(&self, measure: Measure, mut lines: Vec<SpendLine>, columns: &mut TableColumns) -> Result<(), Error> {
+        lines.sort_by(|one, other| one.compare(other, self.listing));
+        lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
+        for line in &lines {
+            let rule = spend_rule(measure, line, self.not_split);
+            let SpendLine { day, account, adds, .. } = line;
+            let line = Line { account, customer: "", event: "", day: *day, stage: "", adds: *adds, rule };
+            columns.push(measure, &line)?;
+        }
+        Ok(())
+    }
+
+    /// Returns for each row group that has a line its columns with the ids of customers and events.
+    fn read_ids(
+        &self,
+        row_groups: &[EventRowGroup<'_>],
+        measures: &[MeasureLines],
+        execution: &Execution,
+    ) -> Result<Vec<Option<Arc<EventColumns>>>, Error> {
+        let mut projection = self.plan.projection.clone();
+        projection.texts.extend([OPPORTUNITY_ID, EVENT_ID].map(str::to_owned));
+        let mut is_listed = vec![false; row_groups.len()];
+        let agents = measures.iter().flat_map(|measure| measure.agents.values()).flat_map(|agent| &agent.first);
+        for line in measures.iter().flat_map(|measure| &measure.events).chain(agents) {
+            if let Some(is_listed) = is_listed.get_mut(line.row_group) {
+                *is_listed = true;
+            }
+        }
+        let read = |(row_group, is_listed): (&EventRowGroup<'_>, bool)| {
+            let read = || row_group.row_group.read_until(&projection, ReadingAhead::default(), &execution.interrupt);
+            Ok(is_listed.then(read).transpose()?)
+        };
+        row_groups.par_iter().zip(is_listed).map(read).collect()
+    }
+}
+
+impl<'a> Identified<'a> {
+    /// Returns the row group of a line, and its columns with ids.
+    fn of(&self, line: &EventLine) -> Option<(&EventRowGroup<'a>, &EventColumns)> {
+        Some((self.row_groups.get(line.row_group)?, self.with_ids.get(line.row_group)?.as_deref()?))
+    }
+
+    /// Compares two lines. Those of a customer are in the order of its history.
+    fn compare(&self, listing: Listing, one: &EventLine, other: &EventLine) -> Ordering {
+        let by_customer = || self.place(one).cmp(&self.place(other));
+        compare_events(&self.row_groups, listing, one, other).then_with(by_customer)
+    }
+
+    /// Returns the id of the customer of a line, and the place of its event.
+    fn place(&self, line: &EventLine) -> Option<(&str, u32)> {
+        self.of(line).map(|(_, ids)| (customer_id(ids, line), line.counted.event))
+    }
+}
+
+/// Returns the id of the customer of a line.
+fn customer_id<'a>(columns: &'a EventColumns, line: &EventLine) -> &'a str {
+    let (customer, event) = (line.counted.customer as usize, line.counted.event as usize);
+    columns.text(OPPORTUNITY_ID).map_or("", |ids| &ids.dictionary()[ids.code(customer, event)])
+}
+
+impl TableColumns {
+    fn push(&mut self, measure: Measure, line: &Line<'_>) -> Result<(), Error> {
+        self.measures.push(measure.name());
+        self.accounts.push(line.account);
+        self.customers.push(line.customer);
+        self.events.push(line.event);
+        self.days.push(Day::from_number(line.day));
+        self.stages.push(line.stage);
+        let (count, amount) = if measure.is_money() { (0, line.adds) } else { (line.adds, 0) };
+        self.counts.push(u64::try_from(count).map_err(|_| QueryError::Overflow { name: measure.name().to_owned() })?);
+        self.amounts.push(amount);
+        self.rules.push(&line.rule);
+        Ok(())
+    }
+
+    fn table(self, measures: &[Measure]) -> ResultTable {
+        let has_money = measures.iter().any(|measure| measure.is_money());
+        let has_counts = measures.iter().any(|measure| !measure.is_money());
+        let columns = [
+            ("measure", Some(self.measures.texts())),
+            (ACCOUNT, Some(self.accounts.texts())),
+            (OPPORTUNITY_ID, Some(self.customers.texts())),
+            (EVENT_ID, Some(self.events.texts())),
+            (DATE, Some(Values::Days(self.days))),
+            (TYPE, Some(self.stages.texts())),
+            ("count", has_counts.then_some(Values::Counts(self.counts))),
+            ("amount", has_money.then_some(Values::Money(self.amounts))),
+            ("rule", Some(self.rules.texts())),
+        ];
+        let columns =
+            columns.into_iter().filter_map(|(name, values)| Some(Column { name: name.to_owned(), values: values? }));
+        ResultTable::from_columns(columns.collect())
+    }
+}
+
+impl TextBuilder {
+    fn push(&mut self, text: &str) {
+        let next = u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX);
+        let code = *self.known.entry_ref(text).or_insert(next);
+        if code == next {
+            self.dictionary.push(text);
+        }
+        self.codes.push(code);
+    }
+
+    fn texts(self) -> Values {
+        Values::Texts(Texts { codes: self.codes.into(), dictionary: Arc::new(self.dictionary) })
+    }
+}

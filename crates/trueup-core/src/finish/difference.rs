@@ -1,0 +1,202 @@
+//! The difference of two answers to the same question, row by row: what was restated between two versions.
+
+use super::{Column, ResultTable, Texts, Values};
+use crate::{Day, TextList};
+use std::collections::BTreeMap;
+
+/// The name of the first column of a difference: `added`, `removed` or `changed`.
+const STATUS: &str = "status";
+
+/// The texts of the column [`STATUS`], in the order of their codes.
+const STATUSES: [&str; 3] = ["added", "changed", "removed"];
+
+/// Two answers that cannot be compared, because a column has values of another kind, or is not in both.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the column `{name}` is not of the same kind in both answers, so that they cannot be compared")]
+pub struct DifferentColumns {
+    /// The column.
+    pub name: String,
+}
+
+/// A value of a column that a row is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum KeyPart<'a> {
+    Day(Day),
+    Text(&'a str),
+}
+
+impl ResultTable {
+    /// Returns the rows of this answer that differ from those of an earlier answer to the same query. Rows are the same
+    /// if they have the same days and texts.
+    ///
+    /// - The first column, `status`, is `added` for a row that only this answer has, `removed` for one that only the
+    ///   earlier answer has, and `changed` for one of both in which a number differs. Rows that are equal are left out.
+    /// - Days and texts follow, and for each other column `m`: `m`, the value of this answer; `m.previous`, that of the
+    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a number counts
+    ///   as 0, and a ratio as over nothing, which differs from the ratio 0.
+    /// - The change of counts and of money is exact. That of ratios is the difference of the two doubles, rounded once;
+    ///   there is none if one of the ratios is over nothing.
+    /// - Rows are in the order of their days and texts, byte by byte.
+    ///
+    /// The totals are left out, unless both answers have them [as a row](Self::with_totals_row).
+    ///
+    /// # Errors
+    /// The answers do not have the same columns.
+    pub fn changes_since(&self, before: &Self) -> Result<Self, DifferentColumns> {
+        let answers = [before, self];
+        for at in 0..self.columns.len().max(before.columns.len()) {
+            match answers.map(|answer| answer.columns.get(at)) {
+                [Some(one), Some(two)] if one.name == two.name && kind(&one.values) == kind(&two.values) => {}
+                [one, two] => {
+                    let name = two.or(one).map(|column| column.name.clone()).unwrap_or_default();
+                    return Err(DifferentColumns { name });
+                }
+            }
+        }
+        let mut joined: BTreeMap<Vec<KeyPart<'_>>, [Option<usize>; 2]> = BTreeMap::new();
+        for (at, answer) in answers.iter().enumerate() {
+            for row in 0..answer.rows {
+                joined.entry(answer.key(row)).or_default()[at] = Some(row);
+            }
+        }
+        let differs = |rows: &[Option<usize>; 2]| match rows {
+            [Some(one), Some(other)] => {
+                before.columns.iter().zip(&self.columns).any(|(was, is)| was.differs(*one, is, *other))
+            }
+            _ => true,
+        };
+        let rows: Vec<[Option<usize>; 2]> = joined.into_values().filter(differs).collect();
+        let status = rows.iter().map(|rows| match rows {
+            [None, _] => 0,
+            [Some(_), Some(_)] => 1,
+            [Some(_), None] => 2,
+        });
+        let status = Texts { codes: status.collect(), dictionary: TextList::from_iter(STATUSES).into() };
+        let mut columns = vec![Column { name: STATUS.to_owned(), values: Values::Texts(status) }];
+        for (one, other) in before.columns.iter().zip(&self.columns) {
+            columns.extend(changes([one, other], &rows));
+        }
+        let mut table = Self::from_columns(columns);
+        table.rows = rows.len();
+        table.definitions = self.definitions.clone();
+        table.unknown_fields.clone_from(&self.unknown_fields);
+        Ok(table)
+    }
+
+    /// Returns what a row is known by.
+    fn key(&self, row: usize) -> Vec<KeyPart<'_>> {
+        let mut key = Vec::new();
+        for column in &self.columns {
+            match &column.values {
+                Values::Days(days) => key.extend(days.get(row).copied().map(KeyPart::Day)),
+                Values::Texts(texts) => key.push(KeyPart::Text(texts.get(row))),
+                _ => {}
+            }
+        }
+        key
+    }
+}
+
+/// Tells apart the kinds of values that can be compared. Counts and whole numbers are of one kind.
+const fn kind(values: &Values) -> u8 {
+    match values {
+        Values::Days(_) => 0,
+        Values::Texts(_) => 1,
+        Values::Counts(_) | Values::Integers(_) => 2,
+        Values::Money(_) => 3,
+        Values::Ratios(_) => 4,
+        Values::Numbers(_) => 5,
+    }
+}
+
+impl Column {
+    /// Returns whether the number in a row is not the one in a row of the same column of another answer.
+    fn differs(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        match (&self.values, &other.values) {
+            (Values::Ratios(one), Values::Ratios(two)) => one.get(row) != two.get(other_row),
+            (Values::Numbers(one), Values::Numbers(two)) => one.get(row) != two.get(other_row),
+            (Values::Days(_) | Values::Texts(_), _) => false,
+            (one, two) => integer(one, Some(row)) != integer(two, Some(other_row)),
+        }
+    }
+}
+
+/// Returns a count or an amount; 0 if there is no row.
+fn integer(values: &Values, row: Option<usize>) -> i128 {
+    let Some(row) = row else { return 0 };
+    match values {
+        Values::Counts(counts) => counts.get(row).copied().map_or(0, i128::from),
+        Values::Integers(integers) => integers.get(row).copied().map_or(0, i128::from),
+        Values::Money(amounts) => amounts.get(row).copied().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Returns the columns of a difference that are made of one column of the answers, the earlier one first.
+fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
+    let name = |suffix: &str| format!("{}{suffix}", columns[1].name);
+    let named = |suffix: &str, values: Values| Column { name: name(suffix), values };
+    let [before, after] = columns.map(|column| &column.values);
+    let integers = || rows.iter().map(|[one, other]| [integer(before, *one), integer(after, *other)]);
+    match [before, after] {
+        [Values::Days(one), Values::Days(two)] => {
+            let day = |rows: &[Option<usize>; 2]| match rows {
+                [_, Some(row)] => two.get(*row).copied(),
+                [row, None] => row.and_then(|row| one.get(row).copied()),
+            };
+            vec![named("", Values::Days(rows.iter().map(|rows| day(rows).unwrap_or(Day::MIN)).collect()))]
+        }
+        [Values::Texts(one), Values::Texts(two)] => {
+            let text = |rows: &[Option<usize>; 2]| match rows {
+                [_, Some(row)] => two.get(*row),
+                [row, None] => row.map_or("", |row| one.get(row)),
+            };
+            // Rows are in the order of their keys, so that equal texts are mostly next to one another.
+            let (mut codes, mut dictionary) = (Vec::with_capacity(rows.len()), TextList::default());
+            let mut known: BTreeMap<&str, u32> = BTreeMap::new();
+            for row in rows {
+                let text = text(row);
+                let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+                let code = *known.entry(text).or_insert_with(|| {
+                    dictionary.push(text);
+                    next
+                });
+                codes.push(code);
+            }
+            vec![named("", Values::Texts(Texts { codes: codes.into(), dictionary: dictionary.into() }))]
+        }
+        [Values::Money(_), _] => {
+            let at = |at: usize| Values::Money(integers().map(|pair| pair[at]).collect());
+            let change = Values::Money(integers().map(|[one, two]| two - one).collect());
+            vec![named("", at(1)), named(".previous", at(0)), named(".change", change)]
+        }
+        [Values::Ratios(one), Values::Ratios(two)] => {
+            let at = |ratios: &super::Ratios, row: Option<usize>| row.and_then(|row| ratios.get(row));
+            let change = rows.iter().map(|[first, second]| Some(at(two, *second)? - at(one, *first)? + 0.0));
+            vec![
+                named("", Values::Ratios(rows.iter().map(|rows| at(two, rows[1])).collect())),
+                named(".previous", Values::Ratios(rows.iter().map(|rows| at(one, rows[0])).collect())),
+                named(".change", Values::Numbers(change.collect())),
+            ]
+        }
+        [Values::Numbers(one), Values::Numbers(two)] => {
+            let at = |numbers: &[Option<f64>], row: Option<usize>| row.and_then(|row| numbers.get(row).copied()?);
+            let change = rows.iter().map(|[first, second]| Some(at(two, *second)? - at(one, *first)? + 0.0));
+            vec![
+                named("", Values::Numbers(rows.iter().map(|rows| at(two, rows[1])).collect())),
+                named(".previous", Values::Numbers(rows.iter().map(|rows| at(one, rows[0])).collect())),
+                named(".change", Values::Numbers(change.collect())),
+            ]
+        }
+        _ => {
+            // Counts are below 2^63, because each counts rows or customers of the dataset.
+            let whole = |number: i128| i64::try_from(number).unwrap_or(i64::MAX);
+            let at = |at: usize, values: &Values| match values {
+                Values::Integers(_) => Values::Integers(integers().map(|pair| whole(pair[at])).collect()),
+                _ => Values::Counts(integers().map(|pair| u64::try_from(pair[at]).unwrap_or(0)).collect()),
+            };
+            let change = Values::Integers(integers().map(|[one, two]| whole(two - one)).collect());
+            vec![named("", at(1, after)), named(".previous", at(0, before)), named(".change", change)]
+        }
+    }
+}

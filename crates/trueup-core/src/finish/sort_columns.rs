@@ -1,0 +1,56 @@
+//! Sorts the rows of finished columns.
+
+use super::comparison::ordered;
+use super::order::map_interruptible;
+use super::sort::{sort_by_keys, sort_key};
+use super::{Column, Texts, Values};
+use crate::{Interrupt, Interruption};
+
+/// Returns the columns with their rows sorted by some of them, up to a limit. Each key is the place of a column, and
+/// whether larger values come first; the first key decides first. Rows without a value come last, and rows that are
+/// equal in all keys stay in their order.
+pub(crate) fn sort_columns(
+    columns: Vec<Column>,
+    keys: &[(usize, bool)],
+    limit: Option<usize>,
+    interrupt: &Interrupt,
+) -> Result<Vec<Column>, Interruption> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let limit = limit.unwrap_or(rows).min(rows);
+    if keys.is_empty() && limit == rows {
+        return Ok(columns);
+    }
+    let values = |(place, is_descending): &(usize, bool)| {
+        let values = ordered(&columns[*place].values).into_iter();
+        values.map(|value| sort_key(value, *is_descending)).collect()
+    };
+    let keys: Vec<Vec<i128>> = keys.iter().map(values).collect();
+    let all: Vec<u32> = (0_u32..).take(rows).collect();
+    let mut order = sort_by_keys(&all, &keys, interrupt)?;
+    order.truncate(limit);
+    let picked = |Column { name, values }| Ok(Column { name, values: values.picked(&order, interrupt)? });
+    columns.into_iter().map(picked).collect()
+}
+
+impl Values {
+    /// Returns the values of some rows, in their order.
+    fn picked(&self, rows: &[u32], interrupt: &Interrupt) -> Result<Self, Interruption> {
+        fn of<T: Copy>(values: &[T], rows: &[u32], interrupt: &Interrupt) -> Result<Vec<T>, Interruption> {
+            map_interruptible(rows, interrupt, |row| values[row as usize])
+        }
+        Ok(match self {
+            Self::Days(days) => Self::Days(of(days, rows, interrupt)?),
+            Self::Texts(Texts { codes, dictionary }) => {
+                Self::Texts(Texts { codes: of(codes, rows, interrupt)?.into(), dictionary: dictionary.clone() })
+            }
+            Self::Counts(counts) => Self::Counts(of(counts, rows, interrupt)?),
+            Self::Money(amounts) => Self::Money(of(amounts, rows, interrupt)?),
+            Self::Ratios(ratios) => {
+                let ratios = map_interruptible(rows, interrupt, |row| ratios.get(row as usize))?;
+                Self::Ratios(ratios.into_iter().collect())
+            }
+            Self::Integers(integers) => Self::Integers(of(integers, rows, interrupt)?),
+            Self::Numbers(numbers) => Self::Numbers(of(numbers, rows, interrupt)?),
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Values by which a row of an answer is known, as people and programs write them.
+
+use super::RowFault;
+use serde_json::{Map, Value};
+use std::str::FromStr;
+
+/// Values of a row of an answer, by column.
+///
+/// A text is either one value, such as `campaign=Drains`, or the row as JSON. The numbers of a row as JSON are ignored,
+/// because they are what a question about the row asks for.
+///
+/// ```
+/// use trueup_core::query::RowValues;
+///
+/// let row: RowValues = r#"{"campaign":"Drains","leads":4}"#.parse()?;
+/// assert_eq!(row.iter().collect::<Vec<_>>(), [("campaign", "Drains")]);
+/// assert_eq!("campaign=Drains".parse(), Ok(row));
+/// # Ok::<(), trueup_core::query::RowFault>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowValues(Vec<(String, String)>);
+
+impl RowValues {
+    /// Returns each column and its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(column, value)| (&**column, &**value))
+    }
+}
+
+impl FromStr for RowValues {
+    type Err = RowFault;
+
+    fn from_str(text: &str) -> Result<Self, RowFault> {
+        if text.trim_start().starts_with('{') {
+            let row: Map<String, Value> =
+                serde_json::from_str(text).map_err(|error| RowFault::NotJson { fault: error.to_string() })?;
+            let text_of = |(column, value)| match value {
+                Value::String(value) => Some((column, value)),
+                _ => None,
+            };
+            return Ok(Self(row.into_iter().filter_map(text_of).collect()));
+        }
+        match text.split_once('=') {
+            Some((column, value)) => Ok(Self(vec![(column.trim().to_owned(), value.to_owned())])),
+            None => Err(RowFault::NotAValue { text: text.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! A question about one row of an answer: which events and customers make up its numbers.
+
+use super::{AccountFilter, DateRange, EventsQuery, Filter, Interval, RowValues};
+use crate::definitions::Definitions;
+use crate::error::QueryError;
+use crate::{Day, Shown, dictionary};
+use std::collections::BTreeSet;
+
+/// The dimensions that select accounts by their keys.
+const ACCOUNT_KEYS: [&str; 2] = ["account", "accountKey"];
+
+/// The order in which the lines of each measure of a [`Why`](crate::Why) are listed. Lines that are equal in this order
+/// are in the order of their days, then of accounts and customers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LineOrder {
+    /// By day, the first day first.
+    #[default]
+    Oldest,
+    /// By day, the last day first.
+    Newest,
+    /// By what a line adds, the largest number or amount first.
+    Largest,
+}
+
+/// A question about one row of the answer to a query: which events, customers and rows of spend make up its metrics.
+///
+/// # Row
+/// The row is given by the value of each dimension of the query and, if the query has several sub-ranges, by the first
+/// day of its sub-range. The sorting, the limit and the totals of the query do not matter. Of a query that compares,
+/// the row is that of the range asked for.
+///
+/// # Errors
+/// Building a question never fails. [`Dataset::why`](crate::Dataset::why) returns its faults.
+///
+/// ```
+/// use trueup_core::query::{EventsQuery, Interval, WhyQuery};
+///
+/// let query = EventsQuery::new(["campaign", "leads", "bookRate"], "2025-01-01".parse()?, "2025-06-30".parse()?)
+///     .interval(Interval::Month);
+/// let row = WhyQuery::new(query).value("campaign", "Drains").value("start", "2025-03-01");
+/// let why = row.metric("bookRate").limit(20);
+/// # Ok::<(), trueup_core::day::NotADay>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhyQuery {
+    query: EventsQuery,
+    /// The values of the row, by column.
+    row: Vec<(String, String)>,
+    /// The metrics to explain; all of the query if there is none.
+    metrics: Vec<String>,
+    pub(crate) order: LineOrder,
+    /// The most lines of each measure; `None` lists all.
+    pub(crate) limit: Option<usize>,
+}
+
+/// Why a row cannot be explained.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowFault {
+    /// A text is neither a value of a dimension nor a row as JSON.
+    #[error("expected a dimension and its value, such as `campaign=Drains`, or a row as JSON, but found `{}`", Shown(.text))]
+    NotAValue {
+        /// The text.
+        text: String,
+    },
+    /// A text that starts like a row as JSON is no JSON object.
+    #[error("expected a row as a JSON object: {fault}")]
+    NotJson {
+        /// What the JSON reader found.
+        fault: String,
+    },
+    /// The row has a value for something that is no dimension of the query.
+    #[error("a row of the answer is known by {}, not by `{}`", known_by(.columns), Shown(.name))]
+    NotADimension {
+        /// The name.
+        name: String,
+        /// The columns by which a row is known.
+        columns: Vec<String>,
+    },
+    /// The row has no value for a dimension of the query, or no first day of a sub-range.
+    #[error("expected a value for each of {}, by which a row of the answer is known, but `{}` has none", known_by(.columns), Shown(.missing))]
+    MissingValue {
+        /// The name of the column.
+        missing: String,
+        /// The columns by which a row is known.
+        columns: Vec<String>,
+    },
+    /// Different values are given for a column.
+    #[error("two values are given for `{}`: `{}` and `{}`", Shown(.name), Shown(.one), Shown(.other))]
+    TwoValues {
+        /// The name of the column.
+        name: String,
+        /// One of the values.
+        one: String,
+        /// The other value.
+        other: String,
+    },
+    /// The given first day begins no sub-range, or the given last day ends none.
+    #[error("expected the {which} day of a sub-range between {} and {}, but found `{}`", .range.start, .range.end, Shown(.found))]
+    NotASubRange {
+        /// `first` or `last`.
+        which: &'static str,
+        /// The range of the query.
+        range: DateRange,
+        /// What is given.
+        found: String,
+    },
+    /// The query does not have a metric that is to be explained.
+    #[error("expected one of the metrics of the query ({}), but found `{}`", .metrics.join(", "), Shown(.name))]
+    NotAMetric {
+        /// The name.
+        name: String,
+        /// The metrics of the query.
+        metrics: Vec<String>,
+    },
+    /// The answer has no such row.
+    #[error("the answer has no row with {row}")]
+    NoSuchRow {
+        /// The values of the row.
+        row: String,
+    },
+    /// A percentile is to be explained, to which no single line adds anything.
+    #[error(
+        "`{metric}` is a percentile, and no sum of what single customers add to it; choose other metrics of the query, \
+         such as the average, whose lines are the days of each customer"
+    )]
+    NotASum {
+        /// The name of the metric.
+        metric: &'static str,
+    },
+}
+
+/// Returns the names of columns in backticks, for a message.
+fn known_by(columns: &[String]) -> String {
+    match columns {
+        [] => "nothing but its metrics".to_owned(),
+        _ => columns.iter().map(|name| format!("`{}`", Shown(name))).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// One row of the answer to a query.
+#[derive(Clone, Debug)]
+pub(crate) struct AnswerRow {
+    /// The query whose answer has no row of another group or sub-range. It has the fields of the whole query.
+    pub(crate) query: EventsQuery,
+    /// The values of the dimensions, by their names.
+    pub(crate) values: Vec<(String, String)>,
+    /// The metrics to explain.
+    pub(crate) metrics: Vec<String>,
+}
+
+impl WhyQuery {
+    /// Returns the question for the row of a query without dimensions and sub-ranges, and for all of its metrics.
+    #[must_use]
+    pub const fn new(query: EventsQuery) -> Self {
+        Self { query, row: Vec::new(), metrics: Vec::new(), order: LineOrder::Oldest, limit: None }
+    }
+
+    /// Adds a value of the row: that of a dimension, or the first day of the sub-range as `start`. The last day as
+    /// `end` may be added too.
+    #[must_use]
+    pub fn value(mut self, column: impl Into<String>, value: impl Into<String>) -> Self {
+        self.row.push((column.into(), value.into()));
+        self
+    }
+
+    /// Adds the values of a row as text, see [`RowValues`].
+    #[must_use]
+    pub fn values(self, row: &RowValues) -> Self {
+        row.iter().fold(self, |question, (column, value)| question.value(column, value))
+    }
+
+    /// Explains this metric of the query, and those of further calls. Without a call, all metrics are explained.
+    #[must_use]
+    pub fn metric(mut self, name: impl Into<String>) -> Self {
+        self.metrics.push(name.into());
+        self
+    }
+
+    /// Lists the lines of each measure in this order; [`LineOrder::Oldest`] if not called.
+    #[must_use]
+    pub const fn order(mut self, order: LineOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Lists only the first `lines` lines of each measure; all lines if not called. The sums are always of all lines.
+    #[must_use]
+    pub const fn limit(mut self, lines: usize) -> Self {
+        self.limit = Some(lines);
+        self
+    }
+
+    /// Returns the query.
+    pub(crate) const fn query(&self) -> &EventsQuery {
+        &self.query
+    }
+
+    /// Returns the row, given the definitions of the dataset. The query must have been checked.
+    pub(crate) fn row(&self, definitions: &Definitions) -> Result<AnswerRow, QueryError> {
+        let query = &self.query;
+        let mut dimensions: Vec<String> = Vec::new();
+        let mut metrics: Vec<String> = Vec::new();
+        for name in &query.fields {
+            let is_metric = dictionary::metric(name).is_some() || definitions.metric(name).is_some();
+            let of_kind = if is_metric { &mut metrics } else { &mut dimensions };
+            if !of_kind.contains(name) {
+                of_kind.push(name.clone());
+            }
+        }
+        let start = self.has_sub_ranges().then(|| "start".to_owned());
+        let columns: Vec<String> = start.into_iter().chain(dimensions.iter().cloned()).collect();
+        for (at, (name, value)) in self.row.iter().enumerate() {
+            if !columns.contains(name) && !(name == "end" && self.has_sub_ranges()) {
+                return Err(RowFault::NotADimension { name: name.clone(), columns }.into());
+            }
+            let earlier = self.row[..at].iter().find(|(earlier, other)| earlier == name && other != value);
+            if let Some((_, one)) = earlier {
+                let (name, one, other) = (name.clone(), one.clone(), value.clone());
+                return Err(RowFault::TwoValues { name, one, other }.into());
+            }
+        }
+        let missing = |missing: &str| RowFault::MissingValue { missing: missing.to_owned(), columns: columns.clone() };
+        let range = self.sub_range()?.ok_or_else(|| missing("start"))?;
+        let mut values = Vec::new();
+        for name in &dimensions {
+            let value = self.given(name).ok_or_else(|| missing(name))?;
+            values.push((name.clone(), value.to_owned()));
+        }
+        if let Some(name) = self.metrics.iter().find(|name| !metrics.contains(name)) {
+            return Err(RowFault::NotAMetric { name: name.clone(), metrics }.into());
+        }
+        if !self.metrics.is_empty() {
+            metrics.retain(|name| self.metrics.contains(name));
+        }
+        Ok(AnswerRow { query: one_row(query, range, &values), values, metrics })
+    }
+
+    fn given(&self, column: &str) -> Option<&str> {
+        self.row.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
+    }
+
+    const fn has_sub_ranges(&self) -> bool {
+        !matches!(self.query.interval, Interval::Total)
+    }
+
+    /// Returns the sub-range of the row; `None` if several are possible.
+    fn sub_range(&self) -> Result<Option<DateRange>, RowFault> {
+        let mut fitting = self.query.sub_ranges();
+        for (column, which) in [("start", "first"), ("end", "last")] {
+            let Some(text) = self.given(column).filter(|_| self.has_sub_ranges()) else { continue };
+            let day = text.parse::<Day>().ok();
+            fitting.retain(|range| day == Some(if column == "start" { range.start } else { range.end }));
+            if fitting.is_empty() {
+                return Err(RowFault::NotASubRange { which, range: self.query.range, found: text.to_owned() });
+            }
+        }
+        Ok(if fitting.len() == 1 { fitting.pop() } else { None })
+    }
+}
+
+/// Returns the query whose answer has no row but that of a group and a sub-range.
+fn one_row(query: &EventsQuery, range: DateRange, values: &[(String, String)]) -> EventsQuery {
+    let (sort, limit) = (Vec::new(), None);
+    let (interval, totals, compare) = (Interval::Total, false, None);
+    let row = EventsQuery { range, interval, sort, limit, totals, compare, ..query.clone() };
+    let mut row = row.allow_long_total();
+    for (name, value) in values {
+        row = row.filter(Filter::equals(name, value));
+    }
+    // Whether a lead of a cohort is open depends on the events of all accounts of the query.
+    let key = values.iter().find(|(name, _)| ACCOUNT_KEYS.contains(&name.as_str()));
+    if let Some((_, key)) = key.filter(|_| query.cohort.is_none()) {
+        let keys = BTreeSet::from([key.clone()]);
+        row.accounts = AccountFilter::Only(keys.into_iter().filter(|key| query.accounts.contains(key)).collect());
+    }
+    row
+}
+
+impl EventsQuery {
+    /// Returns the query for the number of events of some values of dimensions, whatever its conditions on metrics.
+    pub(crate) fn events_with<'v>(
+        &self,
+        metric: &str,
+        range: DateRange,
+        values: impl Iterator<Item = &'v (String, String)>,
+    ) -> Self {
+        let values: Vec<(String, String)> = values.cloned().collect();
+        Self { fields: vec![metric.to_owned()], ..one_row(self, range, &values) }
+    }
+}

@@ -1,0 +1,220 @@
+//! Comparisons of answers with benchmarks, checked against the oracle, against values computed on paper, and for what
+//! is refused.
+
+use crate::by_hand::{plumber, spending};
+use crate::oracle::{self, Segments, members, ratio, series_values};
+use crate::platform::{Platform, RandomRequest, key, month, platform, request};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use trueup_core::benchmarks::{BenchmarkComparison, BenchmarkData, BenchmarkMetric, Privacy};
+use trueup_core::dataset::Dataset;
+use trueup_core::definitions::Definitions;
+use trueup_core::query::{EventsQuery, Filter, Interval, Within};
+use trueup_core::{Error, Execution, Interrupt, QueryError, ResultTable, Value};
+
+fn compared(
+    dataset: &Dataset,
+    query: &EventsQuery,
+    reach: &BTreeSet<String>,
+    privacy: Privacy,
+) -> Result<ResultTable, Error> {
+    let data = BenchmarkData::gather(dataset, month(), &Execution::default())?;
+    let comparison = BenchmarkComparison::new(query)?;
+    let answer = dataset.query(comparison.query())?;
+    comparison.finish(answer, &data, reach, privacy, &Interrupt::default())
+}
+
+/// Returns a quotient as the closest double, from its decimal digits.
+fn double(numerator: i128, denominator: i128) -> f64 {
+    let sign = if (numerator < 0) == (denominator < 0) { "" } else { "-" };
+    let (numerator, denominator) = (numerator.abs(), denominator.abs());
+    let (mut digits, mut rest) = (format!("{}.", numerator / denominator), numerator % denominator);
+    for _ in 0..80 {
+        digits.push_str(&(rest * 10 / denominator).to_string());
+        rest = rest * 10 % denominator;
+    }
+    let more = if rest == 0 { "0" } else { "1" };
+    format!("{sign}{digits}{more}").parse::<f64>().unwrap() + 0.0
+}
+
+/// Returns the benchmark, the difference and the ratio of a value, given its numerator and denominator.
+fn columns((numerator, denominator): (i128, i128), benchmark: Option<f64>) -> [Option<f64>; 3] {
+    let Some(benchmark) = benchmark else { return [None; 3] };
+    if denominator == 0 {
+        return [Some(benchmark), None, None];
+    }
+    let text = benchmark.to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let above: i128 = format!("{whole}{fraction}").parse().unwrap();
+    let below = 10_i128.pow(u32::try_from(fraction.len()).unwrap());
+    let difference = numerator * below - above * denominator;
+    let ratio = (above != 0).then(|| double(difference, above * denominator));
+    [Some(benchmark), Some(double(difference, denominator * below)), ratio]
+}
+
+/// Returns the columns of each row that the oracle computes, with the texts of the row.
+fn expected(dataset: &Dataset, request: &RandomRequest, own: &Segments, account: Option<&str>) -> Vec<String> {
+    let members = members(dataset, request);
+    let row = |(segment, amounts): (&Vec<String>, &std::collections::BTreeMap<String, i128>)| {
+        let of_metric = |metric: &BenchmarkMetric| {
+            let benchmark = members.get(segment).and_then(|members| series_values(members, *metric, request));
+            columns(ratio(*metric, amounts), benchmark.map(|series| series[0]))
+        };
+        let columns: Vec<_> = request.selection.metrics().iter().map(of_metric).collect();
+        format!("{account:?} {segment:?} {columns:?}")
+    };
+    own.iter().map(row).collect()
+}
+
+/// Returns the columns of each row of an answer, with the texts of the row.
+fn found(answer: &ResultTable, request: &RandomRequest) -> Vec<String> {
+    let number = |value: Option<Value<'_>>| match value {
+        Some(Value::Number(number)) => Some(number),
+        Some(Value::Null) => None,
+        other => unreachable!("{other:?}"),
+    };
+    let line = |row: usize| {
+        let text = |name: &str| match answer.value(row, name) {
+            Some(Value::Text(text)) => Some(text.to_owned()),
+            _ => None,
+        };
+        let segment = request.selection.dimensions().iter();
+        let segment: Vec<String> = segment.map(|dimension| text(dimension.name()).unwrap()).collect();
+        let of_metric = |metric: &BenchmarkMetric| {
+            [".benchmark", ".difference", ".ratio"].map(|part| number(answer.value(row, &format!("{metric}{part}"))))
+        };
+        let columns: Vec<_> = request.selection.metrics().iter().map(of_metric).collect();
+        format!("{:?} {segment:?} {columns:?}", text("account"))
+    };
+    (0..answer.len()).map(line).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn comparisons_agree_with_the_oracle(platform in platform(), request in request(), is_by_account in any::<bool>()) {
+        let dataset = platform.dataset();
+        let account = is_by_account.then_some("account");
+        let dimensions = request.selection.dimensions().iter().map(|dimension| dimension.name());
+        let fields = account.into_iter().chain(dimensions);
+        let fields = fields.chain(request.selection.metrics().iter().map(|metric| metric.name()));
+        let query = EventsQuery::new(fields, month().start, month().end).accounts(request.scope.iter().cloned());
+        let query = request.selection.filters().iter().fold(query, |query, (dimension, text)| {
+            query.filter(Filter::equals(dimension.name(), text.clone()))
+        });
+        let answer = compared(&dataset, &query.totals(), &request.reach, request.query().privacy).unwrap();
+        let keys: Vec<&str> = request.scope.iter().map(String::as_str).collect();
+        let rows = if is_by_account {
+            let of_account = |account: &&str| {
+                let alone = RandomRequest { scope: BTreeSet::from([(*account).to_owned()]), ..request.clone() };
+                let mut own = oracle::segments(&dataset, &[account], &alone);
+                if request.selection.dimensions().is_empty() {
+                    // An account without events and spend has no row.
+                    let spend = EventsQuery::new(["account", "eventCount"], month().start, month().end);
+                    let spend = alone.selection.filters().iter().fold(spend, |query, (dimension, text)| {
+                        query.filter(Filter::equals(dimension.name(), text.clone()))
+                    });
+                    let has_events = !dataset.query(&spend.accounts([*account])).unwrap().is_empty();
+                    let is_paid = alone.selection.metrics().iter().any(|metric| {
+                        metric.name().starts_with("avgCost") || metric.name().starts_with("roas")
+                    });
+                    own.retain(|_, amounts| has_events || is_paid && amounts["spend"] != 0);
+                }
+                expected(&dataset, &alone, &own, Some(account))
+            };
+            keys.iter().flat_map(of_account).collect()
+        } else {
+            expected(&dataset, &request, &oracle::segments(&dataset, &keys, &request), None)
+        };
+        // The oracle always asks for spend, which may have rows of its own.
+        let found_rows = found(&answer, &request);
+        let mut rest = rows.iter();
+        for row in &found_rows {
+            prop_assert!(rest.any(|expected| expected == row), "{} is not among {:?}", row, rows);
+        }
+        if request.selection.metrics().len() == BenchmarkMetric::ALL.len() {
+            prop_assert_eq!(&found_rows, &rows);
+        }
+    }
+}
+
+/// Eleven accounts of ten customers each, with 0 to 10 booked customers, of which 50 of 110 are booked in all.
+fn eleven() -> Dataset {
+    Platform((0..11).map(|number| spending(plumber(10, number), "Search", 100 + 10 * number)).collect()).dataset()
+}
+
+fn question(fields: &[&str], accounts: &[usize]) -> EventsQuery {
+    EventsQuery::new(fields.iter().copied(), month().start, month().end).accounts(accounts.iter().map(|at| key(*at)))
+}
+
+fn rows(query: &EventsQuery) -> Vec<String> {
+    let reach = [3, 7].map(key).into_iter().collect();
+    let answer = compared(&eleven(), query, &reach, Privacy::of_accounts(9)).unwrap();
+    let line = |row: trueup_core::Row<'_>| {
+        row.values().map(|(name, value)| format!("{name} {value:?}")).collect::<Vec<_>>().join(", ")
+    };
+    answer.rows().chain(answer.totals().into_iter().flat_map(ResultTable::rows)).map(line).collect()
+}
+
+#[test]
+fn values_on_paper() {
+    // 55 of 110 customers are booked. With 3 and 7 in reach, nine accounts are of others.
+    assert_eq!(
+        rows(&question(&["account", "customers", "bookRate"], &[3, 7]).sort("bookRate.difference:desc").totals()),
+        [
+            r#"account Text("a07"), customers Count(10), bookRate Ratio(0.7), bookRate.benchmark Number(0.5), bookRate.difference Number(0.2), bookRate.ratio Number(0.4)"#,
+            r#"account Text("a03"), customers Count(10), bookRate Ratio(0.3), bookRate.benchmark Number(0.5), bookRate.difference Number(-0.2), bookRate.ratio Number(-0.4)"#,
+            r#"account Text(""), customers Count(20), bookRate Ratio(0.5), bookRate.benchmark Number(0.5), bookRate.difference Number(0.0), bookRate.ratio Number(0.0)"#,
+        ]
+    );
+    // Nobody has such customers, and so nobody has a benchmark.
+    let nobody = question(&["bookRate"], &[3]).filter(Filter::equals("customerStatus", "x"));
+    assert_eq!(
+        rows(&nobody),
+        ["bookRate Ratio(0.0), bookRate.benchmark Null, bookRate.difference Null, bookRate.ratio Null"]
+    );
+    // A condition on a metric chooses rows, and a limit follows the order.
+    let chosen = question(&["account", "bookRate"], &[3, 7]).filter(Filter::equals("bookRate", "0.3"));
+    assert_eq!(rows(&chosen).len(), 1);
+    assert!(rows(&question(&["account", "bookRate"], &[3, 7]).sort("bookRate:desc").limit(1))[0].contains("a07"));
+}
+
+#[test]
+fn what_has_no_benchmark_is_refused() {
+    let refused = |query: &EventsQuery| BenchmarkComparison::new(query).unwrap_err().to_string();
+    let plain = || question(&["bookRate"], &[3]);
+    let of = |fields: &[&str]| question(fields, &[3]);
+    let all = EventsQuery::new(["bookRate"], month().start, month().end);
+    let earlier = plain().compare(trueup_core::query::Earlier::PreviousPeriod);
+    let own = Definitions::parse("[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]").unwrap();
+    for (query, message) in [
+        (all, "benchmarks compare some accounts with others; name the accounts"),
+        (earlier, "an answer is compared either with another range or with benchmarks"),
+        (plain().cohort(Within::All), "not of a cohort of leads"),
+        (plain().interval(Interval::Week), "not of each week of a range; leave the interval out"),
+        (of(&["leads"]), "none of the metrics has benchmarks; metrics with benchmarks are `bookRate`, `matchRate`"),
+        (of(&["own"]).definitions(&own), "and none that the dataset defines: the figures"),
+        (
+            of(&["campaign", "bookRate"]),
+            "there are no benchmarks by `campaign`, but by `account`, `attributionCategory`",
+        ),
+        (of(&["bookRate", "bookRate.ratio"]), "there are no benchmarks by `bookRate.ratio`"),
+        (plain().filter(Filter::equals("campaign", "x")), "benchmarks cannot have the filter on `campaign`"),
+        (plain().filter(Filter::equals("total", "5")), "benchmarks cannot have the filter on `total`"),
+        (
+            plain().filter(Filter::Not(Box::new(Filter::equals("customerStatus", "x")))),
+            "benchmarks cannot have the filter on `customerStatus`",
+        ),
+        (
+            plain().sort("bookRate.change"),
+            "expected to sort by a column of the answer (`bookRate`, `bookRate.benchmark`",
+        ),
+    ] {
+        assert!(refused(&query).contains(message), "{}", refused(&query));
+    }
+    assert_eq!(refused(&of(&["campaign"])), QueryError::MissingMetric.to_string());
+    let day = EventsQuery::new(["bookRate"], month().start, month().start).accounts([key(3)]);
+    let error = compared(&eleven(), &day, &BTreeSet::new(), Privacy::default()).unwrap_err().to_string();
+    assert!(error.contains("2025-01-01 to 2025-01-01 is no such month"), "{error}");
+}

@@ -1,0 +1,199 @@
+//! Removes old versions of a dataset, and files that nobody needs any more.
+
+use crate::error::{ErrorKind, IngestError};
+use crate::monitor::Monitor;
+use crate::version::VersionBuilder;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+use trueup_core::Interrupt;
+use trueup_core::dataset::expiry::{Expiry, GRACE, Retention, Unnamed};
+use trueup_core::dataset::{shown, store};
+use trueup_core::files::Files;
+
+/// The removal of old versions of a dataset, and of the files that no version names any more.
+///
+/// A file of an expired version is removed once its grace period is over, which begins when the version expires:
+/// readers that opened the version before, in any process or on any machine, can go on reading until then. Later
+/// ingests remove what is due, too.
+///
+/// The folder is locked as by an ingest. A process that is killed leaves each version whole or not there, and the next
+/// command goes on where it ended.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use trueup_ingest::Expire;
+///
+/// let day = Duration::from_secs(24 * 60 * 60);
+/// let summary = Expire::of("acme").keep_last(10).older_than(30 * day).run()?;
+/// println!("expired {:?}, removed {} bytes", summary.expired, summary.removed.bytes);
+/// # Ok::<(), trueup_ingest::IngestError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Expire<'a> {
+    dataset: &'a Path,
+    keep_last: NonZeroUsize,
+    older_than: Duration,
+    grace: Option<Duration>,
+    dry_run: bool,
+    interrupt: Interrupt,
+}
+
+/// What was removed or, of a dry run, what would have been.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpireSummary {
+    /// The versions that have expired now, ascending.
+    pub expired: Vec<u64>,
+    /// The versions that there are, ascending.
+    pub kept: Vec<u64>,
+    /// Files that were removed.
+    pub removed: FileCount,
+    /// Files of expired versions that wait for the end of their grace period.
+    pub waiting: FileCount,
+}
+
+/// A number of files, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileCount {
+    /// The number of files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl<'a> Expire<'a> {
+    /// Keeps the newest version of a dataset alone.
+    #[must_use]
+    pub fn of<P: AsRef<Path> + ?Sized>(dataset: &'a P) -> Self {
+        Self {
+            dataset: dataset.as_ref(),
+            keep_last: NonZeroUsize::MIN,
+            older_than: Duration::ZERO,
+            grace: None,
+            dry_run: false,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Also keeps the newest `versions` versions. 0 counts as 1, because the newest version never expires.
+    #[must_use]
+    pub fn keep_last(self, versions: usize) -> Self {
+        Self { keep_last: NonZeroUsize::new(versions).unwrap_or(NonZeroUsize::MIN), ..self }
+    }
+
+    /// Also keeps the versions that were the newest one at some time during the last `age`, so that each
+    /// [`AsOf::Time`](trueup_core::dataset::AsOf::Time) in it can still be read.
+    #[must_use]
+    pub fn older_than(self, age: Duration) -> Self {
+        Self { older_than: age, ..self }
+    }
+
+    /// Sets how long files stay after their version has expired, in whole seconds; 24 hours by default. Of a
+    /// [`vacuum`](Self::vacuum), also for versions that have expired before. With 0, a reader of an expired version
+    /// fails when it needs a file that is gone; it never answers from other data.
+    #[must_use]
+    pub fn grace(self, grace: Duration) -> Self {
+        Self { grace: Some(grace), ..self }
+    }
+
+    /// Only finds out what would be removed. What killed ingests have left is not counted.
+    #[must_use]
+    pub fn dry_run(self) -> Self {
+        Self { dry_run: true, ..self }
+    }
+
+    /// Sets what can stop the removal from another thread.
+    #[must_use]
+    pub fn interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// Lets versions expire, and removes the files whose grace period is over.
+    ///
+    /// # Errors
+    /// There is no such dataset, an ingest is writing to it, a manifest is damaged, or the file system or the store
+    /// refuses.
+    pub fn run(self) -> Result<ExpireSummary, IngestError> {
+        let retention = Retention { keep_last: self.keep_last, older_than: self.older_than };
+        self.remove(Some(&retention))
+    }
+
+    /// Removes the files of versions that have expired before, if their grace period is over, and what killed ingests
+    /// have left.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn vacuum(self) -> Result<ExpireSummary, IngestError> {
+        self.remove(None)
+    }
+
+    fn remove(&self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
+        let monitor = Monitor::new(None, self.interrupt.clone());
+        monitor.check()?;
+        // A folder without a dataset is not made one.
+        if store::versions(self.dataset)?.is_empty() {
+            return Err(ErrorKind::NoDataset(shown(self.dataset)).into());
+        }
+        let removed = if self.dry_run { self.find(retention) } else { self.locked(retention, &monitor) };
+        removed.map_err(|error| monitor.explain(error))
+    }
+
+    fn find(&self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
+        let plan = retention.map(|retention| Expiry::plan(self.dataset, retention)).transpose()?;
+        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| plan.is_none()))?;
+        let plan = match plan {
+            Some(plan) => plan,
+            None => Expiry { kept: store::versions(self.dataset)?, ..Expiry::default() },
+        };
+        let mut summary = ExpireSummary::new(&plan, &unnamed);
+        let expired = FileCount::of(plan.files.iter().map(|file| file.size));
+        if self.grace.is_some_and(|grace| grace.is_zero()) {
+            summary.removed.add(expired);
+        } else {
+            summary.waiting.add(expired);
+        }
+        Ok(summary)
+    }
+
+    fn locked(&self, retention: Option<&Retention>, monitor: &Monitor) -> Result<ExpireSummary, IngestError> {
+        let files = monitor.stoppable(Files::default());
+        // Removes what killed ingests have left, and what was due before.
+        let (version, _) = VersionBuilder::begin(&files, self.dataset, monitor)?;
+        let plan = match retention {
+            Some(retention) => {
+                let plan = Expiry::plan(self.dataset, retention)?;
+                plan.commit(&files, self.dataset, version.id(), self.grace.unwrap_or(GRACE))?;
+                plan
+            }
+            None => Expiry { kept: store::versions(self.dataset)?, ..Expiry::default() },
+        };
+        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| retention.is_none()))?;
+        unnamed.remove(&files, self.dataset, monitor.interrupt())?;
+        let mut summary = ExpireSummary::new(&plan, &unnamed);
+        summary.removed.add(version.removed_at_begin());
+        Ok(summary)
+    }
+}
+
+impl ExpireSummary {
+    fn new(plan: &Expiry, unnamed: &Unnamed) -> Self {
+        Self {
+            expired: plan.expired.clone(),
+            kept: plan.kept.clone(),
+            removed: FileCount::of(unnamed.due.iter().map(|file| file.size)),
+            waiting: FileCount::of(unnamed.waiting.iter().map(|file| file.size)),
+        }
+    }
+}
+
+impl FileCount {
+    pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> Self {
+        sizes.fold(Self::default(), |Self { files, bytes }, size| Self { files: files + 1, bytes: bytes + size })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
+}

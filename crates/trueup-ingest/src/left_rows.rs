@@ -1,0 +1,35 @@
+//! The rows that the stored files of a dataset have left, where deletion vectors leave out others.
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter_record_batch;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trueup_core::dataset::DeletionVector;
+use trueup_core::dataset::manifest::DataFile;
+
+/// The superseded rows of each file that has some, by its path.
+pub(crate) type Superseded = BTreeMap<String, Arc<DeletionVector>>;
+
+/// Returns the number of rows that some files have left.
+pub(crate) fn count_left(files: &[DataFile], superseded: &Superseded) -> u64 {
+    let left = |file: &DataFile| file.rows - superseded.get(&file.path).map_or(0, |vector| vector.rows());
+    files.iter().map(left).sum()
+}
+
+/// Returns those of consecutive rows of a row group that the file has left; `first` is the number of the first row in
+/// the row group.
+pub(crate) fn only_left(
+    batch: RecordBatch,
+    (file, row_group, first): (&DataFile, usize, usize),
+    superseded: &Superseded,
+) -> Result<RecordBatch, ArrowError> {
+    let ranges = superseded.get(&file.path).and_then(|vector| vector.left_ranges(&file.row_groups, row_group));
+    let Some(ranges) = ranges else { return Ok(batch) };
+    let mut ranges = ranges.into_iter().peekable();
+    let is_left = (first..first + batch.num_rows()).map(|row| {
+        while ranges.next_if(|range| range.end <= row).is_some() {}
+        Some(ranges.peek().is_some_and(|range| range.start <= row))
+    });
+    filter_record_batch(&batch, &is_left.collect::<BooleanArray>())
+}

@@ -1,0 +1,145 @@
+//! What operators ask of a server: `GET /metrics`, `GET /ready` and `GET /health`.
+
+use crate::metrics::{self, MemorySample, Metrics, Sample};
+use crate::readiness::Readiness;
+use crate::request_queue::RequestQueue;
+use crate::slots::ConnectionSlots;
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::SystemTime;
+use trueup::Dataset;
+use trueup::service::Service;
+
+/// How the attempts of a program to open newer versions of the dataset end. Operators see it in `/metrics`. Clones
+/// share one report. [`Server::refresh_report`](crate::Server::refresh_report) has an example.
+#[derive(Clone, Debug, Default)]
+pub struct RefreshReport(Arc<RefreshState>);
+
+#[derive(Debug, Default)]
+struct RefreshState {
+    is_failing: AtomicBool,
+    failures: AtomicU64,
+}
+
+impl RefreshReport {
+    /// Records that the service uses the newest version.
+    pub fn succeeded(&self) {
+        self.0.is_failing.store(false, Ordering::Relaxed);
+    }
+
+    /// Records that the newest version cannot be opened, so that the service uses an older one.
+    pub fn failed(&self) {
+        self.0.is_failing.store(true, Ordering::Relaxed);
+        self.0.failures.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What operators see of a server.
+pub(crate) struct Operations {
+    service: Arc<Service>,
+    queue: Arc<RequestQueue>,
+    slots: Arc<ConnectionSlots>,
+    refreshes: RefreshReport,
+    pub(crate) metrics: Metrics,
+    readiness: Readiness,
+    /// The dataset that was last asked when its version was published, with its answer.
+    published: Mutex<Option<(Weak<Dataset>, Option<SystemTime>)>>,
+}
+
+impl Operations {
+    /// # Errors
+    /// As [`Metrics::new`].
+    pub(crate) fn new(
+        service: Arc<Service>,
+        queue: Arc<RequestQueue>,
+        slots: Arc<ConnectionSlots>,
+        refreshes: RefreshReport,
+    ) -> Result<Self, prometheus::Error> {
+        let (metrics, readiness) = (Metrics::new()?, Readiness::default());
+        Ok(Self { service, queue, slots, refreshes, metrics, readiness, published: Mutex::default() })
+    }
+
+    /// Records that the server stops.
+    pub(crate) fn drain(&self) {
+        self.readiness.drain();
+    }
+
+    /// Answers `/ready`. Reads files, so it must not run on a thread of the asynchronous runtime.
+    pub(crate) fn ready(&self) -> Response<Body> {
+        match self.readiness.check(&self.service) {
+            Ok(()) => json(StatusCode::OK, r#"{"status":"ready"}"#),
+            Err(not_ready) => json(StatusCode::SERVICE_UNAVAILABLE, not_ready.body()),
+        }
+    }
+
+    /// Answers `/metrics`. Reads files, so it must not run on a thread of the asynchronous runtime.
+    ///
+    /// # Errors
+    /// As [`Metrics::text`].
+    pub(crate) fn metrics(&self) -> Result<Response<Body>, prometheus::Error> {
+        Ok(uncached(StatusCode::OK, metrics::CONTENT_TYPE, Body::from(self.metrics.text(&self.sample())?)))
+    }
+
+    fn sample(&self) -> Sample {
+        let dataset = self.service.dataset();
+        let columns = dataset.column_cache_counts();
+        let memory = self.service.memory_budget();
+        Sample {
+            readiness: self.readiness.check(&self.service),
+            connections: self.slots.open_connections(),
+            max_connections: self.slots.limit(),
+            running_requests: self.queue.running(),
+            max_running_requests: self.queue.limit(),
+            waiting_requests: self.queue.waiting(),
+            memory: memory.map(|budget| MemorySample {
+                held: budget.held(),
+                peak: budget.peak(),
+                limit: budget.limit(),
+            }),
+            waiting_for_memory: self.service.waiting_for_memory(),
+            column_bytes: dataset.held_column_bytes(),
+            column_hits: columns.hits,
+            column_misses: columns.misses,
+            dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
+            dataset_events: dataset.event_rows(),
+            dataset_published: self.published(&dataset),
+            dataset_opened: dataset.opened(),
+            is_refresh_failing: self.refreshes.0.is_failing.load(Ordering::Relaxed),
+            refresh_failures: self.refreshes.0.failures.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns when the version of a dataset was published; asks for it once per dataset, because a store may
+    /// take a request for it.
+    fn published(&self, dataset: &Arc<Dataset>) -> Option<SystemTime> {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, when)) = &*published
+            && known.as_ptr() == Arc::as_ptr(dataset)
+        {
+            return *when;
+        }
+        let when = dataset.committed().ok().flatten().map(SystemTime::from);
+        *published = Some((Arc::downgrade(dataset), when));
+        when
+    }
+}
+
+/// Answers `/health`: a server that answers is alive.
+pub(crate) async fn health() -> Response<Body> {
+    json(StatusCode::OK, r#"{"status":"ok"}"#)
+}
+
+fn json(status: StatusCode, body: &'static str) -> Response<Body> {
+    uncached(status, "application/json; charset=utf-8", Body::from(body))
+}
+
+fn uncached(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

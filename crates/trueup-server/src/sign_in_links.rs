@@ -1,0 +1,120 @@
+//! Links that sign in to the explorer once, for a program that opens the page for its own user.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trueup::access::{Directory, Error, SecretKey};
+use trueup::service::{Clock as _, SystemClock};
+
+/// How long a link is valid, in seconds, if it is not used: as long as any process runs.
+const LIFETIME: i64 = 10 * 365 * 86_400;
+
+/// Links to the explorer that sign a user in once.
+///
+/// Such a link holds a token and not a key, because the address of a page is visible in the list of processes when a
+/// program opens it, and stays in the history of the browser. The page exchanges the token for a new key at
+/// `POST /explore/key`, keeps the key in memory, and removes the token from its address. A token that was used is worth
+/// nothing. The answer has a further token, with which the page survives a reload.
+///
+/// # Examples
+/// ```
+/// # use std::sync::Arc;
+/// use trueup::access::{Directory, DirectorySettings, MemoryDirectory};
+/// use trueup_server::SignInLinks;
+///
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+/// directory.add_user("anna")?;
+/// let links = SignInLinks::new(directory, "anna");
+/// assert!(links.issue()?.starts_with("explore#sign-in="));
+/// # Ok::<(), trueup::access::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SignInLinks {
+    directory: Arc<dyn Directory>,
+    user: String,
+    /// The tokens that were issued and not used. Locked while one is exchanged, so that no two requests can use it.
+    unused: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// What the page gets for a token.
+struct SignedIn {
+    key: SecretKey,
+    /// The token of the next exchange.
+    next: SecretKey,
+}
+
+impl SignInLinks {
+    /// Returns links for a user of a directory. The tokens are sessions of the user, and each exchange creates a key.
+    #[must_use]
+    pub fn new(directory: Arc<dyn Directory>, user: &str) -> Self {
+        Self { directory, user: user.to_owned(), unused: Arc::default() }
+    }
+
+    /// Returns a new link, relative to the address of the server.
+    ///
+    /// # Errors
+    /// If the directory does not have the user, or fails.
+    pub fn issue(&self) -> Result<String, Error> {
+        Ok(format!("explore#sign-in={}", self.token(&mut self.unused())?.reveal()))
+    }
+
+    fn token(&self, unused: &mut BTreeSet<String>) -> Result<SecretKey, Error> {
+        let now = SystemClock.now();
+        let token = self.directory.open_session(&self.user, now, now.plus_seconds(LIFETIME))?;
+        unused.insert(token.reveal().to_owned());
+        Ok(token)
+    }
+
+    fn unused(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Exchanges a token; `None` if it is none, or was used. A session that was opened for anything else is none: it
+    /// must not become a key.
+    fn exchange(&self, token: &SecretKey) -> Result<Option<SignedIn>, Error> {
+        let mut unused = self.unused();
+        let now = SystemClock.now();
+        // The directory compares hashes, in constant time.
+        if self.directory.session(Some(token), now)?.is_err() || !unused.remove(token.reveal()) {
+            return Ok(None);
+        }
+        self.directory.close_session(token)?;
+        let key = self.directory.create_key(&self.user, now)?.secret;
+        Ok(Some(SignedIn { key, next: self.token(&mut unused)? }))
+    }
+
+    /// Answers a request of the page, whose token is in the header `Authorization`, as a key is. `None` if the
+    /// directory fails.
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Option<Response<Body>> {
+        let token = headers.get(header::AUTHORIZATION).and_then(|token| token.to_str().ok()).unwrap_or_default();
+        let (status, body) = match self.exchange(&SecretKey::new(token)) {
+            // Keys and tokens are letters, digits, `-` and `_`.
+            Ok(Some(SignedIn { key, next })) => {
+                (StatusCode::OK, format!(r#"{{"key":"{}","next":"{}"}}"#, key.reveal(), next.reveal()))
+            }
+            Ok(None) => {
+                tracing::warn!("a link to the explorer that was used before, or is wrong, was refused");
+                let error = "this link was used before, or is not complete; start again for a new one";
+                (StatusCode::UNAUTHORIZED, format!(r#"{{"error":"{error}","code":"used-link"}}"#))
+            }
+            Err(error) => {
+                tracing::error!(cause = %error, "a link to the explorer could not be exchanged");
+                return None;
+            }
+        };
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Some(response)
+    }
+}
+
+impl fmt::Debug for SignInLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignInLinks").field("user", &self.user).finish_non_exhaustive()
+    }
+}

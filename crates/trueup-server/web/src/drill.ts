@@ -1,0 +1,29 @@
+// From a row of an answer to what is behind it: the same metrics of the events of the row alone, by something else.
+
+import type { Condition } from "./condition";
+import type { Dictionary } from "./dictionary";
+import type { Question } from "./question";
+import type { Row } from "./service";
+
+/** The dimensions that tell customers apart: an id is one of its account. */
+export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
+
+/**
+ * Returns the part of the question that changes to look into a row. The new question selects what the row counts: its
+ * days and its values are conditions, and its totals are the numbers of the row. Conditions on metrics chose the row
+ * among others, and would choose among its parts; they are left out.
+ */
+export function lookInto(question: Question, row: Row, dimensions: readonly string[], dictionary: Dictionary): Partial<Question> {
+  const { conditions, interval } = question;
+  const kept = conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
+  const key = question.dimensions.map((field): Condition => {
+    const value = String(row[field] ?? "");
+    return value === "" ? { field, operator: "empty", values: [] } : { field, operator: "is", values: [value] };
+  });
+  return {
+    dimensions: [...dimensions],
+    conditions: [...kept, ...key.filter((condition) => !kept.some((other) => JSON.stringify(other) === JSON.stringify(condition)))],
+    ...(interval === "total" ? {} : { days: { start: String(row.start), end: String(row.end) }, interval: "total" as const }),
+    sort: question.metrics[0] === undefined ? null : { field: question.metrics[0], descending: true },
+  };
+}

@@ -1,0 +1,146 @@
+// Lines over time with the benchmarks behind them: a switch, the bands of one line, and their figures as a table.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { MAX_MONTHS, SERIES, bandOf, benchmarkScope, hasBenchmark, type Band, type Series } from "../benchmarks";
+import type { Chart } from "../chart";
+import type { Dictionary } from "../dictionary";
+import { wordsOf } from "../fault_words";
+import { formatNumber } from "../format";
+import type { Question } from "../question";
+import type { Row, Service } from "../service";
+import { LineChart } from "./line_chart";
+import { useBenchmarks } from "./use_benchmarks";
+
+interface Props {
+  chart: Chart & { kind: "lines" };
+  /** The question of the answer, and its rows. */
+  question: Question;
+  rows: Row[];
+  isShown: boolean;
+  update: (part: Partial<Question>) => void;
+  dictionary: Dictionary;
+  service: Service;
+  today: string;
+  caption: ComponentChildren;
+}
+
+const SERIES_LABELS: Record<Series, string> = {
+  p10: "10th percentile",
+  p25: "25th percentile",
+  p50: "Median",
+  p75: "75th percentile",
+  p90: "90th percentile",
+  benchmark: "All together",
+};
+
+export function BenchmarkedLines({ chart, question, rows, isShown, update, dictionary, service, today, caption }: Props) {
+  const [chosen, setChosen] = useState(0);
+  const { metric, days, lines } = chart;
+  const scope = benchmarkScope(question, dictionary);
+  const metrics = question.metrics.filter((name) => dictionary.get(name)?.hasBenchmarks);
+  const { exist, byMonth, fault } = useBenchmarks(service, { scope, metrics, metric, days, rows, isShown, today });
+  const label = dictionary.label(metric);
+  const format = dictionary.get(metric)?.format ?? "number";
+
+  const segments = scope?.dimensions ?? [];
+  const banded = lines[chosen] ? chosen : 0;
+  const values = segments.map((name) => lines[banded]?.group[question.dimensions.indexOf(name)] ?? "");
+  const bands = days.map(({ start }): Band | null => bandOf(byMonth.get(start.slice(0, 7)) ?? [], metric, segments, values));
+  const hasBands = isShown && bands.some((band) => band !== null);
+  // Lines of accounts share a band, which therefore has the color of none.
+  const color = segments.length > 0 || lines.length === 1 ? banded : null;
+  const isLeftOut = days.some((day) => !hasBenchmark(day, today)) || days.length > MAX_MONTHS;
+  return (
+    <>
+      <figcaption>
+        {caption}
+        {scope && exist && (
+          <label class="switch">
+            <input type="checkbox" role="switch" checked={isShown} onChange={(event) => update({ benchmarks: event.currentTarget.checked })} />
+            <span>Benchmarks</span>
+          </label>
+        )}
+        {hasBandChoice(isShown && exist === true, segments, lines.length) && (
+          <select aria-label="Benchmarks of" value={String(banded)} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+            {lines.map((line, index) => (
+              <option key={index} value={String(index)}>
+                of {line.label}
+              </option>
+            ))}
+          </select>
+        )}
+      </figcaption>
+      <LineChart
+        key={metric}
+        days={days}
+        lines={lines}
+        format={format}
+        label={`${label} by ${question.interval}${hasBands ? ", with benchmarks" : ""}`}
+        interval={question.interval}
+        benchmarks={hasBands ? { bands, color } : null}
+      />
+      {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: too few other accounts are there to compare with.</p>}
+      {isShown && exist && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "this line"}.</p>}
+      {isShown && exist && fault && (
+        <p class="hint" role="alert">
+          Some benchmarks are missing. {wordsOf(fault).title}. {wordsOf(fault).advice}
+        </p>
+      )}
+      {hasBands && (
+        <>
+          <p class="hint">
+            The figures of all accounts in the same industries, yours among them{isLeftOut && `. Only whole months have benchmarks, at most the newest ${MAX_MONTHS}`}.
+          </p>
+          <BandTable bands={bands} months={days.map(({ start }) => start.slice(0, 7))} format={format} label={label} of={segments.length > 0 ? (lines[banded]?.label ?? "") : ""} />
+        </>
+      )}
+    </>
+  );
+}
+
+function hasBandChoice(isShown: boolean, segments: string[], lines: number): boolean {
+  return isShown && segments.length > 0 && lines > 1;
+}
+
+/** The bands as a table, for those who do not see the chart, and for exact figures. */
+function BandTable({ bands, months, format, label, of }: { bands: (Band | null)[]; months: string[]; format: string; label: string; of: string }) {
+  return (
+    <details class="band-table">
+      <summary>Benchmarks as a table</summary>
+      <div class="scroll" role="region" aria-label="Benchmarks by month" tabIndex={0}>
+        <table>
+          <caption>
+            {label}
+            {of && ` of ${of}`}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Month</th>
+              {SERIES.map((series) => (
+                <th key={series} scope="col">
+                  {SERIES_LABELS[series]}
+                </th>
+              ))}
+              <th scope="col">Accounts</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bands.map(
+              (band, index) =>
+                band && (
+                  <tr key={months[index]}>
+                    <th scope="row">{months[index]}</th>
+                    {SERIES.map((series) => (
+                      <td key={series}>{formatNumber(band[series], format)}</td>
+                    ))}
+                    <td>{band.accounts}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

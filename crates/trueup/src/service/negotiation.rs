@@ -1,0 +1,115 @@
+//! The forms of an answer that a request accepts: `Accept` and `Accept-Encoding`.
+
+/// The media type of Parquet files.
+pub(crate) const PARQUET: &str = "application/vnd.apache.parquet";
+const JSON: &str = "application/json";
+
+/// The form of an answer with rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerFormat {
+    Json,
+    Parquet,
+}
+
+impl AnswerFormat {
+    /// Returns the form for the header `Accept`: Parquet if the header names it with a weight other than 0, and does
+    /// not name JSON with the same weight or a higher one. Ranges such as `*/*` stand for JSON.
+    pub(super) fn new(accept: Option<&str>) -> Self {
+        let weight_of = |name| accept.and_then(|header| named(header, name)).unwrap_or(0.0);
+        let (parquet, json) = (weight_of(PARQUET), weight_of(JSON));
+        if parquet > json { Self::Parquet } else { Self::Json }
+    }
+}
+
+/// Returns the weight with which a header names something; `None` if it does not.
+fn named(header: &str, name: &str) -> Option<f64> {
+    weighted(header).find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, weight)| weight)
+}
+
+/// Returns what a header lists, each with its weight.
+fn weighted(header: &str) -> impl Iterator<Item = (&str, f64)> {
+    header.split(',').map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        (name, parts.find_map(weight).unwrap_or(1.0))
+    })
+}
+
+/// Returns the weight that a parameter `q=` gives; `None` for any other parameter. A weight that is not a number is 1.
+fn weight(parameter: &str) -> Option<f64> {
+    let (name, value) = parameter.split_once('=')?;
+    name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))
+}
+
+/// Returns whether the header `Accept-Encoding` allows gzip.
+///
+/// An absent header does. Otherwise the weight of `gzip` decides or, if the header does not name `gzip`, the weight of
+/// `*`: gzip is allowed unless the weight is 0. A header that names neither does not allow gzip. `x-gzip`
+/// counts as `gzip`.
+///
+/// ```
+/// use trueup::service::accepts_gzip;
+///
+/// assert!(accepts_gzip(None) && accepts_gzip(Some("br, gzip")));
+/// assert!(!accepts_gzip(Some("identity")));
+/// ```
+#[must_use]
+pub fn accepts_gzip(header: Option<&str>) -> bool {
+    let Some(header) = header else { return true };
+    let mut any = false;
+    for (name, weight) in weighted(header) {
+        let is_allowed = weight > 0.0;
+        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            return is_allowed;
+        }
+        if name == "*" {
+            any = is_allowed;
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_used_unless_ruled_out() {
+        for header in
+            ["gzip", "GZIP", "br, gzip;q=0.1", "*", "*;q=0.5", "identity;q=1, *;q=0.1", "*;q=0, gzip", "x-gzip"]
+        {
+            assert!(accepts_gzip(Some(header)), "{header}");
+        }
+        for header in ["identity", "", "br", "gzip;q=0", "gzip; q=0.000, *", "*;q=0", "deflate, *;q=0.0", "*, gzip;q=0"]
+        {
+            assert!(!accepts_gzip(Some(header)), "{header}");
+        }
+        assert!(accepts_gzip(None));
+    }
+
+    #[test]
+    fn parquet_must_be_named_and_preferred() {
+        for header in [
+            "application/vnd.apache.parquet",
+            "Application/Vnd.Apache.Parquet; q=0.2",
+            "*/*, application/vnd.apache.parquet",
+            "application/json;q=0.5, application/vnd.apache.parquet;q=0.6",
+            "application/json;q=0, application/vnd.apache.parquet;q=0.1",
+        ] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Parquet, "{header}");
+        }
+        for header in [
+            "",
+            "*/*",
+            "application/*",
+            "application/json",
+            "text/csv",
+            "application/vnd.apache.parquet;q=0",
+            "application/json, application/vnd.apache.parquet",
+            "application/vnd.apache.parquet;q=0.5, application/json;q=0.6",
+        ] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Json, "{header}");
+        }
+        assert_eq!(AnswerFormat::new(None), AnswerFormat::Json);
+    }
+}
