@@ -124,7 +124,19 @@ export function AnswerView({ asked, question, update, index, service, base, toda
             onSort={(sorted) => update({ sort: sorted })}
             onLookInto={(row, column) => setLookedInto({ row, column })}
           />
-          {lookedInto && <DrillDialog {...lookedInto} question={shown} range={answered.range} service={service} dictionary={dictionary} update={update} close={() => setLookedInto(null)} />}
+          {lookedInto && (
+            // A dialog says late that it was closed: by then the next row may have been opened, in a dialog of its own.
+            <DrillDialog
+              key={lookedInto}
+              {...lookedInto}
+              question={shown}
+              range={answered.range}
+              service={service}
+              dictionary={dictionary}
+              update={update}
+              close={() => setLookedInto((opened) => (opened === lookedInto ? null : opened))}
+            />
+          )}
           {shown.within !== null && rows.some((row) => row[OPEN_LEADS] !== 0) && (
             <p class="hint">
               {OPEN_MARK} The window of some leads of the row is not over: its numbers may still change.
