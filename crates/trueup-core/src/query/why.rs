@@ -211,7 +211,8 @@ impl WhyQuery {
         let start = self.has_sub_ranges().then(|| "start".to_owned());
         let columns: Vec<String> = start.into_iter().chain(dimensions.iter().cloned()).collect();
         for (at, (name, value)) in self.row.iter().enumerate() {
-            if !columns.contains(name) && !(name == "end" && self.has_sub_ranges()) {
+            let is_end = name == "end" && self.has_sub_ranges();
+            if !columns.contains(name) && !is_end {
                 return Err(RowFault::NotADimension { name: name.clone(), columns }.into());
             }
             let earlier = self.row[..at].iter().find(|(earlier, other)| earlier == name && other != value);
