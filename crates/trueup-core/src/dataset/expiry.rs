@@ -318,9 +318,10 @@ fn read_file(dir: &Path, name: &str) -> io::Result<(String, SystemTime)> {
     Ok((String::from_utf8_lossy(&bytes).into_owned(), written))
 }
 
-/// Returns the grace period and the files of a record; none if it was not written to its end.
+/// Returns the grace period and the files of a record. One that was not written to its end lists none, and may be
+/// removed at once: no version has expired by it.
 fn parse(text: &str) -> (Duration, Vec<UnnamedFile>) {
-    let unfinished = (GRACE, Vec::new());
+    let unfinished = (Duration::ZERO, Vec::new());
     let Some(lines) = text.strip_prefix(HEADER).and_then(|text| text.strip_suffix('\n')) else { return unfinished };
     let lines: Vec<&str> = lines.lines().collect();
     let ["", grace, files @ .., END] = lines.as_slice() else { return unfinished };
@@ -362,7 +363,7 @@ mod tests {
         let paths: Vec<(&str, u64)> = files.iter().map(|file| (file.path.as_str(), file.size)).collect();
         assert_eq!(paths, [("events/a.parquet", 12), ("lists/b", 7)]);
         for length in 0..whole.len() {
-            assert_eq!(parse(&whole[..length]), (GRACE, Vec::new()), "{length}");
+            assert_eq!(parse(&whole[..length]), (Duration::ZERO, Vec::new()), "{length}");
         }
         // The folder is not hidden: no file of a record of trueup is removed by another.
         assert_eq!(parse(&format!("{HEADER}\ngrace 60\n1 .trueup-pending-x/a\n{END}\n")).1, Vec::new());
