@@ -172,6 +172,30 @@ fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
 }
 
 #[test]
+fn the_next_command_removes_a_record_that_was_not_written_to_its_end() {
+    let day = Duration::from_secs(24 * 60 * 60);
+    for command in 0..3 {
+        let mut case = Case::new(11, 3);
+        let (all, before) = (store::versions(&case.dataset).unwrap(), files(&case.dataset));
+        let named = named(&case.dataset).iter().map(|path| format!("1 {path}\n")).collect::<String>();
+        let record =
+            format!("Files of expired versions, which trueup removes when the grace period is over.\ngrace 0\n{named}");
+        for (id, length) in [0, 20, record.len()].into_iter().enumerate() {
+            fs::write(case.dataset.join(format!(".trueup-expired-{id}")), &record[..length]).unwrap();
+        }
+        match command {
+            0 => drop(Expire::of(&case.dataset).keep_last(3).grace(day).run().unwrap()),
+            1 => drop(Expire::of(&case.dataset).grace(day).vacuum().unwrap()),
+            _ => case.ingest(&mut Random(12)),
+        }
+        let after = files(&case.dataset);
+        assert!(before.iter().all(|file| after.contains(file)), "{command}: {after:?}");
+        assert!(!after.iter().any(|file| file.starts_with(".trueup-")), "{command}: {after:?}");
+        assert!(store::versions(&case.dataset).unwrap().starts_with(&all), "{command}");
+    }
+}
+
+#[test]
 fn files_that_trueup_did_not_write_stay() {
     let case = Case::new(3, 3);
     let foreign = ["events/readme.txt", "events/00000001-0000-0123456789abcdef0123456789abcdef.parquet", "notes"];
