@@ -38,8 +38,8 @@ use crate::exit::Failure;
 use crate::progress::Step;
 use crate::telemetry;
 use std::path::Path;
-use trueup::Dataset;
 use trueup::versions::AsOf;
+use trueup::{Dataset, Interrupt};
 
 /// A command. The help text of each is the documentation of its type.
 #[derive(Debug, clap::Subcommand)]
@@ -110,6 +110,13 @@ impl Command {
             Self::Man(command) => command.run(),
         }
     }
+}
+
+/// Reads the footers of all files of a dataset, so that one which is missing or damaged is noticed now, and not by a
+/// request.
+fn check_footers(dataset: &Dataset) -> Result<(), Failure> {
+    let _step = Step::new("checking files");
+    Ok(dataset.read_footers(&Interrupt::default())?)
 }
 
 /// Opens the dataset in `folder`, which may be a URL: the version that is meant; `None` means the newest.

@@ -75,8 +75,8 @@ pub struct Execution {
 }
 
 /// Receives how far a query is: the number of rows that it has read so far, and of rows that it reads in all. It is
-/// called after each row group, by the thread that has read it. A query with totals reads its rows twice: both numbers
-/// begin again for the totals.
+/// called after each row group, by the thread that has read it. A query with totals reads its rows twice, and so does
+/// [`why`](Dataset::why), once for the answer and once for the lines: both numbers begin again.
 #[derive(Clone)]
 pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
 
@@ -91,6 +91,15 @@ impl QueryProgress {
     /// ```
     pub fn new(report: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
+    }
+}
+
+impl Execution {
+    /// Adds rows that were read to those read so far, and reports them.
+    fn report(&self, read_rows: &AtomicU64, rows: u64, total: u64) {
+        if let Some(QueryProgress(report)) = &self.progress {
+            report(read_rows.fetch_add(rows, Ordering::Relaxed) + rows, total);
+        }
     }
 }
 
@@ -354,10 +363,7 @@ fn aggregate(
             }
         }
         share.set(|| aggregator.bytes())?;
-        if let Some(QueryProgress(report)) = &execution.progress {
-            let before = next.read_rows.fetch_add(row_group.rows(), Ordering::Relaxed);
-            report(before + row_group.rows(), next.rows);
-        }
+        execution.report(&next.read_rows, row_group.rows(), next.rows);
     }
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use trueup::access::{Directory, DirectorySettings, Error, Grant, MemoryDirectory, Organization};
 use trueup::service::{Limits, Service};
-use trueup::{Dataset, Interrupt, MemoryBudget};
+use trueup::{Dataset, MemoryBudget};
 use trueup_server::{Server, Settings, SignInLinks};
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ impl ExploreCommand {
         self.cache.set()?;
         let columns = self.memory / 2;
         let dataset = open_dataset(&self.dataset, None)?.with_column_budget(columns);
-        dataset.read_footers(&Interrupt::default())?;
+        super::check_footers(&dataset)?;
         // One user at one page needs no limit per hour.
         let directory: Arc<dyn Directory> =
             Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)));

@@ -5,6 +5,7 @@ use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
+use crate::progress::Step;
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -87,12 +88,14 @@ impl GetCommand {
             *cause_of_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);
         };
         let service = service.on_failure(remember_cause).build();
+        let step = Step::new("answering the request");
         let response = service.handle(&Request {
             authorization: key.map(|key| key.reveal().to_owned()),
             cookie: session.map(|token| format!("session={}", token.reveal())),
             accept_encoding: Some(if self.gzip { "gzip" } else { "identity" }.to_owned()),
             ..Request::get(self.path.as_str())
         });
+        drop(step);
         let status = response.status;
         if let Some(names) = response.header(UNKNOWN_FIELDS) {
             notice::warning(format_args!(

@@ -41,10 +41,19 @@ impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.cache.set()?;
         let dataset = open_dataset(&self.dataset, self.as_of)?;
-        if self.format == ReportFormat::Json {
-            return output::print_json(&Contents::of(&dataset)?);
+        let step = Step::new("finding accounts");
+        match self.format {
+            ReportFormat::Json => {
+                let contents = Contents::of(&dataset)?;
+                drop(step);
+                output::print_json(&contents)
+            }
+            ReportFormat::Text => {
+                let lines = describe(&dataset)?;
+                drop(step);
+                output::print_lines(&lines)
+            }
         }
-        output::print_lines(&describe(&dataset)?)
     }
 }
 
@@ -149,7 +158,9 @@ impl VerifyCommand {
         let step = Step::bytes("checking files", Some(0));
         let found = Verification::watched(&self.paths.dataset, self.as_of, |done, total| step.set_of(done, total))?;
         drop(step);
+        let step = Step::new("checking the directory");
         let directory = self.paths.verify_directory();
+        drop(step);
         let path = self.paths.dataset.display();
         if self.format == ReportFormat::Json {
             let faults = match &directory {

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
+use crate::progress::Step;
 use std::io::Write;
 use std::path::PathBuf;
 use trueup_ingest::mapping::DraftOptions;
@@ -62,7 +63,9 @@ impl DraftCommand {
     fn run(self) -> Result<(), Failure> {
         let outputs = self.files.iter().fold(Outputs::new(self.force), Outputs::input);
         let options = DraftOptions { encoding: self.encoding, sheet: self.sheet.clone() };
+        let step = Step::new("reading files");
         let text = trueup_ingest::mapping::draft(&self.files, &options).map_err(Failure::request)?;
+        drop(step);
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
             None => OutputWriter::stdout(),

@@ -7,7 +7,6 @@ use super::option_values::{bytes, seconds};
 use super::service::ServiceArgs;
 use crate::exit::Failure;
 use crate::notice;
-use crate::progress::Step;
 use crate::telemetry;
 use std::env::{self, VarError};
 use std::io;
@@ -18,7 +17,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 use trueup::service::Limits;
-use trueup::{Interrupt, MemoryBudget, Shown};
+use trueup::{MemoryBudget, Shown};
 use trueup_server::{Server, Settings};
 
 const EXAMPLES: &str = "\
@@ -107,10 +106,7 @@ impl ServeCommand {
         let default_limits = Limits::default();
         let columns = self.memory / 2;
         let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));
-        // A file that is missing, or whose footer is damaged, is noticed now, and not by a request.
-        let step = Step::new("checking files");
-        dataset.read_footers(&Interrupt::default())?;
-        drop(step);
+        super::check_footers(&dataset)?;
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
             memory_wait: self.memory_wait.unwrap_or(default_limits.memory_wait),

@@ -5,7 +5,7 @@ use super::query::DatasetQueryArgs;
 use crate::exit::Failure;
 use crate::output::number::{counted, readable};
 use crate::output::{Format, write_lines};
-use crate::progress;
+use crate::progress::{self, Step};
 use clap::Args;
 use std::fmt::Write as _;
 use trueup::query::{EventsQuery, Filter, LineOrder, RowFault, RowValues, SortKey, WhyQuery};
@@ -111,7 +111,9 @@ impl WhyCommand {
     fn unseen(&self, dataset: &Dataset, query: &EventsQuery) -> Result<String, Failure> {
         let values = self.row.iter().flat_map(RowValues::iter).filter(|(name, _)| !matches!(*name, "start" | "end"));
         let query = values.fold(query.clone(), |query, (name, value)| query.filter(Filter::equals(name, value)));
+        let step = Step::new("checking values");
         let unseen = dataset.unseen_values(&query, &self.args.execution())?;
+        drop(step);
         Ok(match unseen.as_slice() {
             [] => "; the same options of `trueup query` list the rows".to_owned(),
             unseen => unseen.iter().fold(String::new(), |text, value: &UnseenValue| format!("{text}; {value}")),

@@ -46,7 +46,7 @@ fn commands_on_a_slow_store_show_their_steps() {
     let jobs = "dataset = 's3://ds'\n[defaults]\nstart = 2025-01-01\nend = 2025-03-31\nformat = 'csv'\n\
         [[query]]\nname = 'by-campaign'\nfields = ['campaign', 'leads']\n[[query]]\nname = 'whole'\nfields = ['leads']\n";
     store.workspace.write("jobs.toml", jobs);
-    let cases: [(&str, String, &[&str]); 6] = [
+    let cases: [(&str, String, &[&str]); 10] = [
         (
             "query",
             format!("query s3://ds --fields campaign,leads {range}"),
@@ -62,6 +62,14 @@ fn commands_on_a_slow_store_show_their_steps() {
             format!("explain s3://ds --fields leads {range} --analyze"),
             &["opening the dataset", "reading events"],
         ),
+        (
+            "why",
+            format!("why s3://ds --fields leads,spend {range}"),
+            &["opening the dataset", "reading events", " of ", "leads is 3"],
+        ),
+        ("values", "fields s3://ds --values campaign".to_owned(), &["reading events", " of ", "Spring Drain Sale"]),
+        ("field", "fields s3://ds campaign".to_owned(), &["reading events", " of ", "Spring Drain Sale"]),
+        ("inspect", "inspect s3://ds".to_owned(), &["opening the dataset", "finding accounts", "accounts"]),
         ("verify", "verify s3://ds".to_owned(), &["checking files", " of ", "left", "version 1"]),
         ("batch", "batch jobs.toml --into out".to_owned(), &["by-campaign", "by-campaign.csv", "whole", "whole.csv"]),
         ("bench", "bench s3://ds --query channel --repeat 1".to_owned(), &["channel", "cold"]),
@@ -76,7 +84,7 @@ fn commands_on_a_slow_store_show_their_steps() {
         let command = format!("{} 2> errors", store.command(&arguments));
         let text = shown(&store.workspace, &command);
         let errors = fs::read_to_string(store.workspace.path("errors")).unwrap();
-        for word in ["opening", "reading events", "checking", "left", "\r", "\u{1b}"] {
+        for word in ["opening", "reading events", "finding", "checking", "left", "\r", "\u{1b}"] {
             assert!(!errors.contains(word) && !text.contains("reading events"), "{name}: {errors:?} {text:?}");
         }
     }
@@ -97,6 +105,19 @@ fn an_ingest_shows_its_phases_without_colors() {
     let text = shown(&workspace, &quiet);
     assert!(!text.contains("receiving") && text.contains("version 1"), "{text:?}");
     assert_eq!(fs::read_to_string(workspace.path("errors")).unwrap(), "");
+}
+
+#[test]
+fn an_ingest_shows_how_far_it_is_in_one_large_file() {
+    let workspace = Workspace::new();
+    let rows = (0..400_000).map(|row| format!("acme,{row},lead-originated,2025-01-03,an event of {row}\n"));
+    workspace
+        .write("events.csv", &("account,opportunityId,type,date,eventId\n".to_owned() + &rows.collect::<String>()));
+    let size = fs::metadata(workspace.path("events.csv")).unwrap().len();
+    let text = shown(&workspace, "trueup ingest events.csv --into made --threads 1");
+    let line = text.split('\r').find(|line| line.contains("reading events") && line.contains("left"));
+    assert!(line.is_some(), "no line of a part of {size} bytes: {text:?}");
+    assert_in_order(&text, &["reading events", " MiB of ", "left", "version 1"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::row_group::ColumnCache;
 use super::*;
 use crate::error::Error;
 use crate::model::TableFault;
+use crate::query::WhyQuery;
 use crate::{Execution, QueryProgress};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::num::NonZeroUsize;
@@ -33,8 +34,9 @@ fn a_row_group_holds_only_its_own_texts() {
     }
 }
 
-#[test]
-fn a_query_reports_each_row_group_that_it_has_read() {
+/// Passes a dataset of 10 row groups with 10 rows each, a query on it, and a number of threads to `ask`. Returns the
+/// progress that is reported, without repetitions: the row group of spend has no rows.
+fn reported(threads: usize, ask: impl FnOnce(&Dataset, EventsQuery, Execution)) -> Vec<(u64, u64)> {
     let tables = Tables { events: vec![events(100)], row_group_rows: 10, ..Tables::default() };
     let dataset = Dataset::from_tables(&tables).unwrap();
     let reports = Arc::new(Mutex::new(Vec::new()));
@@ -42,13 +44,25 @@ fn a_query_reports_each_row_group_that_it_has_read() {
     let progress = QueryProgress::new(move |rows, total| reported.lock().unwrap().push((rows, total)));
     let days = ["2025-01-01", "2025-01-31"].map(|day| day.parse().unwrap());
     let query = EventsQuery::new(["customers"], days[0], days[1]);
-    let execution = Execution { progress: Some(progress), threads: NonZeroUsize::new(3), ..Execution::default() };
-    dataset.run(&query, execution).unwrap();
+    let execution = Execution { progress: Some(progress), threads: NonZeroUsize::new(threads), ..Execution::default() };
+    ask(&dataset, query, execution);
     let mut reports = reports.lock().unwrap().clone();
-    reports.sort_unstable();
-    // The row group of spend has no rows.
     reports.dedup();
+    reports
+}
+
+#[test]
+fn a_query_reports_each_row_group_that_it_has_read() {
+    let mut reports = reported(3, |dataset, query, execution| drop(dataset.run(&query, execution).unwrap()));
+    reports.sort_unstable();
     assert_eq!(reports, (1..=10).map(|row_group| (10 * row_group, 100)).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_explanation_reports_the_row_groups_of_the_answer_and_then_those_of_the_lines() {
+    let why = |dataset: &Dataset, query, execution| drop(dataset.why(&WhyQuery::new(query), execution).unwrap());
+    let once = (1..=10).map(|row_group| (10 * row_group, 100));
+    assert_eq!(reported(1, why), once.clone().chain(once).collect::<Vec<_>>());
 }
 
 #[test]

@@ -26,6 +26,7 @@ use crate::query::{AnswerRow, DateRange, EventsQuery, RowFault, WhyQuery};
 use lines::{Lines, Listing, MeasureLines};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 
 /// A metric that says whether the row has events.
 const EVENTS: &str = "eventCount";
@@ -261,18 +262,21 @@ fn collect<'a>(
     execution: &Execution,
 ) -> Result<Lines<'a>, Error> {
     row_groups.read_footers(&execution.interrupt)?;
+    let read_rows = AtomicU64::new(0);
     let of_row_group = |at: usize| {
         execution.interrupt.check()?;
-        match row_groups.get(at) {
-            Some((_, AnyRowGroup::Events(row_group))) => {
+        let Some((_, row_group)) = row_groups.get(at) else { return Ok(Lines::none(measures.len())) };
+        let lines = match row_group {
+            AnyRowGroup::Events(row_group) => {
                 let share = Share::new(execution.memory.clone());
-                Lines::of_events(context, row_group, measures, listing, &execution.interrupt, share)
+                Lines::of_events(context, row_group, measures, listing, &execution.interrupt, share)?
             }
-            Some((_, AnyRowGroup::Spend(row_group))) => {
-                Lines::of_spend(context, row_group, measures, listing, &execution.interrupt)
+            AnyRowGroup::Spend(row_group) => {
+                Lines::of_spend(context, row_group, measures, listing, &execution.interrupt)?
             }
-            None => Ok(Lines::none(measures.len())),
-        }
+        };
+        execution.report(&read_rows, row_group.rows(), row_groups.rows());
+        Ok::<_, Error>(lines)
     };
     let found =
         (0..row_groups.len()).into_par_iter().with_max_len(1).map(of_row_group).collect::<Result<Vec<_>, _>>()?;

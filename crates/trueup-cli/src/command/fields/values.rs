@@ -4,10 +4,11 @@ use crate::exit::Failure;
 use crate::output::OutputWriter;
 use crate::output::number::counted;
 use crate::output::table::{self, Heading, Screen};
+use crate::progress;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use trueup::query::{DateRange, EventsQuery};
-use trueup::{Column, Dataset, Day, ResultTable, Texts, Values, dictionary};
+use trueup::{Column, Dataset, Day, Execution, ResultTable, Texts, Values, dictionary};
 
 /// The metric that counts the events of a value.
 const COUNT: &str = "eventCount";
@@ -35,7 +36,8 @@ impl<'a> ValueCounts<'a> {
         }
         // A dataset without rows has no values on any day.
         let range = dataset.date_range().unwrap_or(DateRange { start: Day::MIN, end: Day::MIN });
-        let answer = dataset.query(&EventsQuery::new([name, COUNT], range.start, range.end).allow_long_total())?;
+        let query = EventsQuery::new([name, COUNT], range.start, range.end).allow_long_total();
+        let answer = dataset.run(&query, progress::watched(Execution::default()))?;
         let mut order: Vec<usize> = (0..answer.len()).collect();
         // Equally frequent values stay in the order of their texts.
         order.sort_by_key(|row| Reverse(counts(&answer)[*row]));
