@@ -106,8 +106,9 @@ impl Dataset {
     /// cohort: select leads by the day of their first event, and count what becomes of them. within: the window of a
     ///     cohort, a number of days after the first event, such as "90d", or "all".
     /// compare: an earlier range, "previous-period", "previous-year" or "2025-01-01..2025-01-31". After each metric m
-    ///     come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect. Only with the
-    ///     interval "total".
+    ///     come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect. Or "benchmarks", which
+    ///     compares one month of the given `accounts` with other accounts: after each metric m that has benchmarks
+    ///     come m.benchmark, m.difference and m.ratio. Only with the interval "total".
     /// accounts: only these accounts, as a list, or one account as a text; by default all.
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.
@@ -134,20 +135,20 @@ impl Dataset {
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Table, Failure> {
         let keywords = Keywords::new("query", options)?;
-        let query = query::prepare(py, &self.dataset, fields, &keywords)?;
+        let query = query::ready(py, &self.dataset, fields, &keywords)?;
         let strict = keywords.flag("strict")?;
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let answered = run(py, &call, || {
-            let unseen = messages(&self.dataset.unseen_values(&query, &execution)?);
+            let unseen = messages(&self.dataset.unseen_values(query.events(), &execution)?);
             if strict && !unseen.is_empty() {
                 return Err(Failure::Query(unseen.join("; ")));
             }
-            Ok((self.dataset.run(&query, execution)?, unseen))
+            Ok((query.run(&self.dataset, execution)?, unseen))
         })?;
         let (table, unseen) = answered.unless_signaled()??;
         unseen.iter().try_for_each(|message| warn(py, message))?;
-        self.range_warning(&query).map_or(Ok(()), |message| warn(py, &message))?;
+        self.range_warning(query.events()).map_or(Ok(()), |message| warn(py, &message))?;
         Ok(Table::new(table))
     }
 
@@ -174,7 +175,7 @@ impl Dataset {
     }
 
     /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,
-    /// `max_rows`, `threads`, `timeout` and `interrupt`.
+    /// `max_rows`, `threads`, `timeout`, `interrupt` and the comparison with benchmarks.
     #[pyo3(signature = (fields, **options))]
     fn prepare(
         &self,

@@ -8,7 +8,7 @@ use pyo3::types::{PyString, PyType};
 use std::time::SystemTime;
 use trueup::filter::{InvalidRequest, TypedCondition, apply_typed};
 use trueup::query::{self, AccountFilter, DateRange, EventsQuery, Interval, NamedRange, SortKey};
-use trueup::{Dataset, Day, QueryError};
+use trueup::{ComparedWith, Dataset, Day, QueryError, ReadyQuery};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
@@ -59,15 +59,30 @@ impl Query {
     }
 }
 
-/// Reads a query for a dataset: a `Query` that was prepared, or fields and the keyword arguments that say the rest.
+/// Reads what [`ready`] does, for a method that compares with nothing but an earlier range.
 pub(crate) fn prepare(
     py: Python<'_>,
     dataset: &Dataset,
     fields: &Bound<'_, PyAny>,
     keywords: &Keywords<'_>,
 ) -> Result<EventsQuery, Failure> {
+    match ready(py, dataset, fields, keywords)? {
+        ReadyQuery::Events(query) => Ok(*query),
+        ReadyQuery::WithBenchmarks(_) => {
+            Err(Failure::Query("only `Dataset.query` has `compare=\"benchmarks\"`".to_owned()))
+        }
+    }
+}
+
+/// Reads a query for a dataset: a `Query` that was prepared, or fields and the keyword arguments that say the rest.
+pub(crate) fn ready(
+    py: Python<'_>,
+    dataset: &Dataset,
+    fields: &Bound<'_, PyAny>,
+    keywords: &Keywords<'_>,
+) -> Result<ReadyQuery, Failure> {
     if let Ok(query) = fields.cast::<Query>() {
-        return Ok(query.get().0.clone());
+        return Ok(ReadyQuery::Events(Box::new(query.get().0.clone())));
     }
     read(py, dataset, fields, keywords).map_err(|failure| match failure {
         Failure::Value(message) => Failure::Query(message),
@@ -80,10 +95,12 @@ fn read(
     dataset: &Dataset,
     fields: &Bound<'_, PyAny>,
     keywords: &Keywords<'_>,
-) -> Result<EventsQuery, Failure> {
+) -> Result<ReadyQuery, Failure> {
     let accounts = keywords.any("accounts")?.map(|value| texts("accounts", &value)).transpose()?;
     let read = accounts.as_ref().map_or(AccountFilter::All, |keys| AccountFilter::Only(keys.iter().cloned().collect()));
-    let range = days(dataset, &read, keywords)?;
+    let given = keywords.day("today")?;
+    let today = || given.unwrap_or_else(|| query::current_day(dataset.accounts(), &read, SystemTime::now()));
+    let range = days(today, keywords)?;
     let allow_unknown = keywords.flag("allow_unknown")?;
     let mut query = EventsQuery::new(names("fields", fields)?, range.start, range.end)
         .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
@@ -97,19 +114,15 @@ fn read(
             return Err(Failure::Query("`within` is the window of a cohort; `cohort=True` asks for one".to_owned()));
         }
     };
-    if let Some(earlier) = keywords.parsed("compare")? {
+    let compare = keywords.parsed("compare")?;
+    if let Some(ComparedWith::Earlier(earlier)) = compare {
         query = query.compare(earlier);
     }
     if let Some(keys) = accounts {
         py.detach(|| check_accounts(dataset, &keys))?;
         query = query.accounts(keys);
     }
-    if let Some(value) = keywords.any("sort")? {
-        query = names("sort", &value)?.iter().map(|key| SortKey::from(key.as_str())).fold(query, EventsQuery::sort);
-    }
-    if let Some(rows) = keywords.value("limit", "a number of rows")? {
-        query = query.limit(rows);
-    }
+    let order = Order::read(keywords)?;
     if keywords.flag("totals")? {
         query = query.totals();
     }
@@ -117,6 +130,16 @@ fn read(
         query = query.allow_long_total();
     }
     let conditions = Conditions::read(keywords)?;
+    if compare == Some(ComparedWith::Benchmarks) {
+        // Only the comparison has the columns that it may be sorted by.
+        let query = order.apply(checked(dataset, query, conditions)?);
+        return Ok(ReadyQuery::with_benchmarks(&query, today())?);
+    }
+    Ok(ReadyQuery::Events(Box::new(checked(dataset, order.apply(query), conditions)?)))
+}
+
+/// Adds the conditions to a query, and checks its names.
+fn checked(dataset: &Dataset, query: EventsQuery, conditions: Conditions) -> Result<EventsQuery, Failure> {
     if let Err(fault @ QueryError::MissingMetric) = query.check() {
         // An unknown name is probably meant as a metric.
         dataset.check_names(&query.clone().allow_unknown(false))?;
@@ -130,6 +153,28 @@ fn read(
     let query = filtered?;
     dataset.check_names(&query)?;
     Ok(query)
+}
+
+/// The order of the rows, and how many there are.
+struct Order {
+    keys: Vec<SortKey>,
+    limit: Option<usize>,
+}
+
+impl Order {
+    fn read(keywords: &Keywords<'_>) -> Result<Self, Failure> {
+        let keys = keywords.any("sort")?.map(|value| names("sort", &value)).transpose()?.unwrap_or_default();
+        let keys = keys.iter().map(|key| SortKey::from(key.as_str())).collect();
+        Ok(Self { keys, limit: keywords.value("limit", "a number of rows")? })
+    }
+
+    fn apply(self, query: EventsQuery) -> EventsQuery {
+        let query = self.keys.into_iter().fold(query, EventsQuery::sort);
+        match self.limit {
+            Some(rows) => query.limit(rows),
+            None => query,
+        }
+    }
 }
 
 /// The conditions of `where=` and `filter=`.
@@ -185,11 +230,11 @@ impl Conditions {
 const EXPECTED_CONDITION: &str =
     "a condition such as \"total >= 500\" or trueup.col(\"total\") >= 500, or a list of such";
 
-/// Returns the days that the keyword arguments name.
-fn days(dataset: &Dataset, accounts: &AccountFilter, keywords: &Keywords<'_>) -> Result<DateRange, Failure> {
+/// Returns the days that the keyword arguments name. Relative ones count from `today`.
+fn days(today: impl Fn() -> Day, keywords: &Keywords<'_>) -> Result<DateRange, Failure> {
     const EXPECTED: &str =
         "expected either `start` and `end`, or one of `month`, `quarter`, `year`, `last` and `range`";
-    let (start, end, today) = (keywords.day("start")?, keywords.day("end")?, keywords.day("today")?);
+    let (start, end) = (keywords.day("start")?, keywords.day("end")?);
     let mut named = Vec::new();
     type Parse = fn(&str) -> Result<NamedRange, query::NotARange>;
     let forms: [(&str, Parse); 5] = [
@@ -210,7 +255,6 @@ fn days(dataset: &Dataset, accounts: &AccountFilter, keywords: &Keywords<'_>) ->
     match (start, end, named.as_slice()) {
         (Some(start), Some(end), []) => Ok(DateRange { start, end }),
         (None, None, [named]) => {
-            let today = || today.unwrap_or_else(|| query::current_day(dataset.accounts(), accounts, SystemTime::now()));
             let today = if named.is_relative() { today() } else { Day::MIN };
             named.days(today).map_err(|error| Failure::Query(error.to_string()))
         }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import WORKED_EXAMPLE
+from conftest import REPOSITORY, WORKED_EXAMPLE
 
 import trueup
 from trueup import Partial
@@ -72,3 +73,52 @@ def test_what_is_no_comparison_is_refused(worked_example: trueup.Dataset) -> Non
         worked_example.query("leads", month="2025-02", compare="last")
     with pytest.raises(trueup.QueryError, match="a comparison has one row per group, and none per week"):
         worked_example.query("leads", month="2025-02", compare="previous-period", interval="week")
+
+
+TWELVE = REPOSITORY / "testdata" / "benchmarks"
+"""Twelve accounts of ten customers each. In all, 60 of 120 are booked, and a lead costs 15."""
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> trueup.Dataset:
+    folder = tmp_path_factory.mktemp("benchmarks") / "dataset"
+    trueup.ingest(folder, TWELVE / "events.csv", spend=TWELVE / "spend.csv", accounts=TWELVE / "accounts.csv")
+    return trueup.open(folder)
+
+
+@pytest.mark.parametrize("name", ["by-account", "withheld"])
+def test_benchmarks(twelve: trueup.Dataset, name: str) -> None:
+    expected = json.loads(Path(TWELVE, f"{name}.json").read_text())
+    asked: dict[str, Any] = expected["query"]
+    assert json.loads(twelve.query(**asked).to_json()) == expected["rows"]
+
+
+def test_totals_with_benchmarks(twelve: trueup.Dataset) -> None:
+    options: dict[str, Any] = {"month": "2025-01", "compare": "benchmarks", "accounts": ["a03", "a07"], "totals": True}
+    table = twelve.query("account,bookRate", sort="bookRate.ratio", limit=1, **options)
+    assert table.to_pyarrow().column("bookRate.difference").to_pylist() == [-0.2]
+    assert table.totals is not None
+    (totals,) = table.totals.to_dicts()
+    assert totals["bookRate"] == totals["bookRate.benchmark"] == 0.5 and totals["bookRate.difference"] == 0
+
+
+def test_what_has_no_benchmarks_is_refused(twelve: trueup.Dataset) -> None:
+    month: dict[str, Any] = {"month": "2025-01", "compare": "benchmarks"}
+    with pytest.raises(trueup.QueryError, match="benchmarks compare some accounts with others; name the accounts"):
+        twelve.query("bookRate", **month)
+    month["accounts"] = "a03"
+    refused: list[tuple[str, dict[str, Any], str]] = [
+        ("leads", {}, "none of the metrics has benchmarks"),
+        ("campaign,bookRate", {}, "there are no benchmarks by `campaign`"),
+        ("bookRate", {"where": "campaign = x"}, "benchmarks cannot have the filter on `campaign`"),
+        ("bookRate", {"interval": "week"}, "leave the interval out"),
+        ("bookRate", {"cohort": True, "within": "90d"}, "leave the cohort out"),
+        ("bookRate", {"sort": "bookRate.change"}, "`bookRate.benchmark`"),
+        ("bookRate", {"today": "2025-01-20"}, "2025-01-01 to 2025-01-31 is no such month"),
+    ]
+    for fields, options, message in refused:
+        with pytest.raises(trueup.QueryError, match=message):
+            twelve.query(fields, **month, **options)
+    for method in (twelve.prepare, twelve.explain, twelve.why):
+        with pytest.raises(trueup.QueryError, match='only `Dataset.query` has `compare="benchmarks"`'):
+            method("bookRate", **month)

@@ -3,6 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | open a dataset and query it | [`Dataset`], [`query::EventsQuery`] |
+//! | compare an answer with an earlier range or with benchmarks | [`ComparedWith`], [`ReadyQuery`] |
 //! | ask why a number is what it is | [`query::WhyQuery`], [`Why`] |
 //! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
@@ -46,6 +47,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod compared;
 pub mod filter;
 pub mod json;
 pub mod openapi;
@@ -53,6 +55,7 @@ pub mod service;
 pub mod versions;
 
 /// Who may see what: directories of users and keys, and scopes, which only authorization makes.
+pub use compared::{ComparedWith, NotCompared, ReadyQuery};
 pub use trueup_access as access;
 #[cfg(feature = "arrow")]
 pub use trueup_core::EventReader;

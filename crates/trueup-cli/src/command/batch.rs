@@ -17,9 +17,8 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use trueup::query::EventsQuery;
 use trueup::versions::AsOf;
-use trueup::{Dataset, Day, Execution};
+use trueup::{Dataset, Day, Execution, ReadyQuery};
 use trueup_ingest::Outputs;
 
 const EXAMPLES: &str = r#"Example of JOBS.toml:
@@ -157,7 +156,7 @@ impl BatchCommand {
         file: &JobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
-    ) -> Result<(Vec<(QueryJob, EventsQuery)>, usize), Failure> {
+    ) -> Result<(Vec<(QueryJob, ReadyQuery)>, usize), Failure> {
         let (mut checked, mut faults, mut unseen_values) = (Vec::new(), 0, 0);
         let today = Today::new(self.today);
         let mut names: HashMap<String, String> = HashMap::new();
@@ -169,11 +168,11 @@ impl BatchCommand {
                 }
                 job.spec.allow_unknown |= self.allow_unknown;
                 job.spec.strict |= self.strict;
-                let query = job.spec.query(dataset, today)?;
-                dataset.check(&query).map_err(trueup::Error::from)?;
+                let query = job.spec.ready(dataset, today)?;
+                dataset.check(query.events()).map_err(trueup::Error::from)?;
                 outputs.check(self.into.join(&job.output))?;
                 let prefix = format!("query `{}`: ", job.name);
-                let unseen = job.spec.check_values(&prefix, &query, dataset, &self.execution())?;
+                let unseen = job.spec.check_values(&prefix, query.events(), dataset, &self.execution())?;
                 unseen_values += if job.spec.allow_unknown { 0 } else { unseen };
                 Ok((job, query))
             });
@@ -193,13 +192,13 @@ impl BatchCommand {
         }
     }
 
-    fn answer(&self, job: &QueryJob, query: &EventsQuery, dataset: &Dataset, outputs: &Outputs) -> Result<(), Failure> {
-        let answer = dataset.run(query, self.execution())?.with_totals_row();
+    fn answer(&self, job: &QueryJob, query: &ReadyQuery, dataset: &Dataset, outputs: &Outputs) -> Result<(), Failure> {
+        let answer = query.run(dataset, self.execution())?.with_totals_row();
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;
         let prefix = format!("query `{}`: ", job.name);
-        warn_about_range(&prefix, query, dataset);
+        warn_about_range(&prefix, query.events(), dataset);
         warn_about_unknown_fields(&prefix, &answer, dataset);
         output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
     }

@@ -15,9 +15,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
-use trueup::query::{AccountFilter, Earlier, EventsQuery, Interval, SortKey, Within};
+use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey, Within};
 use trueup::versions::AsOf;
-use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
+use trueup::{ComparedWith, Dataset, Day, Execution, QueryError, ReadyQuery, ResultTable, UnknownField, UnseenValue};
 
 /// The metric that shows whether the windows of a cohort are over.
 const OPEN_LEADS: &str = "openLeads";
@@ -58,10 +58,15 @@ impl DatasetQueryArgs {
     /// event has.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
-        self.spec.range.note_days(&query);
-        warn_about_range("", &query, dataset);
-        self.spec.check_values("", &query, dataset, &self.execution())?;
+        self.warn(&query, dataset)?;
         Ok(query)
+    }
+
+    fn warn(&self, query: &EventsQuery, dataset: &Dataset) -> Result<(), Failure> {
+        self.spec.range.note_days(query);
+        warn_about_range("", query, dataset);
+        self.spec.check_values("", query, dataset, &self.execution())?;
+        Ok(())
     }
 
     pub(super) fn execution(&self) -> Execution {
@@ -81,7 +86,9 @@ Examples:
   trueup query my-data --fields leads,closedRevenue,roasClosed --year 2025 \\
       --interval month --cohort --within 90d
   trueup query my-data --fields attributionChannel,leads,bookRate --month 2025-03 \\
-      --compare previous-period --sort bookRate.mixEffect";
+      --compare previous-period --sort bookRate.mixEffect
+  trueup query my-data --fields account,bookRate,avgCostPerLead --month 2025-03 \\
+      --compare benchmarks --account north --account south";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -103,8 +110,9 @@ impl QueryCommand {
             self.args.spec.show_open_leads();
         }
         let dataset = self.args.open_dataset()?;
-        let query = self.args.query(&dataset)?;
-        let answer = dataset.run(&query, progress::watched(self.args.execution()))?.with_totals_row();
+        let query = self.args.spec.ready(&dataset, Today::new(self.args.today))?;
+        self.args.warn(query.events(), &dataset)?;
+        let answer = query.run(&dataset, progress::watched(self.args.execution()))?.with_totals_row();
         warn_about_unknown_fields("", &answer, &dataset);
         let out = self.output.writer(&self.args.dataset)?;
         let _step = self.output.is_file().then(|| Step::new("writing rows"));
@@ -167,9 +175,11 @@ pub(super) struct QuerySpec {
 
     /// Compare the range with an earlier one: previous-period, previous-year, or two days as START..END. After each
     /// metric m come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect, which say what the
-    /// row contributes to the change of the whole. Only without --interval
-    #[arg(long, value_name = "RANGE")]
-    pub(super) compare: Option<Earlier>,
+    /// row contributes to the change of the whole. Or compare one month of the accounts that --account names with other
+    /// accounts: benchmarks. After each metric m that has benchmarks come m.benchmark, m.difference and m.ratio. Only
+    /// without --interval
+    #[arg(long, value_name = "RANGE|benchmarks")]
+    pub(super) compare: Option<ComparedWith>,
 
     /// Read only this account; repeat the option for several. By default all accounts are read
     #[arg(long = "account", value_name = "KEY")]
@@ -253,18 +263,47 @@ impl QuerySpec {
         }
     }
 
+    /// Returns the query for `dataset`, of a command that compares with nothing but an earlier range.
+    ///
+    /// # Errors
+    /// As for [`ready`](Self::ready), and if the answer is to be compared with benchmarks.
+    pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
+        match self.ready(dataset, today)? {
+            ReadyQuery::Events(query) => Ok(*query),
+            ReadyQuery::WithBenchmarks(_) => {
+                Err(Failure::usage("only `trueup query` and `trueup batch` have `--compare benchmarks`"))
+            }
+        }
+    }
+
     /// Returns the query for `dataset`.
     ///
     /// # Errors
     /// The first fault in this order: the range has days that no dataset can have, the dataset lacks an account, one of
     /// the faults of [`EventsQuery::check`], a field of the query is unknown, a condition is invalid, a field of a
-    /// condition is unknown. A range that is longer than the attribution window is found when the query is run.
-    pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
-        let accounts = match self.accounts.as_slice() {
+    /// condition is unknown, the query cannot be compared with benchmarks. A range that is longer than the attribution
+    /// window is found when the query is run.
+    pub(super) fn ready(&self, dataset: &Dataset, today: Today) -> Result<ReadyQuery, Failure> {
+        let query = self.unordered(dataset, today)?;
+        if self.compare == Some(ComparedWith::Benchmarks) {
+            // Only the comparison has the columns that it may be sorted by.
+            let query = self.ordered(self.checked(query, dataset)?);
+            let today = today.of(dataset, &self.accounts());
+            return Ok(ReadyQuery::with_benchmarks(&query, today).map_err(trueup::Error::from)?);
+        }
+        Ok(ReadyQuery::Events(Box::new(self.checked(self.ordered(query), dataset)?)))
+    }
+
+    fn accounts(&self) -> AccountFilter {
+        match self.accounts.as_slice() {
             [] => AccountFilter::All,
             keys => AccountFilter::Only(keys.iter().cloned().collect()),
-        };
-        let range = self.range.days(|| today.of(dataset, &accounts))?;
+        }
+    }
+
+    /// Returns the query without its conditions and its order.
+    fn unordered(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
+        let range = self.range.days(|| today.of(dataset, &self.accounts()))?;
         let mut query = EventsQuery::new(self.fields(), range.start, range.end)
             .interval(self.interval)
             .allow_unknown(self.allow_unknown)
@@ -272,20 +311,26 @@ impl QuerySpec {
         if let Some(within) = self.cohort.within {
             query = query.cohort(within);
         }
-        if let Some(earlier) = self.compare {
+        if let Some(ComparedWith::Earlier(earlier)) = self.compare {
             query = query.compare(earlier);
         }
         if !self.accounts.is_empty() {
             names::check_accounts(dataset, &self.accounts)?;
             query = query.accounts(&self.accounts);
         }
-        query = self.sort.iter().cloned().fold(query, EventsQuery::sort);
-        if let Some(rows) = self.limit {
-            query = query.limit(rows);
+        Ok(if self.totals { query.totals() } else { query })
+    }
+
+    fn ordered(&self, query: EventsQuery) -> EventsQuery {
+        let query = self.sort.iter().cloned().fold(query, EventsQuery::sort);
+        match self.limit {
+            Some(rows) => query.limit(rows),
+            None => query,
         }
-        if self.totals {
-            query = query.totals();
-        }
+    }
+
+    /// Adds the conditions to the query, and checks its names.
+    fn checked(&self, query: EventsQuery, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         if let Err(fault @ QueryError::MissingMetric) = query.check() {
             // An unknown name is probably meant as a metric.
             return Err(Failure::request(match dataset.check_names(&query.allow_unknown(false)) {

@@ -1,6 +1,7 @@
 //! Numbers formatted for people: `1,234.50`, `32.1%`, `12,345`.
 
 use std::fmt::Write;
+use trueup::benchmarks::BenchmarkComparison;
 use trueup::definitions::Definitions;
 use trueup::dictionary::ValueFormat;
 use trueup::query::ComparedColumn;
@@ -19,6 +20,9 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
 /// Returns the format of a column by its name: that of its field in the dictionary or the definitions or, in a
 /// comparison, of the metric that it is about; `None` if there is no such field.
 pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
+    if let Some(metric) = BenchmarkComparison::metric_of(column) {
+        return definitions.format(metric.name());
+    }
     let (name, part) = ComparedColumn::split_with(column, definitions).unwrap_or((column, ComparedColumn::Current));
     let format = definitions.format(name)?;
     Some(if part == ComparedColumn::Ratio { ValueFormat::Percent } else { format })

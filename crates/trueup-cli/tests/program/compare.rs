@@ -1,6 +1,8 @@
 //! `--compare` of `trueup query`, `batch` and `explain`.
 
 use crate::workspace::{RANGE, Workspace};
+use serde_json::Value as Json;
+use std::path::Path;
 
 /// February, with January before it.
 const FEBRUARY: [&str; 6] = ["query", "ds", "--month", "2025-02", "--compare", "previous-period"];
@@ -66,4 +68,101 @@ fn what_cannot_be_compared_is_refused() {
     let sorted = ["--compare", "previous-year", "--sort", "leads.mixEffect"];
     let fault = workspace.query("leads", &sorted).failed(1);
     assert!(fault.contains("`leads.ratio`"), "{fault}");
+}
+
+/// Twelve accounts of ten customers each. In all, 60 of 120 are booked, and a lead costs 15.
+const TWELVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/benchmarks");
+
+fn with_twelve_accounts() -> Workspace {
+    let workspace = Workspace::new();
+    let file = |name: &str| Path::new(TWELVE).join(name).to_string_lossy().into_owned();
+    let [events, spend, accounts] = ["events.csv", "spend.csv", "accounts.csv"].map(file);
+    workspace.run(&["ingest", &events, "--into", "ds", "--spend", &spend, "--accounts", &accounts]).succeeded();
+    workspace
+}
+
+#[test]
+fn rows_are_compared_with_benchmarks() {
+    let workspace = with_twelve_accounts();
+    for name in ["by-account", "withheld"] {
+        let text = std::fs::read_to_string(Path::new(TWELVE).join(name).with_extension("json")).unwrap();
+        let expected: Json = serde_json::from_str(&text).unwrap();
+        let query = &expected["query"];
+        let texts = |key: &str| -> Vec<&str> {
+            query[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+        };
+        let mut job = format!("name = '{name}'\nformat = 'json'\ncompare = 'benchmarks'\n");
+        let fields = texts("fields").join(",");
+        let mut arguments = vec!["query", "ds", "--compare", "benchmarks", "--format", "json", "--fields", &fields];
+        job += &format!("fields = '{fields}'\naccount = {:?}\n", texts("accounts"));
+        arguments.extend(texts("accounts").into_iter().flat_map(|account| ["--account", account]));
+        for (key, option) in [("start", "--start"), ("end", "--end"), ("sort", "--sort")] {
+            if let Some(text) = query[key].as_str() {
+                arguments.extend([option, text]);
+                job += &format!("{key} = '{text}'\n");
+            }
+        }
+        let answer = workspace.run(&arguments).succeeded();
+        assert_eq!(serde_json::from_str::<Json>(&answer).unwrap(), expected["rows"], "{name}");
+        workspace.write("jobs.toml", &format!("dataset = 'ds'\n[[query]]\n{job}"));
+        workspace.run(&["batch", "jobs.toml", "--into", name]).succeeded();
+        assert_eq!(std::fs::read_to_string(workspace.path(&format!("{name}/{name}.json"))).unwrap(), answer);
+    }
+}
+
+#[test]
+fn totals_have_the_benchmark_of_all_rows() {
+    let workspace = with_twelve_accounts();
+    let arguments = ["query", "ds", "--compare", "benchmarks", "--month", "2025-01", "--account", "a03", "--totals"];
+    let answer = |format| {
+        workspace.run(&[&arguments[..], &["--fields", "attributionChannel,bookRate", "--format", format]].concat())
+    };
+    assert_eq!(
+        answer("csv").succeeded(),
+        "rowType,attributionChannel,bookRate,bookRate.benchmark,bookRate.difference,bookRate.ratio\n\
+         group,Search,0.3,0.5,-0.2,-0.4\ntotal,,0.3,0.5,-0.2,-0.4\n"
+    );
+    let table = answer("table").succeeded();
+    assert!(table.contains("50.00%") && table.contains("-20.00%") && table.contains("-40.00%"), "{table}");
+}
+
+#[test]
+fn what_has_no_benchmarks_is_refused() {
+    const MONTH: [&str; 2] = ["--month", "2025-01"];
+    let workspace = with_twelve_accounts();
+    let january = ["query", "ds", "--compare", "benchmarks", "--fields", "bookRate", "--month", "2025-01"];
+    let everybody = workspace.run(&january).failed(1);
+    assert!(everybody.contains("benchmarks compare some accounts with others; name the accounts"), "{everybody}");
+    // On that day the month is not over.
+    let early = [&january[..], &["--account", "a03", "--today", "2025-01-20"]].concat();
+    let early = workspace.run(&early).failed(1);
+    assert!(early.contains("2025-01-01 to 2025-01-31 is no such month"), "{early}");
+    for (fields, options, message) in [
+        ("bookRate", &["--year", "2025"][..], "2025-01-01 to 2025-12-31 is no such month"),
+        ("leads", &MONTH, "none of the metrics has benchmarks"),
+        ("campaign,bookRate", &MONTH, "there are no benchmarks by `campaign`"),
+        (
+            "bookRate",
+            &["--month", "2025-01", "--where", "campaign = x"],
+            "benchmarks cannot have the filter on `campaign`",
+        ),
+        ("bookRate", &["--month", "2025-01", "--interval", "month"], "leave the interval out"),
+        ("bookRate", &["--month", "2025-01", "--cohort", "--within", "90d"], "leave the cohort out"),
+        ("bookRate", &["--month", "2025-01", "--sort", "bookRate.change"], "`bookRate.benchmark`"),
+    ] {
+        let arguments = ["query", "ds", "--compare", "benchmarks", "--fields", fields, "--account", "a03"];
+        let fault = workspace.run(&[&arguments[..], options].concat()).failed(1);
+        assert!(fault.contains(message), "{fault}");
+    }
+    for command in ["explain", "why"] {
+        let arguments = [command, "ds", "--compare", "benchmarks", "--fields", "bookRate", "--month", "2025-01"];
+        let fault = workspace.run(&[&arguments[..], &["--account", "a03"]].concat()).failed(2);
+        assert!(fault.contains("only `trueup query` and `trueup batch` have `--compare benchmarks`"), "{fault}");
+    }
+    workspace.write(
+        "jobs.toml",
+        "dataset = 'ds'\n[[query]]\nname = 'all'\nformat = 'csv'\nfields = 'bookRate'\nmonth = '2025-01'\ncompare = 'benchmarks'\n",
+    );
+    let batch = workspace.run(&["batch", "jobs.toml", "--into", "out"]).failed(1);
+    assert!(batch.contains("query `all`: benchmarks compare some accounts with others"), "{batch}");
 }

@@ -1,11 +1,15 @@
 //! Compares the rows of an answer with the benchmarks of their segments.
 
 use super::data::integer;
-use super::{BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkQuery, BenchmarkSelection, Privacy, Series};
+use super::{
+    BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkPeriod, BenchmarkQuery, BenchmarkSelection, Privacy,
+    Series,
+};
+use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
 use crate::finish::{Column, ResultTable, Texts, Values, nearest_quotient, sort_columns};
 use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
-use crate::{Interrupt, Shown};
+use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -29,19 +33,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Totals are compared with the benchmark of all segments.
 ///
 /// ```
-/// use std::collections::BTreeSet;
-/// use trueup_core::benchmarks::{BenchmarkComparison, BenchmarkData, Privacy};
+/// use trueup_core::Value;
+/// use trueup_core::benchmarks::BenchmarkComparison;
 /// use trueup_core::dataset::{Dataset, Tables};
 /// use trueup_core::query::EventsQuery;
-/// use trueup_core::{Interrupt, Value};
 ///
 /// let dataset = Dataset::from_tables(&Tables::default())?;
 /// let query = EventsQuery::new(["bookRate"], "2025-01-01".parse()?, "2025-01-31".parse()?).accounts(["north"]);
-/// let data = BenchmarkData::gather(&dataset, query.range(), &Default::default())?;
 /// let comparison = BenchmarkComparison::new(&query)?;
-/// let answer = dataset.query(comparison.query())?;
-/// let reach = BTreeSet::from(["north".to_owned()]);
-/// let answer = comparison.finish(answer, &data, &reach, Privacy::default(), &Interrupt::default())?;
+/// comparison.period("2025-03-15".parse()?)?;
+/// let answer = comparison.run(&dataset, &Default::default())?;
 /// assert_eq!(answer.value(0, "bookRate.benchmark"), Some(Value::Null));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -190,6 +191,33 @@ impl BenchmarkComparison {
     #[must_use]
     pub fn width(&self) -> usize {
         columns(&self.fields).len()
+    }
+
+    /// Returns the period of the benchmarks.
+    ///
+    /// # Errors
+    /// The days are neither a calendar month nor the first ones of the current or the previous month up to `today`.
+    pub fn period(&self, today: Day) -> Result<BenchmarkPeriod, QueryError> {
+        BenchmarkPeriod::of_range(self.range, today).ok_or_else(|| NotBenchmarked::Days(self.range).into())
+    }
+
+    /// Returns the metric that a column shows the benchmark of, or the difference from it.
+    #[must_use]
+    pub fn metric_of(column: &str) -> Option<BenchmarkMetric> {
+        let [benchmark, difference, _] = SUFFIXES;
+        let name = column.strip_suffix(benchmark).or_else(|| column.strip_suffix(difference));
+        name.and_then(BenchmarkMetric::from_name)
+    }
+
+    /// Answers the query for a caller who sees the accounts that it names, and no others. The row limit of `execution`
+    /// applies to the answer.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::run`] and of [`BenchmarkData::gather`].
+    pub fn run(&self, dataset: &Dataset, execution: &Execution) -> Result<ResultTable, Error> {
+        let answer = dataset.run(&self.query, execution.clone())?;
+        let data = BenchmarkData::gather(dataset, self.range, execution)?;
+        self.finish(answer, &data, &self.scope, Privacy::default(), &execution.interrupt)
     }
 
     /// Turns the answer of [`query`](Self::query) into that of the comparison. `reach` has the keys of all accounts

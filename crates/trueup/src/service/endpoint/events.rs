@@ -10,7 +10,7 @@ use super::super::response::{Answer, header_list};
 use super::super::snapshot::Snapshot;
 use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;
-use crate::benchmarks::{BenchmarkComparison, BenchmarkPeriod, NotBenchmarked};
+use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::json::JsonRows;
 use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier};
@@ -171,14 +171,12 @@ impl Service {
         query: EventsQuery,
     ) -> Result<ResultTable, ServiceError> {
         let RequestContext { snapshot, reach, scope, interrupt, .. } = context;
-        let comparison = BenchmarkComparison::new(&query.accounts(scope.accounts())).map_err(|fault| match fault {
+        let refused = |fault| match fault {
             QueryError::NotBenchmarked(fault) => invalid(COMPARE, format!("`{BENCHMARKS}`: {fault}")),
             other => ServiceError::query(other.into()),
-        })?;
-        let range = comparison.query().range();
-        let period = BenchmarkPeriod::of_range(range, self.clock.today());
-        let period =
-            period.ok_or_else(|| invalid(COMPARE, format!("`{BENCHMARKS}`: {}", NotBenchmarked::Days(range))))?;
+        };
+        let comparison = BenchmarkComparison::new(&query.accounts(scope.accounts())).map_err(refused)?;
+        let period = comparison.period(self.clock.today()).map_err(refused)?;
         let query = comparison.query().clone();
         let answer = self.events_within(snapshot, scope, query, comparison.width(), interrupt)?;
         let data = self.benchmark_data(snapshot, period, interrupt)?;
