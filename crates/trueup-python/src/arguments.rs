@@ -94,15 +94,15 @@ impl<'py> Keywords<'py> {
 }
 
 /// Returns the version that an argument means: its number, or a time, as a `datetime` or as a text.
-pub(crate) fn as_of(value: &Bound<'_, PyAny>) -> Result<AsOf, Failure> {
+pub(crate) fn as_of(name: &str, value: &Bound<'_, PyAny>) -> Result<AsOf, Failure> {
     if let Ok(version) = value.extract() {
         return Ok(AsOf::Version(version));
     }
     let text: String = match value.call_method0("isoformat") {
         Ok(text) => text.extract()?,
-        Err(_) => value.extract().map_err(|_| unexpected("as_of", "the number of a version, or a time", value))?,
+        Err(_) => value.extract().map_err(|_| unexpected(name, "the number of a version, or a time", value))?,
     };
-    text.parse().map_err(|error| Failure::Value(format!("`as_of`: {error}")))
+    text.parse().map_err(|error| Failure::Value(format!("`{name}`: {error}")))
 }
 
 /// Returns the error of an argument with a value of another type than it takes.

@@ -8,6 +8,7 @@ use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
 use crate::run::{CallInterrupt, Interrupt, run};
 use crate::table::Table;
+use crate::versions::{self, Earlier, Version};
 use crate::why::{Why, WhyArguments};
 use chrono::NaiveDate;
 use pyo3::IntoPyObjectExt;
@@ -33,7 +34,7 @@ pub(crate) struct Dataset {
 #[pyfunction]
 #[pyo3(signature = (path, *, as_of = None))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<Bound<'_, PyAny>>) -> Result<Dataset, Failure> {
-    let as_of = as_of.as_ref().map(arguments::as_of).transpose()?;
+    let as_of = as_of.as_ref().map(|value| arguments::as_of("as_of", value)).transpose()?;
     let open = || match as_of {
         Some(as_of) => trueup::Dataset::open_as_of(&path, as_of),
         None => trueup::Dataset::open(&path),
@@ -63,7 +64,7 @@ impl Dataset {
 
     /// The number of the version that is open.
     #[getter]
-    const fn version(&self) -> u64 {
+    pub(crate) const fn version(&self) -> u64 {
         self.version
     }
 
@@ -172,6 +173,48 @@ impl Dataset {
         keywords.finish()?;
         let why = run(py, &call, || self.dataset.why(&question, execution))?;
         Ok(Why(why.unless_signaled()??))
+    }
+
+    /// Returns every version of the dataset that can be opened, in the order of their numbers. There may be newer ones
+    /// than this one.
+    fn versions(&self, py: Python<'_>) -> Result<Vec<Version>, Failure> {
+        run(py, &CallInterrupt::new(None, None), || versions::of(&self.path))?.unless_signaled()?
+    }
+
+    /// Shows what was restated since an earlier version: the rows of an answer that differ.
+    ///
+    /// Answers a query on both versions, and compares the answers row by row. The column `status` says whether a row is
+    /// "added", "removed" or "changed"; after each metric m, the value in this version, come m.previous and m.change.
+    /// Rows that are equal are left out. Both answers use the definitions of this version.
+    ///
+    /// before: the number of the earlier version; a time, as in `open`; or another `Dataset`.
+    /// fields and the days, conditions and other options are those of `query`, except `sort`, `limit`, `compare`,
+    ///     `strict` and `max_rows`. With `totals` the totals are a row, and a first column `rowType` marks it.
+    #[pyo3(signature = (before, fields, **options))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        before: &Bound<'_, PyAny>,
+        fields: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Table, Failure> {
+        let keywords = Keywords::new("diff", options)?;
+        for name in ["sort", "limit", "compare"] {
+            if keywords.any(name)?.is_some() {
+                return Err(Failure::Query(format!(
+                    "`{name}` cannot be used here: rows are compared by their dimensions, and all of them"
+                )));
+            }
+        }
+        if fields.is_instance_of::<Query>() {
+            return Err(arguments::unexpected("fields", "metrics and dimensions", fields));
+        }
+        let before = Earlier::read(before, &self.path)?;
+        let query = query::prepare(py, &self.dataset, fields, &keywords)?;
+        let (call, execution) = execution(&keywords)?;
+        keywords.finish()?;
+        let changes = run(py, &call, || versions::restated(&before, &self.dataset, &query, &execution))?;
+        Ok(Table::new(changes.unless_signaled()??))
     }
 
     /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,
@@ -337,6 +380,10 @@ impl Dataset {
 }
 
 impl Dataset {
+    pub(crate) fn folder(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns a warning if the range of a query is outside of the data, which says what days there are.
     fn range_warning(&self, query: &EventsQuery) -> Option<String> {
         let range = query.range();

@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Query(String),
     /// An ingest failed.
     Ingest(IngestError),
+    /// Files of a dataset could not be removed.
+    Removal(IngestError),
     /// An argument has a value of another type than it takes.
     Type(String),
     /// An argument has a value that it does not take.
@@ -96,6 +98,10 @@ impl Failure {
             },
             Self::Query(message) => exception(py, "QueryError", &message, None),
             Self::Ingest(error) => ingest(py, &error),
+            Self::Removal(error) => match error.interruption() {
+                Some(interruption) => interrupted(py, interruption, &error),
+                None => exception(py, "DatasetError", &message_with_causes(&error), None),
+            },
             Self::Type(message) => Ok(PyTypeError::new_err(message)),
             Self::Value(message) => Ok(PyValueError::new_err(message)),
             Self::Internal(message) => exception(py, "Error", &message, None),

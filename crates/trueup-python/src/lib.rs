@@ -11,6 +11,7 @@
 //! | `partial` | `Split` and `Partial`: parts of a query, which run in any process |
 //! | `events` | `EventReader`: events with their computed fields, as Arrow |
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
+//! | `versions` | `Version`, what was restated between versions, `expire` and `vacuum` |
 //! | `why` | `Why`: the events and the spend behind the numbers of one row |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
@@ -35,6 +36,7 @@ mod run;
 mod source;
 mod staged;
 mod table;
+mod versions;
 mod why;
 
 /// The extension module.
@@ -62,6 +64,8 @@ mod _trueup {
     use super::staged::{StagePlan, Staged, StagedIngest, begin_ingest, part_of, stage};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::versions::{ExpireReport, FileCount, Version, expire, vacuum};
     #[pymodule_export]
     use super::why::Why;
 

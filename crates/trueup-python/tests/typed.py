@@ -56,6 +56,15 @@ def events(dataset: trueup.Dataset) -> None:
     assert_type(next(reader), pyarrow.RecordBatch)
 
 
+def versions(dataset: trueup.Dataset) -> None:
+    assert_type(dataset.versions()[0].committed, datetime.datetime)
+    assert_type(dataset.diff(1, "leads", month="2025-01", totals=True), trueup.Table)
+    dataset.diff(1, "leads", month="2025-01", sort="leads")  # type: ignore[call-arg]
+    report = trueup.expire("dataset", keep_last=1, older_than=datetime.timedelta(days=30))
+    assert_type(report.removed.bytes, int)
+    trueup.vacuum("dataset", grace="24h")  # type: ignore[arg-type]
+
+
 def ingests(arrow: pyarrow.Table, reader: pyarrow.RecordBatchReader, frame: polars.DataFrame) -> None:
     report = trueup.ingest("dataset", events=[arrow, reader], spend=frame, accounts="accounts.csv", max_rejects="1%")
     assert_type(report.events.taken, int)

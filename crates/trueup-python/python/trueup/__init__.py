@@ -6,7 +6,8 @@
     table = dataset.query(["attributionChannel", "leads", "spend"], month="2026-05")
     table.to_pandas()
 
-`open` opens a dataset, `ingest` makes one, `col` begins a condition, and `fields` lists what can be asked for.
+`open` opens a dataset, `ingest` makes one, `expire` and `vacuum` remove its old versions, `col` begins a condition, and `fields` lists what can be asked
+for.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from ._trueup import (
     Col,
     Dataset,
     EventReader,
+    ExpireReport,
     Field,
+    FileCount,
     Filter,
     IngestReport,
     Interrupt,
@@ -44,15 +47,18 @@ from ._trueup import (
     StagedIngest,
     StagePlan,
     Table,
+    Version,
     Why,
     begin_ingest,
     col,
+    expire,
     fields,
     ingest,
     open,
     part_of,
     set_block_cache,
     stage,
+    vacuum,
 )
 
 __all__ = [
@@ -62,7 +68,9 @@ __all__ = [
     "DatasetError",
     "Error",
     "EventReader",
+    "ExpireReport",
     "Field",
+    "FileCount",
     "Filter",
     "FilterError",
     "IngestError",
@@ -83,16 +91,19 @@ __all__ = [
     "TooManyRowsError",
     "TrueupWarning",
     "UnknownFieldError",
+    "Version",
     "Why",
     "__version__",
     "begin_ingest",
     "col",
+    "expire",
     "fields",
     "ingest",
     "open",
     "part_of",
     "set_block_cache",
     "stage",
+    "vacuum",
 ]
 
 

@@ -8,13 +8,15 @@ import polars
 import pyarrow
 from typing_extensions import CapsuleType, Unpack
 
-from ._types import Condition, Day, Inputs, QueryOptions, RunOptions, Scalar, StrPath, WhyOptions
+from ._types import Condition, Day, DiffOptions, Inputs, QueryOptions, RunOptions, Scalar, StrPath, WhyOptions
 
 __all__ = [
     "Col",
     "Dataset",
     "EventReader",
+    "ExpireReport",
     "Field",
+    "FileCount",
     "Filter",
     "IngestReport",
     "Interrupt",
@@ -28,15 +30,18 @@ __all__ = [
     "StagedIngest",
     "Table",
     "VERSION",
+    "Version",
     "Why",
     "begin_ingest",
     "col",
+    "expire",
     "fields",
     "ingest",
     "open",
     "part_of",
     "set_block_cache",
     "stage",
+    "vacuum",
 ]
 
 VERSION: str
@@ -219,6 +224,13 @@ class Dataset:
         timeout: float | None = None,
         interrupt: Interrupt | None = None,
     ) -> Table: ...
+    def versions(self) -> list[Version]: ...
+    def diff(
+        self,
+        before: int | str | datetime.datetime | Dataset,
+        fields: str | Iterable[str],
+        **options: Unpack[DiffOptions],
+    ) -> Table: ...
     def why(self, fields: str | Iterable[str] | Query, **options: Unpack[WhyOptions]) -> Why: ...
     def prepare(self, fields: str | Iterable[str], **options: Unpack[QueryOptions]) -> Query: ...
     def explain(
@@ -277,6 +289,49 @@ class EventReader:
     def schema(self) -> pyarrow.Schema: ...
     def __iter__(self) -> EventReader: ...
     def __next__(self) -> pyarrow.RecordBatch: ...
+
+@final
+class Version:
+    @property
+    def version(self) -> int: ...
+    @property
+    def committed(self) -> datetime.datetime: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def created_by(self) -> str: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def spend(self) -> int: ...
+    @property
+    def files(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def own_files(self) -> int: ...
+    @property
+    def own_bytes(self) -> int: ...
+
+@final
+class FileCount:
+    @property
+    def files(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class ExpireReport:
+    @property
+    def expired(self) -> list[int]: ...
+    @property
+    def kept(self) -> list[int]: ...
+    @property
+    def removed(self) -> FileCount: ...
+    @property
+    def waiting(self) -> FileCount: ...
 
 @final
 class RowCounts:
@@ -391,6 +446,24 @@ def ingest(
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> IngestReport: ...
+def expire(
+    dataset: StrPath,
+    *,
+    keep_last: int | None = None,
+    older_than: datetime.timedelta | None = None,
+    grace: datetime.timedelta | None = None,
+    dry_run: bool = False,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> ExpireReport: ...
+def vacuum(
+    dataset: StrPath,
+    *,
+    grace: datetime.timedelta | None = None,
+    dry_run: bool = False,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> ExpireReport: ...
 def begin_ingest(
     into: StrPath,
     parts: int,

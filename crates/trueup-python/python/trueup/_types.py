@@ -34,8 +34,8 @@ Input: TypeAlias = Union[StrPath, ArrowStream, ArrowArray]
 Inputs: TypeAlias = Union[Input, Sequence[Input], Mapping[str, Input]]
 
 
-class QueryOptions(TypedDict, total=False):
-    """What `Dataset.prepare` takes."""
+class SelectionOptions(TypedDict, total=False):
+    """What selects days, accounts and events."""
 
     start: Day | None
     end: Day | None
@@ -48,15 +48,28 @@ class QueryOptions(TypedDict, total=False):
     interval: Literal["total", "month", "week", "day"]
     cohort: bool
     within: str | None
-    compare: str | None
     accounts: str | Iterable[str] | None
     where: Condition | Iterable[Condition] | None
     filter: str | list[Any] | dict[str, Any] | None
-    sort: str | Iterable[str] | None
-    limit: int | None
     totals: bool
     allow_long_total: bool
     allow_unknown: bool
+
+
+class DiffOptions(SelectionOptions, total=False):
+    """What `Dataset.diff` takes: also how the queries are run."""
+
+    threads: int | None
+    timeout: float | None
+    interrupt: Interrupt | None
+
+
+class QueryOptions(SelectionOptions, total=False):
+    """What `Dataset.prepare` takes: also what the rows are compared with, their order and their number."""
+
+    compare: str | None
+    sort: str | Iterable[str] | None
+    limit: int | None
 
 
 class RunOptions(QueryOptions, total=False):

@@ -88,7 +88,8 @@ def test_a_schema_picks_columns(spark: SparkSession, folder: Path, dataset: true
         ({"fields": "campaign,leads"}, "without the metric `leads`; of the metrics, only `total` has a value on an event"),
         ({"where": "leads > 1"}, "without a condition on a metric"),
         ({"start": "2025-01-01", "end": "2025-12-31"}, "exceeding the 90-day attribution window"),
-        ({"version": "0"}, "`version`: expected a whole number above 0, but found `0`"),
+        ({"asOf": "2026-01-31"}, "add the time, such as"),
+        ({"partitions": "0"}, "`partitions`: expected a whole number above 0, but found `0`"),
         ({"allowLongTotal": "yes"}, "expected true or false, but found `yes`"),
     ],
 )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pytest
+from superseded import supersede
 
 import trueup
 import trueup.spark
@@ -131,6 +132,26 @@ def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSessi
     trueup.ingest(copy, pyarrow.Table.from_pylist([event]))
     assert same(trueup.spark.query(spark, first, **WIDE, splits=4), expected)
     assert not same(trueup.spark.query(spark, copy, **WIDE, splits=4), expected)
+
+
+def test_versions_and_rows_that_deletion_vectors_leave_out(spark: SparkSession, folder: Path, store: Store) -> None:
+    changed, url = store.copy(folder)
+    before = trueup.open(url)
+    customers = before.query("account,opportunityId,eventCount", month="2025-05", sort="eventCount:desc", limit=40).to_dicts()
+    supersede(changed, {(row["account"], row["opportunityId"]) for row in customers})
+    after = trueup.open(url)
+    assert (before.version, after.version) == (1, 2) and after.event_rows < before.event_rows
+    committed = before.versions()[0].committed
+    for as_of, expected in [(None, after), (1, before), (committed, before), (committed.isoformat(), before)]:
+        assert same(trueup.spark.query(spark, url, **WIDE, splits=4, as_of=as_of), expected.query(**WIDE))
+    assert not same(after.query(**WIDE), before.query(**WIDE))
+    with pytest.raises(trueup.QueryError, match="`as_of` is for a path or URL; the open dataset is at version 2"):
+        trueup.spark.query(spark, after, "leads", month="2025-05", as_of=1)
+
+    trueup.spark.register(spark)
+    for version, dataset in [({}, after), ({"asOf": 1}, before), ({"asOf": committed.isoformat()}, before)]:
+        read = spark.read.format("trueup").options(fields="type", partitions=3, **version).load(url)
+        assert read.count() == dataset.event_rows
 
 
 def lost(partials: Iterator[bytes]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 import pickle
@@ -49,6 +50,7 @@ def query(
     dataset: str | os.PathLike[str] | trueup.Dataset,
     fields: str | Iterable[str],
     *,
+    as_of: int | str | datetime.datetime | None = None,
     strict: bool = False,
     splits: int | None = None,
     timeout: float | None = None,
@@ -62,12 +64,13 @@ def query(
 
     spark: a session, classic or of Spark Connect.
     dataset: the path or URL of a dataset, the same on every executor; or an open one, whose version is then read.
+    as_of: an earlier version of the dataset at a path or URL, as in `trueup.open`: its number, or a time.
     fields, options: those of `trueup.Dataset.prepare`.
     strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     splits: the most tasks that read; by default four per core, and fewer for few rows.
     timeout: in seconds. After them the tasks are cancelled and `trueup.Timeout` is raised, whatever the cluster does.
     """
-    return _query(spark, dataset, fields, strict, splits, timeout, options)
+    return _query(spark, dataset, fields, as_of, strict, splits, timeout, options)
 
 
 def frame(
@@ -75,6 +78,7 @@ def frame(
     dataset: str | os.PathLike[str] | trueup.Dataset,
     fields: str | Iterable[str],
     *,
+    as_of: int | str | datetime.datetime | None = None,
     strict: bool = False,
     splits: int | None = None,
     timeout: float | None = None,
@@ -87,7 +91,7 @@ def frame(
     """
     import pyarrow
 
-    table = _query(spark, dataset, fields, strict, splits, timeout, options)
+    table = _query(spark, dataset, fields, as_of, strict, splits, timeout, options)
     answer = (table if table.totals is None else table.with_totals_row()).to_pyarrow()
     return spark.createDataFrame(answer.cast(pyarrow.schema([_known_to_spark(field) for field in answer.schema])))
 
@@ -96,6 +100,7 @@ def _query(
     spark: SparkSession,
     dataset: str | os.PathLike[str] | trueup.Dataset,
     fields: str | Iterable[str],
+    as_of: int | str | datetime.datetime | None,
     strict: bool,
     splits: int | None,
     timeout: float | None,
@@ -104,7 +109,7 @@ def _query(
     deadline = _Deadline(timeout)
 
     def prepare() -> tuple[_Cluster, trueup.Query]:
-        opened = open_dataset(dataset)
+        opened = open_dataset(dataset, as_of)
         return _Cluster(spark, opened, splits, deadline), opened.prepare(fields, **options)
 
     # An object store may be slow, or not answer.
@@ -233,8 +238,14 @@ def _opened_version(path: str, version: int) -> trueup.Dataset:
     return _OPENED[path, version]
 
 
-def open_dataset(dataset: str | os.PathLike[str] | trueup.Dataset) -> trueup.Dataset:
-    return dataset if isinstance(dataset, trueup.Dataset) else trueup.open(dataset)
+def open_dataset(
+    dataset: str | os.PathLike[str] | trueup.Dataset, as_of: int | str | datetime.datetime | None = None
+) -> trueup.Dataset:
+    if not isinstance(dataset, trueup.Dataset):
+        return trueup.open(dataset, as_of=as_of)
+    if as_of is not None:
+        raise trueup.QueryError(f"`as_of` is for a path or URL; the open dataset is at version {dataset.version}")
+    return dataset
 
 
 def location(dataset: trueup.Dataset) -> str:

@@ -22,7 +22,7 @@ _QUERY_OPTIONS = {
     for name in ("start", "end", "month", "quarter", "year", "last", "range", "today", "interval", "accounts", "where", "filter")
 }
 _RANGES = {"start", "end", "month", "quarter", "year", "last", "range"}
-_OWN_OPTIONS = {"path", "version", "fields", "partitions", "allowlongtotal"}
+_OWN_OPTIONS = {"path", "asof", "fields", "partitions", "allowlongtotal"}
 
 # The rows of a partition, unless the option `partitions` says otherwise.
 _ROWS_PER_PARTITION = 1_000_000
@@ -74,11 +74,11 @@ def _prepared(options: dict[str, str], names: list[str] | None = None) -> tuple[
     """Opens the dataset that options name, and prepares the query of its events, with the fields `names`; if there are
     none, with the fields that the options ask for."""
     if unknown := sorted(options.keys() - _QUERY_OPTIONS.keys() - _OWN_OPTIONS):
-        known = ", ".join(sorted([*_QUERY_OPTIONS.values(), "version", "fields", "partitions", "allowLongTotal"]))
+        known = ", ".join(sorted([*_QUERY_OPTIONS.values(), "asOf", "fields", "partitions", "allowLongTotal"]))
         raise trueup.QueryError(f"the data source `trueup` has no option `{unknown[0]}`; it has {known}")
     if "path" not in options:
         raise trueup.QueryError('expected the path of a dataset: spark.read.format("trueup").load("s3://lake/acme")')
-    dataset = trueup.open(options["path"], as_of=_number(options, "version"))
+    dataset = trueup.open(options["path"], as_of=options.get("asof"))
     arguments: dict[str, Any] = {name: options[key] for key, name in _QUERY_OPTIONS.items() if key in options}
     if "accounts" in arguments:
         arguments["accounts"] = [key.strip() for key in arguments["accounts"].split(",")]
