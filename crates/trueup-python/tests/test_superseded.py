@@ -1,14 +1,16 @@
-"""Rows that deletion vectors leave out are in no answer."""
+"""Rows that deletion vectors leave out are in no answer, and DuckDB leaves them out as docs/format.md says."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
-from conftest import WORKED_EXAMPLE
+from conftest import REPOSITORY, WORKED_EXAMPLE
 from superseded import supersede
 
 import trueup
@@ -69,3 +71,23 @@ def test_a_difference_shows_what_is_gone(folder: Path, left: trueup.Dataset, wor
     assert row["status"] == "changed"
     assert (row["leads"], row["leads.previous"]) == (now["leads"], before["leads"])
     assert row["closedRevenue.change"] == now["closedRevenue"] - before["closedRevenue"] != 0
+
+
+def test_duckdb_reads_the_current_rows(folder: Path, left: trueup.Dataset) -> None:
+    section = (REPOSITORY / "docs" / "format.md").read_text().split("\n## With DuckDB\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```(sql|python)\n(.*?)```", section, re.DOTALL)
+    assert [language for language, _ in blocks] == ["sql", "python", "sql"]
+    for version, dataset in [(1, trueup.open(folder, as_of=1)), (2, left)]:
+        connection = duckdb.connect()
+        rows = []
+        for language, block in blocks[: 1 if version == 1 else 3]:
+            text = block.replace("DATASET", str(folder)).replace("manifest-00000012", f"manifest-{version:08}")
+            if language == "python":
+                exec(text, {"connection": connection})
+            else:
+                rows = connection.sql(text).fetchall()
+        first, last = dataset.date_range or ("", "")
+        counted = dataset.query("account,eventCount", start=first, end=last, allow_long_total=True)
+        expected = [(row["account"], row["eventCount"]) for row in counted.to_dicts() if row["eventCount"]]
+        assert sorted(rows) == expected, version
+        connection.close()
