@@ -6,6 +6,7 @@
 mod batch;
 mod bench;
 mod block_cache;
+mod compact;
 mod define;
 mod demo;
 mod diff;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Verify(inspect::VerifyCommand),
     Versions(versions::VersionsCommand),
     Diff(diff::DiffCommand),
+    Compact(compact::CompactCommand),
     Expire(expire::ExpireCommand),
     Vacuum(expire::VacuumCommand),
     Get(get::GetCommand),
@@ -98,6 +100,7 @@ impl Command {
             Self::Verify(command) => command.run(),
             Self::Versions(command) => command.run(),
             Self::Diff(command) => command.run(),
+            Self::Compact(command) => command.run(),
             Self::Expire(command) => command.run(),
             Self::Vacuum(command) => command.run(),
             Self::Get(command) => command.run(),

@@ -14,6 +14,8 @@
 //! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
 //! ```
 //!
+//! A compaction has no inputs: `merge` passes the rows of stored files through the same steps.
+//!
 //! All steps use the `dictionaries`, which hold the texts of the codes in event batches, and the `budget`, which says
 //! how much memory each step may take.
 
@@ -21,6 +23,7 @@ mod budget;
 mod dictionaries;
 mod encode;
 mod event_batch;
+mod merge;
 mod missing_total;
 mod row_ranges;
 mod sort;
@@ -31,6 +34,7 @@ mod write;
 mod zone_changes;
 
 pub(crate) use budget::Budget;
+pub(crate) use merge::{MergedLayout, merge};
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 

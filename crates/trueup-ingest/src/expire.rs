@@ -192,7 +192,7 @@ impl FileCount {
         sizes.fold(Self::default(), |Self { files, bytes }, size| Self { files: files + 1, bytes: bytes + size })
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.files += other.files;
         self.bytes += other.bytes;
     }

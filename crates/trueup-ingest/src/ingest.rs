@@ -2,7 +2,7 @@
 //! several processes share the work, one has `staged_ingest.rs`, and the others do what `stage.rs` says.
 
 mod given_inputs;
-mod run;
+pub(crate) mod run;
 mod stage;
 mod staged_ingest;
 
@@ -59,7 +59,7 @@ use trueup_core::model::ClockZone;
 #[derive(Debug)]
 #[must_use = "nothing happens until the ingest is run"]
 pub struct Ingest {
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// The inputs, in the order in which they were added.
     sources: Vec<(Table, Source)>,
     mapping: Option<PathBuf>,
@@ -71,17 +71,17 @@ pub struct Ingest {
     replace_rejects: bool,
     max_rejects: Option<MaxRejects>,
     clock_zone: Option<ClockZone>,
-    memory: usize,
-    group_rows: usize,
-    file_rows: usize,
+    pub(crate) memory: usize,
+    pub(crate) group_rows: usize,
+    pub(crate) file_rows: usize,
     batch_rows: usize,
     max_columns: usize,
     max_text_bytes: usize,
     max_customer_events: usize,
-    threads: Option<usize>,
-    files: Files,
-    report: Option<ReportProgress>,
-    interrupt: Interrupt,
+    pub(crate) threads: Option<usize>,
+    pub(crate) files: Files,
+    pub(crate) report: Option<ReportProgress>,
+    pub(crate) interrupt: Interrupt,
 }
 
 impl Ingest {

@@ -21,13 +21,15 @@
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
-//! `define` stores definitions of metrics and dimensions in a version of their own. `expire` lets versions
-//! expire, and removes files that nobody needs any more. `table` names the four tables.
+//! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
+//! at the end of an ingest; `compact/choice` decides which. `expire` lets versions expire, and removes files that
+//! nobody needs any more. `table` names the four tables.
 //! `monitor` reports the progress of an ingest and stops it when it is interrupted, `report` holds what an ingest
 //! returns, and `error` says how it fails (`error/input` if an input as a whole is at fault).
 
 mod accounts;
 mod batch;
+mod compact;
 mod define;
 mod error;
 mod events;
@@ -58,6 +60,7 @@ mod stored_copy;
 mod table;
 mod version;
 
+pub use compact::{Compact, CompactSummary};
 pub use define::define;
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
 pub use expire::{Expire, ExpireSummary, FileCount};

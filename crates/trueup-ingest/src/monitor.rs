@@ -42,6 +42,7 @@ pub enum Phase {
     /// Reads events.
     ReadingEvents,
     /// Reads the stored event files that hold an account of the new events, or an account that gets another time zone.
+    /// A compaction reads the event files to merge.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,

@@ -1,6 +1,6 @@
 //! What an ingest reports: its summary, and columns that it ignores.
 
-use crate::{Input, RefusedRows};
+use crate::{CompactSummary, Input, RefusedRows};
 use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
@@ -22,6 +22,8 @@ pub struct IngestSummary {
     pub insights: RowCounts,
     /// The rows that broke a rule, by rule. They are in the rejects file.
     pub refused: RefusedRows,
+    /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
+    pub compacted: Option<CompactSummary>,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
     pub warnings: Vec<String>,
 }

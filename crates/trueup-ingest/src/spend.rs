@@ -1,9 +1,10 @@
 //! Spend: the rows of the inputs replace all stored rows of the same accounts and days. New and kept rows are collected
-//! by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to one file ([`SpendFile`]).
+//! by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to one file ([`SpendFile`]). A compaction
+//! does the same with the rows of stored files alone.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::left_rows::{Superseded, only_left};
-use crate::monitor::Phase;
+use crate::left_rows::{Superseded, count_left, only_left};
+use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
@@ -73,16 +74,49 @@ pub(crate) fn ingest(
             quarters.push(&kept, version)
         })?;
     }
-    reader.monitor.begin_rows(Phase::WritingSpend, rows);
+    Ok((vec![write(quarters, rows, group_rows, version, reader.monitor)?], counts))
+}
+
+/// Writes the rows that some files of spend have left to a new file, which it returns; none if no row is left. The
+/// spend of a calendar quarter may take `limit` bytes of memory.
+pub(crate) fn merge(
+    (stored, superseded): (&[DataFile], &Superseded),
+    dir: &Path,
+    (group_rows, limit): (usize, usize),
+    version: &mut VersionBuilder,
+    monitor: &Monitor,
+) -> Result<Option<DataFile>, IngestError> {
+    let mut quarters = Quarters::new(limit);
+    for file in stored {
+        read_stored(dir, (file, superseded), &mut |batch| {
+            monitor.check()?;
+            quarters.push(&batch, version)
+        })?;
+    }
+    match count_left(stored, superseded) {
+        0 => Ok(None),
+        rows => write(quarters, rows, group_rows, version, monitor).map(Some),
+    }
+}
+
+/// Writes a number of rows to a file.
+fn write(
+    quarters: Quarters,
+    rows: u64,
+    group_rows: usize,
+    version: &mut VersionBuilder,
+    monitor: &Monitor,
+) -> Result<DataFile, IngestError> {
+    monitor.begin_rows(Phase::WritingSpend, rows);
     let none = concat_spend(&[]).doing("sort spend")?;
     let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
     let mut groups = SpendFile { file, group_rows, rest: none };
     quarters.each_sorted(|rows| {
-        reader.monitor.check()?;
-        reader.monitor.add(rows.num_rows(), 0);
+        monitor.check()?;
+        monitor.add(rows.num_rows(), 0);
         groups.add(&rows)
     })?;
-    Ok((vec![groups.finish()?], counts))
+    groups.finish()
 }
 
 /// Rows of spend in stored form, by calendar quarter as [`spend_quarters`] numbers them. The order of spend begins with

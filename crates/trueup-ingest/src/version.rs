@@ -28,7 +28,9 @@ use trueup_core::dataset::expiry::{self, Unnamed};
 use trueup_core::dataset::manifest::{
     DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, VECTORS_FOLDER, hex,
 };
-use trueup_core::dataset::{Commit, CommitOperation, CommitTime, RemoteFolder, encode_list, shown, store};
+use trueup_core::dataset::{
+    Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, shown, store,
+};
 use trueup_core::definitions::Definitions;
 use trueup_core::files::{Files, OpenFile};
 
@@ -302,6 +304,17 @@ impl VersionBuilder {
         Ok(FileList { file: file.finish(files.len() as u64)?, removed: Vec::new() })
     }
 
+    /// Writes a file of deletion vectors, by the paths of the files whose rows are superseded.
+    pub(crate) fn write_vectors(&mut self, vectors: &[(&str, &DeletionVector)]) -> Result<DataFile, IngestError> {
+        let bytes = encode_vectors(vectors.iter().copied()).doing("put deletion vectors together")?;
+        self.make_record()?;
+        self.make_folder(VECTORS_FOLDER)?;
+        let mut file = self.create_named(format!("{VECTORS_FOLDER}/{:08}-0000-{}.parquet", self.number, self.id))?;
+        let path = file.path().to_owned();
+        file.write_all(&bytes).at("write", &path)?;
+        file.finish(vectors.len() as u64)
+    }
+
     /// Writes the definitions of metrics and dimensions, in place of those of the version before, and names them in the
     /// manifest.
     pub(crate) fn write_definitions(
@@ -527,6 +540,12 @@ fn is_id(text: &str) -> bool {
 /// Returns whether the ingest with that id wrote the data file of that name.
 fn has_id(name: &str, id: &str) -> bool {
     version_and_id(name).is_some_and(|(_, found)| found == id)
+}
+
+/// Returns what the names of all data files of an ingest have in common and no others: its id, or the whole path if no
+/// ingest wrote the file.
+pub(crate) fn writer_of(path: &str) -> &str {
+    path.rsplit('/').next().and_then(version_and_id).map_or(path, |(_, id)| id)
 }
 
 /// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.

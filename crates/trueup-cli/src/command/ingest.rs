@@ -1,5 +1,6 @@
 //! `trueup ingest`: reads raw files and objects into a dataset.
 
+use super::compact::merged;
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
@@ -28,7 +29,8 @@ Examples:
 ///
 /// An event replaces the event of the dataset that has the same account and `eventId`; spend replaces the spend of the
 /// same account and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the
-/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing.
+/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing. Files that have
+/// become many are merged at the end, as by `trueup compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -228,6 +230,9 @@ impl IngestCommand {
             if is_given || counts != RowCounts::default() {
                 write_counts(name, counts, out)?;
             }
+        }
+        if let Some(compacted) = &summary.compacted {
+            writeln!(out, "{}, in version {}", merged(compacted), compacted.version)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
 
+mod compact;
 mod expire;
 mod interrupted;
 mod store;

@@ -5,6 +5,7 @@
 mod batch;
 mod bench;
 mod cohort;
+mod compact;
 mod compare;
 mod datasets;
 mod define;

@@ -28,6 +28,8 @@ pub enum CommitOperation {
     Ingest,
     /// The definitions of metrics and dimensions were replaced.
     Define,
+    /// Files were merged, which changes no answer.
+    Compact,
 }
 
 impl Commit {
@@ -118,6 +120,7 @@ impl CommitOperation {
         match self {
             Self::Ingest => "ingest",
             Self::Define => "define",
+            Self::Compact => "compact",
         }
     }
 }

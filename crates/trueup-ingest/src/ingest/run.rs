@@ -14,7 +14,7 @@ use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
-use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, events, insights, spend};
+use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, compact, events, insights, spend};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use trueup_core::dataset::CommitOperation;
@@ -63,17 +63,25 @@ impl Ingest {
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        let id = version.id().to_owned();
         version.publish(&mut manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
         summary.refused = reader.refused;
         summary.version = manifest.version;
         summary.changed = true;
+        match compact::after_ingest(self, &id, &manifest, monitor) {
+            Ok(compacted) => summary.compacted = compacted,
+            Err(error) => {
+                let warning = format!("the new version is complete, but its files were not merged: {error}");
+                summary.warnings.push(warning);
+            }
+        }
         Ok(summary)
     }
 
     /// Returns the reader of all tables.
-    pub(super) fn reader<'a>(&'a self, faulty_rows: FaultyRows, monitor: &'a Monitor) -> TableReader<'a> {
+    pub(crate) fn reader<'a>(&'a self, faulty_rows: FaultyRows, monitor: &'a Monitor) -> TableReader<'a> {
         let limits = self.limits();
         TableReader {
             files: &self.files,
@@ -290,7 +298,7 @@ pub(super) fn receive(
 }
 
 /// Runs `run` on a number of threads; without one, on the current thread pool.
-pub(super) fn on_threads<T: Send>(
+pub(crate) fn on_threads<T: Send>(
     threads: Option<usize>,
     run: impl FnOnce() -> Result<T, IngestError> + Send,
 ) -> Result<T, IngestError> {

@@ -13,16 +13,16 @@ use trueup_testkit::exhaustive::step;
 
 /// Cancels an ingest before an operation, which then happens as usual if the interrupt lets it.
 #[derive(Debug)]
-struct Canceling {
-    interrupt: Interrupt,
+pub(crate) struct Canceling {
+    pub(crate) interrupt: Interrupt,
     /// The number of the operation.
     at: usize,
     /// The number of operations so far.
-    count: AtomicUsize,
+    pub(crate) count: AtomicUsize,
 }
 
 impl Canceling {
-    fn new(at: usize) -> Arc<Self> {
+    pub(crate) fn new(at: usize) -> Arc<Self> {
         Arc::new(Self { interrupt: Interrupt::default(), at, count: AtomicUsize::new(0) })
     }
 
@@ -41,7 +41,7 @@ impl FaultInjector for Canceling {
 }
 
 /// Returns everything in a folder, with the content of each file.
-fn content(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+pub(crate) fn content(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() {

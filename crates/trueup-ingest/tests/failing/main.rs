@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod case;
+mod compact;
 mod interrupts;
 
 use case::Case;

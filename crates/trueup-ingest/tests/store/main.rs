@@ -4,6 +4,7 @@
 
 mod case;
 mod commit;
+mod compact;
 mod expire;
 mod faults;
 mod leftovers;

@@ -1,0 +1,119 @@
+//! `trueup compact`: merges the stored files of a dataset.
+
+use super::option_values;
+use crate::exit::Failure;
+use crate::output::{self, ReportFormat, number};
+use crate::progress::IngestProgress;
+use crate::signals::StopSignals;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use trueup_ingest::{Compact, CompactSummary, FileCount};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup compact my-data
+  trueup compact my-data --all       everything into the files that ingesting it at once would make
+  trueup compact s3://bucket/my-data --memory 4GiB";
+
+/// Merge files of a dataset that is updated often, so that questions stay fast and it takes little space
+///
+/// No answer changes. Files are merged where it pays: those of similar size, and files of which many rows are
+/// superseded. Every ingest does the same when it ends, as far as it takes little time. Each merge is a version of its
+/// own; `trueup expire` removes the files that were merged, with their versions.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompactCommand {
+    /// Folder or URL of the dataset
+    dataset: PathBuf,
+
+    /// Merge all files, unless they are as if everything had been ingested at once
+    #[arg(long)]
+    all: bool,
+
+    /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk
+    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
+    memory: Option<usize>,
+
+    /// Number of threads, from 1 to 1024; by default one per core
+    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
+}
+
+impl CompactCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let mut compact = Compact::of(&self.dataset);
+        if self.all {
+            compact = compact.all();
+        }
+        if let Some(bytes) = self.memory {
+            compact = compact.memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            compact = compact.threads(threads.get());
+        }
+        let signals = StopSignals::hear()?;
+        let mut progress = IngestProgress::default();
+        let compact = compact.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
+        let summary = compact.run().map_err(|error| match error.interruption() {
+            Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", &signals),
+            None => error.into(),
+        })?;
+        match self.format {
+            ReportFormat::Json => output::print_json(&Report::new(&summary)),
+            ReportFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+        }
+    }
+
+    fn write_summary(&self, summary: &CompactSummary, out: &mut impl Write) -> io::Result<()> {
+        let (version, dataset) = (summary.version, self.dataset.display());
+        if summary.merged.files == 0 {
+            return writeln!(out, "nothing changed: `{dataset}` stays at version {version}, which needs no merge");
+        }
+        writeln!(out, "version {version} of `{dataset}`")?;
+        writeln!(out, "{}", merged(summary))
+    }
+}
+
+/// Returns what was merged.
+pub(super) fn merged(summary: &CompactSummary) -> String {
+    let size = |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
+    let left_out = match summary.superseded {
+        0 => String::new(),
+        rows => format!(", without {}", number::counted(rows, "superseded row")),
+    };
+    format!("merged   {} into {}{left_out}", size(&summary.merged), size(&summary.written))
+}
+
+/// What the command prints as JSON. `docs/command-line.md` documents the keys.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    version: u64,
+    merged: Files,
+    written: Files,
+    superseded_rows: u64,
+}
+
+#[derive(Serialize)]
+struct Files {
+    files: u64,
+    bytes: u64,
+}
+
+impl Report {
+    fn new(summary: &CompactSummary) -> Self {
+        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
+        Self {
+            version: summary.version,
+            merged: files(summary.merged),
+            written: files(summary.written),
+            superseded_rows: summary.superseded,
+        }
+    }
+}

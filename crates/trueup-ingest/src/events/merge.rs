@@ -1,0 +1,61 @@
+//! Merges event files: the rows that they have left, in the order of the dataset, as one ingest would write them.
+
+use super::budget::Budget;
+use super::dictionaries::DictionaryBuilders;
+use super::sort_and_write::sort_and_write;
+use super::spill::EventBuffer;
+use super::stored_files;
+use super::write::FileLayout;
+use super::zone_changes::ZoneChanges;
+use crate::IngestError;
+use crate::left_rows::{Superseded, count_left};
+use crate::monitor::Phase;
+use crate::read::TableReader;
+use crate::stored_copy::local_copy;
+use crate::version::{Scratch, VersionBuilder};
+use std::path::Path;
+use trueup_core::dataset::manifest::DataFile;
+
+/// How the events of merged files are written.
+#[derive(Clone, Copy)]
+pub(crate) struct MergedLayout {
+    /// The bytes of memory.
+    pub(crate) memory: usize,
+    /// The most rows of a row group, unless a single customer has more.
+    pub(crate) group_rows: usize,
+    /// The rows after which a file ends at the next account.
+    pub(crate) file_rows: usize,
+}
+
+/// Writes the rows that some event files have left to new files, which it returns: none if no row is left.
+pub(crate) fn merge(
+    (files, superseded): (&[DataFile], &Superseded),
+    dir: &Path,
+    MergedLayout { memory, group_rows, file_rows }: MergedLayout,
+    version: &mut VersionBuilder,
+    reader: &TableReader<'_>,
+) -> Result<Vec<DataFile>, IngestError> {
+    // An ingest that was allowed longer histories has checked their length.
+    let budget = Budget { memory, customer_events: usize::MAX };
+    let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
+    let mut buffer = EventBuffer::new(budget, &dictionaries);
+    let unchanged = ZoneChanges::default();
+    reader.monitor.begin(Phase::ReadingStoredEvents, Some(files.iter().map(|file| file.size).sum()));
+    for file in files {
+        let copy = local_copy(dir, file, version, reader.monitor)?;
+        let dir = copy.as_ref().map_or(dir, Scratch::path);
+        stored_files::read(dir, (file, superseded), reader, &unchanged, &dictionaries, None, &mut |batch| {
+            buffer.add_stored(batch, version)
+        })?;
+    }
+    let rows = count_left(files, superseded);
+    if rows == 0 {
+        return Ok(Vec::new());
+    }
+    reader.monitor.begin_rows(Phase::WritingEvents, rows);
+    let events = buffer.finish(version)?;
+    let layout =
+        FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
+    let sorted = sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
+    Ok(sorted.files)
+}
