@@ -5,9 +5,10 @@
 //! - `manifest`, `file_list`, `deletion_vector`, `store`: the manifest, the lists of files and the superseded rows that
 //!   it names, and all of them in the folder of a dataset
 //! - `commit`, `as_of`: when and by what a version was made, and the version that a number or a time means
-//! - `open`: a dataset from its folder, or from tables in memory
+//! - `open`: a dataset from its folder, from a version of it that is open, or from tables in memory
 //! - `id`: the identity of a version, by which processes know that they read the same one
-//! - `row_group`: the columns of a row group, decoded once and held in a cache
+//! - `row_group`: the columns of a row group, decoded once for all versions that share them, and `column_cache`, which
+//!   holds them
 //! - `table_file`, `footer`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
 //!   which a query skips a row group, and the column chunks of a row group
 //! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
@@ -27,6 +28,7 @@
 mod as_of;
 mod block_checksums;
 mod checked_file;
+mod column_cache;
 mod commit;
 mod condition;
 mod deletion_vector;
@@ -84,9 +86,10 @@ use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
+use column_cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
-use row_group::{ColumnCache, read_each};
+use row_group::read_each;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -105,13 +108,13 @@ pub struct Dataset {
     opened: SystemTime,
     /// The manifest of the open version; `None` in memory.
     manifest: Option<Manifest>,
-    accounts: Accounts,
+    accounts: Arc<Accounts>,
     definitions: Definitions,
     /// The names of the text columns of events, except for `account` and `type`.
     columns: BTreeSet<String>,
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
-    insights: Vec<InsightFile>,
+    insights: Vec<Arc<InsightFile>>,
     cache: Arc<ColumnCache>,
 }
 
@@ -129,7 +132,7 @@ impl Dataset {
 
     /// Returns the account table. An account that occurs only in events or spend is not in it, and has the defaults.
     #[must_use]
-    pub const fn accounts(&self) -> &Accounts {
+    pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
@@ -166,13 +169,13 @@ impl Dataset {
     fn each_account(&self, accounts: &AccountFilter, mut pass: impl FnMut(&str)) -> Result<(), DatasetError> {
         let projection = EventProjection::default();
         for columns in read_each(self.events.iter().filter(|events| !events.entry.excludes(accounts)), &projection) {
-            columns?.customers.present_accounts().for_each(&mut pass);
+            columns?.present_accounts().for_each(&mut pass);
         }
         let projection = SpendProjection::default();
         for columns in read_each(self.spend.iter().filter(|spend| !spend.entry.excludes(accounts)), &projection) {
             let columns = columns?;
-            let (rows, accounts) = (columns.days.len(), &columns.accounts);
-            let codes: BTreeSet<Code> = (0..rows).map(|row| accounts.codes.get(row)).collect();
+            let accounts = &columns.accounts;
+            let codes: BTreeSet<Code> = columns.left_rows().map(|row| accounts.codes.get(row)).collect();
             codes.into_iter().for_each(|code| pass(&accounts.texts[code]));
         }
         Ok(())

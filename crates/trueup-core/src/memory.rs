@@ -93,6 +93,11 @@ impl MemoryBudget {
         self.0.limit
     }
 
+    /// Returns whether both are clones of one budget.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns the bytes that are held now.
     #[must_use]
     pub fn held(&self) -> usize {

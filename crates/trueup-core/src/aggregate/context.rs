@@ -52,7 +52,7 @@ impl<'a> QueryContext<'a> {
         let is_read = move |block: &&CustomerBlock| {
             selected[block.account.index()] && block.last_day >= start && block.first_day <= end
         };
-        columns.customers.blocks().iter().filter(is_read)
+        columns.blocks.iter().filter(is_read)
     }
 
     /// Returns the names of a row group's accounts.

@@ -119,6 +119,9 @@ fn select_rows(
     select_indexes(rows, (first..end).zip(&columns.days[first..end]).map(is_kept));
     #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
     rows.iter_mut().for_each(|row| *row += first as u32);
+    if let Some(left) = &columns.left {
+        rows.retain(|row| left[*row as usize]);
+    }
 }
 
 /// Adds rows to the sums of their groups. A column that was not read adds nothing.

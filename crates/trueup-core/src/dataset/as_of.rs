@@ -115,6 +115,12 @@ pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, D
     })
 }
 
+/// Returns the manifest of the newest version; `None` if it is `open`.
+pub(super) fn newer(folder: &Path, open: &Manifest) -> Result<Option<Manifest>, DatasetError> {
+    let newest = *store::versions(folder)?.last().ok_or_else(|| DatasetError::Missing { path: shown(folder) })?;
+    Ok(store::read_unless(folder, newest, open)?)
+}
+
 /// Returns the number of the last version that was committed at `time` or before.
 fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     let versions = store::versions(folder)?;

@@ -9,7 +9,8 @@ use super::store;
 use crate::error::Error;
 use std::time::SystemTime;
 
-/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened.
+/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened, and since
+/// the first of several versions that were reopened from each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnCacheCounts {

@@ -228,6 +228,31 @@ pub enum ManifestFault {
 }
 
 impl Manifest {
+    /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, of which
+    /// they hold checksums; but for a manifest of layout 2, which has no lists, the answer is always `false`.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        let Self {
+            schema_version,
+            version,
+            created_by,
+            commit,
+            lists,
+            events: _,
+            spend: _,
+            accounts,
+            insights,
+            definitions,
+            deletion_vectors,
+            superseded: _,
+            batches,
+        } = self;
+        *schema_version != FORMER_SCHEMA_VERSION
+            && (schema_version, version, created_by, commit)
+                == (&other.schema_version, &other.version, &other.created_by, &other.commit)
+            && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
+            && (definitions, deletion_vectors, batches) == (&other.definitions, &other.deletion_vectors, &other.batches)
+    }
+
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
     /// accounts and insights have at most one file each, checksums are well formed, lists and row groups add up,
     /// deletion vectors fit their files, and another version can follow.

@@ -1,14 +1,14 @@
-//! Opening a dataset: from its folder, or from tables in memory.
+//! Opening a dataset: from its folder, from an earlier version of it that is open, or from tables in memory.
 
-use super::as_of::{AsOf, manifest};
+use super::as_of::{AsOf, manifest, newer};
 use super::checked_file::CheckedFile;
+use super::column_cache::ColumnCache;
 use super::error::DatasetError;
 use super::footer::{catch_panics, check_chunk_ranges};
 use super::id::DatasetId;
 use super::insights::InsightFile;
-use super::manifest::{DataFile, Manifest, RowGroupEntry};
+use super::manifest::{DataFile, Manifest, RowGroupEntry, hex};
 use super::remote::shown;
-use super::row_group::ColumnCache;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::definitions::Definitions;
@@ -21,7 +21,8 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
-use std::collections::BTreeSet;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -46,7 +47,7 @@ impl Dataset {
     /// another length.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let (folder, _span) = (folder.as_ref(), tracing::debug_span!("open").entered());
-        Self::from_manifest(folder, manifest(folder, None)?)
+        Self::from_manifest(folder, manifest(folder, None)?, None)
     }
 
     /// Opens an earlier version of the dataset in a folder or below a URL: by its number, or the one that was the
@@ -57,18 +58,48 @@ impl Dataset {
     pub fn open_as_of(folder: impl AsRef<Path>, as_of: impl Into<AsOf>) -> Result<Self, Error> {
         let (folder, as_of) = (folder.as_ref(), as_of.into());
         let _span = tracing::debug_span!("open", %as_of).entered();
-        Self::from_manifest(folder, manifest(folder, Some(as_of))?)
+        Self::from_manifest(folder, manifest(folder, Some(as_of))?, None)
     }
 
-    fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
-        let (accounts, insights) = open_all(folder, &manifest)?;
-        let (events, spend) =
-            (table_files(folder, &manifest, &manifest.events)?, table_files(folder, &manifest, &manifest.spend)?);
-        let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
-        let event_row_groups = row_groups(&events, &cache, 0);
-        let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
+    /// Opens the newest version of the dataset in the folder or below the URL of this one; `None` if this is it, or if
+    /// the dataset is in memory.
+    ///
+    /// What is in memory of files that both versions have is shared and not read again: footers, decoded columns, and
+    /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
+    /// columns are decoded again when a query needs them. Both versions can be used, and dropped in any order. They
+    /// share one budget of columns, which counts a column once, and one count of
+    /// [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as if it had
+    /// been opened.
+    ///
+    /// ```no_run
+    /// # use trueup_core::Dataset;
+    /// let mut dataset = Dataset::open("my-data")?;
+    /// // Later:
+    /// if let Some(newest) = dataset.reopen()? {
+    ///     dataset = newest;
+    /// }
+    /// # Ok::<(), trueup_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). This dataset stays as it is.
+    pub fn reopen(&self) -> Result<Option<Self>, Error> {
+        let Some((folder, open)) = self.folder.as_deref().zip(self.manifest.as_ref()) else { return Ok(None) };
+        let _span = tracing::debug_span!("reopen").entered();
+        let newest = newer(folder, open)?;
+        newest.map(|newest| Self::from_manifest(folder, newest, Some((self, open)))).transpose()
+    }
+
+    /// Opens a version. `former` is another version that is open, and its manifest.
+    fn from_manifest(folder: &Path, manifest: Manifest, former: Option<(&Self, &Manifest)>) -> Result<Self, Error> {
+        let (accounts, insights) = open_all(folder, &manifest, former)?;
+        let cache = former.map_or_else(|| Arc::new(ColumnCache::new(COLUMN_BUDGET)), |former| former.0.cache.clone());
+        let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.events, &dataset.events));
+        let (events, event_row_groups) = open_table(folder, &manifest, &manifest.events, &cache, of_former)?;
+        let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.spend, &dataset.spend));
+        let (_, spend_row_groups) = open_table(folder, &manifest, &manifest.spend, &cache, of_former)?;
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
-        let definitions = stored_definitions(folder, &manifest, &columns)?;
+        let definitions = stored_definitions(folder, &manifest, &columns, former.map(|former| &former.0.definitions))?;
         Ok(Self {
             id: DatasetId::of_manifest(&manifest),
             folder: Some(folder.to_owned()),
@@ -85,37 +116,77 @@ impl Dataset {
     }
 }
 
-/// Reads the accounts of a version, and checks the length of its insights, at the same time.
-fn open_all(folder: &Path, manifest: &Manifest) -> Result<(Accounts, Vec<InsightFile>), DatasetError> {
+/// Reads the accounts of a version, and checks the length of its insights, at the same time. Files of `former` are not
+/// read again.
+fn open_all(
+    folder: &Path,
+    manifest: &Manifest,
+    former: Option<(&Dataset, &Manifest)>,
+) -> Result<(Arc<Accounts>, Vec<Arc<InsightFile>>), DatasetError> {
     let read_accounts = || {
+        if let Some((dataset, _)) = former.filter(|(_, open)| open.accounts == manifest.accounts) {
+            return Ok(dataset.accounts.clone());
+        }
         let mut accounts = Accounts::default();
         for file in &manifest.accounts {
             accounts.merge(read_accounts(folder, file)?);
         }
-        Ok::<_, DatasetError>(accounts)
+        Ok::<_, DatasetError>(Arc::new(accounts))
     };
-    let open_insights =
-        || manifest.insights.iter().map(|file| InsightFile::open(folder, file)).collect::<Result<Vec<_>, _>>();
+    let open_insights = || {
+        if let Some((dataset, _)) = former.filter(|(_, open)| open.insights == manifest.insights) {
+            return Ok(dataset.insights.clone());
+        }
+        manifest.insights.iter().map(|file| InsightFile::open(folder, file).map(Arc::new)).collect()
+    };
     let (accounts, insights) = rayon::join(read_accounts, open_insights);
     Ok((accounts?, insights?))
 }
 
-/// Returns the files of a table, none of which is read.
-fn table_files(folder: &Path, manifest: &Manifest, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
-    files.iter().map(|file| TableFile::new(folder, manifest, file).map(Arc::new)).collect()
+/// The files of a table as another version has them, by their paths, each with its row groups.
+struct FormerFiles<'a, T>(HashMap<&'a str, (&'a DataFile, &'a [RowGroup<T>])>);
+
+impl<'a, T> FormerFiles<'a, T> {
+    /// Takes the files of a table and all their row groups.
+    fn new(files: &'a [DataFile], mut row_groups: &'a [RowGroup<T>]) -> Self {
+        let mut by_path = HashMap::with_capacity(files.len());
+        for file in files {
+            let (of_file, others) = row_groups.split_at(file.row_groups.len());
+            by_path.insert(&*file.path, (file, of_file));
+            row_groups = others;
+        }
+        Self(by_path)
+    }
+
+    /// Returns the row groups of a file, if it is the same file: its path and all checksums.
+    fn row_groups(&self, file: &DataFile) -> &'a [RowGroup<T>] {
+        self.0.get(&*file.path).filter(|(former, _)| *former == file).map_or(&[], |(_, row_groups)| row_groups)
+    }
 }
 
-/// Returns the row groups of a table's files. Their keys in the cache begin with `first_key`.
-fn row_groups<T: TableColumns>(
-    files: &[Arc<TableFile>],
+/// The files of a table, and their row groups.
+type Table<T> = (Vec<Arc<TableFile>>, Vec<RowGroup<T>>);
+
+/// Returns the files of a table, none of which is read, and their row groups. They share what `former` has in memory.
+fn open_table<T: TableColumns>(
+    folder: &Path,
+    manifest: &Manifest,
+    files: &[DataFile],
     cache: &Arc<ColumnCache>,
-    first_key: usize,
-) -> Vec<RowGroup<T>> {
-    let mut row_groups = Vec::new();
-    for file in files {
-        row_groups.extend(RowGroup::of_file(file, cache, first_key + row_groups.len()));
+    former: Option<FormerFiles<'_, T>>,
+) -> Result<Table<T>, DatasetError> {
+    let mut table: Table<T> = (Vec::with_capacity(files.len()), Vec::new());
+    for promised in files {
+        let former = former.as_ref().map_or(&[][..], |former| former.row_groups(promised));
+        let file = match former.first().and_then(RowGroup::file) {
+            Some(file) => file.with_superseded(manifest.superseded.get(&promised.path).cloned()),
+            None => TableFile::new(folder, manifest, promised)?,
+        };
+        let file = Arc::new(file);
+        table.1.extend(RowGroup::of_file(&file, cache, former));
+        table.0.push(file);
     }
-    row_groups
+    Ok(table)
 }
 
 /// Reads the accounts file of a dataset, whose number of rows must be that of the manifest.
@@ -133,14 +204,18 @@ pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, Dataset
     Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
-/// Reads the definitions that a manifest names, and checks them against the columns of the events.
+/// Reads the definitions that a manifest names, unless they are those of `former`, and checks them against the columns
+/// of the events.
 fn stored_definitions(
     folder: &Path,
     manifest: &Manifest,
     columns: &BTreeSet<String>,
+    former: Option<&Definitions>,
 ) -> Result<Definitions, DatasetError> {
     let Some(file) = &manifest.definitions else { return Ok(Definitions::default()) };
-    let definitions = read_definitions(folder, file)?;
+    // The definitions keep what they have made of the texts of decoded columns.
+    let same = former.filter(|former| hex(&Sha256::digest(former.text())) == file.sha256);
+    let definitions = same.map_or_else(|| read_definitions(folder, file), |same| Ok(same.clone()))?;
     let path = || shown(&folder.join(&file.path));
     definitions.check_columns(columns).map_err(|source| DatasetError::Definitions { path: path(), source })?;
     Ok(definitions)
@@ -228,7 +303,7 @@ impl Dataset {
             manifest: None,
             insights: Vec::new(),
             definitions: Definitions::default(),
-            accounts,
+            accounts: Arc::new(accounts),
             events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
             spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
             columns,

@@ -1,23 +1,23 @@
-//! Row groups of a table, read column by column, and the cache that holds their decoded columns for later queries.
+//! Row groups of a table, read column by column, and what versions that have the same row group share of it.
 
 use super::checked_file::ReadingAhead;
-use super::condition::ColumnCacheCounts;
+use super::column_cache::ColumnCache;
 use super::error::DatasetError;
 use super::manifest::RowGroupEntry;
 use super::read_ahead::ReadAhead;
 use super::table_file::TableFile;
-use crate::memory::Evict;
-use crate::scan::{ColumnFault, EventColumns, TableColumns};
-use crate::{Interrupt, MemoryBudget};
-use std::any::Any;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use crate::Interrupt;
+use crate::scan::{ColumnFault, EventColumns, LeftRows, TableColumns};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
 /// The time between two checks whether another thread has decoded columns of a store.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// A version shares decoded columns if at most one in this many of their rows was superseded after they were decoded.
+/// Others are decoded again, so that no superseded row takes memory and time for long.
+const ROWS_PER_SUPERSEDED: usize = 8;
 
 /// Rows of a table that are read and aggregated together. A row group of events holds whole customers.
 #[derive(Debug)]
@@ -33,15 +33,33 @@ enum Columns<T> {
     Stored(StoredRowGroup),
 }
 
-/// A row group of a file, and the cache that holds its decoded columns.
+/// A row group of a file as a version has it.
 #[derive(Debug)]
 struct StoredRowGroup {
+    file: Arc<TableFile>,
+    decoded: Arc<DecodedRowGroup>,
+    /// What the version leaves out of the decoded columns; `None` if nothing.
+    view: Option<View>,
+}
+
+/// The decoded rows that a version has left.
+#[derive(Debug)]
+struct View {
+    left: LeftRows,
+    /// The key of the columns without the other rows in the cache.
+    key: usize,
+}
+
+/// A row group of a file, decoded without the rows that one version had superseded. Later versions share it.
+#[derive(Debug)]
+struct DecodedRowGroup {
+    /// The file as that version had it.
     file: Arc<TableFile>,
     /// The number of the row group in the file.
     number: usize,
     cache: Arc<ColumnCache>,
     /// The key of the row group in the cache.
-    cache_key: usize,
+    key: usize,
     /// Locked while columns are decoded, so that queries that need the same columns decode them once.
     decoding: Mutex<()>,
 }
@@ -52,17 +70,13 @@ impl<T: TableColumns> RowGroup<T> {
         Self { entry, columns: Columns::Memory(Arc::new(columns)) }
     }
 
-    /// Returns the row groups of a file. Their keys in the cache begin with `first_key`.
-    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first_key: usize) -> Vec<Self> {
-        let row_group = |number| Self {
-            entry: file.row_group(number),
-            columns: Columns::Stored(StoredRowGroup {
-                file: file.clone(),
-                number,
-                cache: cache.clone(),
-                cache_key: first_key + number,
-                decoding: Mutex::new(()),
-            }),
+    /// Returns the row groups of a file. They share decoded columns with `former`, the row groups that another version
+    /// has of the file, if any.
+    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, former: &[Self]) -> Vec<Self> {
+        let row_group = |number| {
+            let stored = former.get(number).and_then(Self::stored).and_then(|former| former.share(file, number));
+            let stored = stored.unwrap_or_else(|| StoredRowGroup::new(file, number, cache));
+            Self { entry: file.row_group(number), columns: Columns::Stored(stored) }
         };
         (0..file.row_groups()).map(row_group).collect()
     }
@@ -85,7 +99,7 @@ impl<T: TableColumns> RowGroup<T> {
     pub(crate) fn read_ahead(&self, projection: &T::Projection) -> ReadingAhead {
         match &self.columns {
             Columns::Memory(_) => ReadingAhead::default(),
-            Columns::Stored(row_group) => row_group.read_ahead::<T>(projection),
+            Columns::Stored(row_group) => row_group.decoded.read_ahead::<T>(projection),
         }
     }
 
@@ -98,7 +112,9 @@ impl<T: TableColumns> RowGroup<T> {
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> Result<u64, DatasetError> {
         match &self.columns {
             Columns::Memory(_) => Ok(0),
-            Columns::Stored(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
+            Columns::Stored(StoredRowGroup { file, decoded, .. }) => {
+                file.column_bytes(decoded.number, &T::names(projection, true))
+            }
         }
     }
 }
@@ -111,14 +127,19 @@ impl<T> RowGroup<T> {
 
     /// Returns whether the file has further rows of the row group, which are superseded.
     pub(crate) fn has_superseded(&self) -> bool {
-        matches!(&self.columns, Columns::Stored(row_group) if row_group.file.has_superseded(row_group.number))
+        self.stored().is_some_and(|row_group| row_group.file.has_superseded(row_group.decoded.number))
     }
 
     /// Returns the file of the row group; `None` in memory.
     pub(crate) fn file(&self) -> Option<&TableFile> {
+        self.stored().map(|row_group| &*row_group.file)
+    }
+
+    /// Returns the row group of a file; `None` in memory.
+    const fn stored(&self) -> Option<&StoredRowGroup> {
         match &self.columns {
             Columns::Memory(_) => None,
-            Columns::Stored(row_group) => Some(&row_group.file),
+            Columns::Stored(row_group) => Some(row_group),
         }
     }
 }
@@ -145,9 +166,9 @@ impl RowGroup<EventColumns> {
     pub(crate) fn check_last_day(&self, columns: &EventColumns) -> Result<(), DatasetError> {
         let last = self.entry.last_day().number();
         match &self.columns {
-            Columns::Stored(row_group) if columns.customers.blocks().iter().any(|block| block.last_day > last) => {
+            Columns::Stored(row_group) if columns.blocks.iter().any(|block| block.last_day > last) => {
                 let fault = ColumnFault::new("date", "a date is not within the statistics");
-                Err(row_group.file.damaged(row_group.number, fault))
+                Err(row_group.file.damaged(row_group.decoded.number, fault))
             }
             _ => Ok(()),
         }
@@ -155,9 +176,78 @@ impl RowGroup<EventColumns> {
 }
 
 impl StoredRowGroup {
+    fn new(file: &Arc<TableFile>, number: usize, cache: &Arc<ColumnCache>) -> Self {
+        let decoded = DecodedRowGroup {
+            file: file.clone(),
+            number,
+            cache: cache.clone(),
+            key: cache.new_key(),
+            decoding: Mutex::new(()),
+        };
+        Self { file: file.clone(), decoded: Arc::new(decoded), view: None }
+    }
+
+    /// Returns the row group as another version of the dataset has it in `file`; `None` if it is to be decoded again.
+    fn share(&self, file: &Arc<TableFile>, number: usize) -> Option<Self> {
+        let decoded = &self.decoded;
+        let (former, left) = (decoded.file.left_rows(number), file.left_rows(number));
+        let mut view = None;
+        if former != left {
+            if !decoded.cache.holds(decoded.key) {
+                return None;
+            }
+            let left = left?;
+            let left = former.as_ref().map_or_else(|| Some(left.clone()), |former| left.among(former))?;
+            let rows = former.map_or_else(|| decoded.file.rows(number), |former| former.len());
+            if (rows - left.len()).saturating_mul(ROWS_PER_SUPERSEDED) > rows {
+                return None;
+            }
+            view = Some(View { left, key: decoded.cache.new_key() });
+        }
+        Some(Self { file: file.clone(), decoded: decoded.clone(), view })
+    }
+
+    /// Returns columns with those of `projection`, decoded if they are not held.
+    fn read<T: TableColumns>(
+        &self,
+        projection: &T::Projection,
+        ahead: ReadingAhead,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<T>, DatasetError> {
+        let Self { file, decoded, view } = self;
+        let Some(view) = view else { return decoded.read(projection, ahead, interrupt) };
+        let held: Option<Arc<T>> = decoded.cache.get_view(decoded.key, view.key);
+        if let Some(held) = held.filter(|held| includes(&**held, projection)) {
+            decoded.cache.count_hit();
+            return Ok(held);
+        }
+        let all: Arc<T> = decoded.read(projection, ahead, interrupt)?;
+        let left = all.leave_out(&view.left).map_err(|fault| file.damaged(decoded.number, fault))?;
+        file.check_left_days(decoded.number, left.left_days())?;
+        let left = Arc::new(left);
+        decoded.cache.put_view(decoded.key, &all, view.key, left.clone(), left.left_bytes());
+        Ok(left)
+    }
+}
+
+impl Drop for StoredRowGroup {
+    fn drop(&mut self) {
+        if let Some(view) = &self.view {
+            self.decoded.cache.remove_view(self.decoded.key, view.key);
+        }
+    }
+}
+
+impl Drop for DecodedRowGroup {
+    fn drop(&mut self) {
+        self.cache.remove(self.key);
+    }
+}
+
+impl DecodedRowGroup {
     /// Returns the held columns, if they include `projection`.
     fn held<T: TableColumns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
-        self.cache.get(self.cache_key).filter(|columns: &Arc<T>| includes(&**columns, projection))
+        self.cache.get(self.key).filter(|columns: &Arc<T>| includes(&**columns, projection))
     }
 
     /// Returns the held columns with those of `projection`, decoded if they are not held.
@@ -172,7 +262,7 @@ impl StoredRowGroup {
             return Ok(held);
         }
         let _decoding = self.lock(interrupt)?;
-        let held: Option<Arc<T>> = self.cache.get(self.cache_key);
+        let held: Option<Arc<T>> = self.cache.get(self.key);
         let columns = match held {
             Some(held) if includes(&*held, projection) => {
                 self.cache.count_hit();
@@ -183,13 +273,13 @@ impl StoredRowGroup {
         };
         self.cache.count_miss();
         let columns = Arc::new(columns?);
-        self.cache.put(self.cache_key, columns.clone(), columns.bytes());
+        self.cache.put(self.key, columns.clone(), columns.bytes());
         Ok(columns)
     }
 
     /// Starts to read what [`read`](Self::read) would decode now. An error is left to it.
     fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> ReadingAhead {
-        let held: Option<Arc<T>> = self.cache.get(self.cache_key);
+        let held: Option<Arc<T>> = self.cache.get(self.key);
         let missing = held.as_ref().map(|held| held.missing(projection));
         let names = T::names(missing.as_ref().unwrap_or(projection), held.is_none());
         self.file.read_ahead(self.number, &names).unwrap_or_default()
@@ -228,7 +318,7 @@ impl StoredRowGroup {
         };
         let columns = columns.map_err(|fault| self.file.damaged(self.number, fault))?;
         if is_first {
-            self.file.check_left_days(self.number, columns.days())?;
+            self.file.check_left_days(self.number, columns.left_days())?;
         }
         Ok(columns)
     }
@@ -237,158 +327,4 @@ impl StoredRowGroup {
 /// Returns whether the columns include `projection`.
 fn includes<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
     columns.missing(projection) == T::Projection::default()
-}
-
-/// The decoded columns of row groups. If they take more than the budget, the columns that have not been read for the
-/// longest time are dropped. A query that still uses dropped columns keeps them until it ends.
-#[derive(Debug)]
-pub(super) struct ColumnCache {
-    cached: Mutex<CachedColumns>,
-    /// How often all columns that a query needs of a row group were held.
-    hits: AtomicU64,
-    /// How often some had to be decoded.
-    misses: AtomicU64,
-}
-
-/// What a cache holds.
-#[derive(Debug)]
-struct CachedColumns {
-    /// The columns of each row group, by its key.
-    row_groups: HashMap<usize, CachedRowGroup>,
-    /// The bytes of all columns.
-    bytes: usize,
-    /// The most bytes of all columns.
-    budget: usize,
-    /// The shared budget, if the columns count against one.
-    memory: Option<MemoryBudget>,
-    /// The bytes that count against the shared budget.
-    counted: usize,
-    /// The number of reads and writes so far, which orders the entries by age.
-    accesses: u64,
-}
-
-/// The columns of a row group.
-#[derive(Debug)]
-struct CachedRowGroup {
-    columns: Arc<dyn Any + Send + Sync>,
-    bytes: usize,
-    /// The value of [`CachedColumns::accesses`] at the last access.
-    last_access: u64,
-}
-
-impl ColumnCache {
-    pub(super) fn new(budget: usize) -> Self {
-        let cached =
-            CachedColumns { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, accesses: 0 };
-        Self { cached: Mutex::new(cached), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
-    }
-
-    /// Returns the columns that are held under a row group's key; `None` if there are none.
-    pub(super) fn get<T: Any + Send + Sync>(&self, key: usize) -> Option<Arc<T>> {
-        let mut cached = self.locked();
-        cached.accesses += 1;
-        let accesses = cached.accesses;
-        let entry = cached.row_groups.get_mut(&key)?;
-        entry.last_access = accesses;
-        // A row group belongs to one table, so its columns always have the same type.
-        entry.columns.clone().downcast().ok()
-    }
-
-    /// Holds columns under a row group's key, in place of earlier ones. Drops columns if they exceed the budget.
-    pub(super) fn put<T: Any + Send + Sync>(&self, key: usize, columns: Arc<T>, bytes: usize) {
-        let mut cached = self.locked();
-        cached.accesses += 1;
-        let entry = CachedRowGroup { columns, bytes, last_access: cached.accesses };
-        let before = cached.row_groups.insert(key, entry).map_or(0, |entry| entry.bytes);
-        cached.bytes = cached.bytes - before + bytes;
-        cached.shrink();
-    }
-
-    /// Changes the budget, and drops columns that do not fit.
-    pub(super) fn set_budget(&self, budget: usize) {
-        let mut cached = self.locked();
-        cached.budget = budget;
-        cached.shrink();
-    }
-
-    /// Counts the columns against a shared budget, which drops some when a query needs their memory.
-    pub(super) fn count_against(self: &Arc<Self>, memory: &MemoryBudget) {
-        let mut cached = self.locked();
-        cached.stop_counting();
-        cached.memory = Some(memory.clone());
-        cached.shrink();
-        drop(cached);
-        let cache: Weak<Self> = Arc::downgrade(self);
-        memory.watch(cache);
-    }
-
-    /// Returns the bytes of the held columns.
-    pub(super) fn bytes(&self) -> usize {
-        self.locked().bytes
-    }
-
-    fn count_hit(&self) {
-        self.hits.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn count_miss(&self) {
-        self.misses.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns how often the columns of a row group were held, and how often some were not.
-    pub(super) fn counts(&self) -> ColumnCacheCounts {
-        ColumnCacheCounts { hits: self.hits.load(Ordering::Relaxed), misses: self.misses.load(Ordering::Relaxed) }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, CachedColumns> {
-        // The code that holds the lock cannot panic.
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Evict for ColumnCache {
-    fn evict(&self, bytes: usize) {
-        let mut cached = self.locked();
-        let most = cached.bytes.saturating_sub(bytes);
-        while cached.bytes > most && cached.drop_oldest() {}
-        cached.shrink();
-    }
-}
-
-impl CachedColumns {
-    /// Drops columns until the rest fits into both budgets.
-    fn shrink(&mut self) {
-        while (self.bytes > self.budget || !self.count()) && self.drop_oldest() {}
-    }
-
-    /// Drops the columns that have not been read for the longest time. Returns whether there were any.
-    fn drop_oldest(&mut self) -> bool {
-        let oldest = self.row_groups.iter().min_by_key(|(_, entry)| entry.last_access).map(|(row_group, _)| *row_group);
-        let Some(entry) = oldest.and_then(|row_group| self.row_groups.remove(&row_group)) else { return false };
-        self.bytes -= entry.bytes;
-        true
-    }
-
-    /// Counts the held bytes against the shared budget. Returns whether they fit.
-    fn count(&mut self) -> bool {
-        let is_counted = self.memory.as_ref().is_none_or(|memory| memory.count_columns(self.counted, self.bytes));
-        if is_counted {
-            self.counted = self.bytes;
-        }
-        is_counted
-    }
-
-    /// Stops counting against the shared budget.
-    fn stop_counting(&mut self) {
-        if let Some(memory) = self.memory.take() {
-            memory.count_columns(self.counted, 0);
-        }
-        self.counted = 0;
-    }
-}
-
-impl Drop for CachedColumns {
-    fn drop(&mut self) {
-        self.stop_counting();
-    }
 }

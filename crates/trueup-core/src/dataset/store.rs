@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The name of a manifest in the staging folder, before it is published.
@@ -88,7 +88,22 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// number or a fault. With layout 2, a file of events or spend may also be missing, unreadable or damaged.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = shown(&location_of(dir, &file_name(version)));
-    let mut manifest = read_without_lists(dir, version, &path)?;
+    let manifest = read_without_lists(dir, version, &path)?;
+    with_lists(dir, manifest, path)
+}
+
+/// Reads the manifest of a version; `None` if it is `open`. In this case, the lists are not read again.
+pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<Option<Manifest>, StoreError> {
+    let path = shown(&location_of(dir, &file_name(version)));
+    let manifest = read_without_lists(dir, version, &path)?;
+    if manifest.says_the_same(open) {
+        return Ok(None);
+    }
+    Ok(Some(with_lists(dir, manifest, path)?).filter(|manifest| manifest != open))
+}
+
+/// Adds to a manifest what is not in its own file.
+fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manifest, StoreError> {
     match manifest.schema_version {
         FORMER_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
         _ => read_lists(dir, &mut manifest)?,

@@ -34,12 +34,18 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// A file that the manifest describes, and its footer once it was needed.
 #[derive(Debug)]
 pub(crate) struct TableFile {
+    stored: Arc<StoredFile>,
+    /// The rows that are superseded; `None` if there are none.
+    superseded: Option<Arc<DeletionVector>>,
+}
+
+/// What all versions that have a file share of it.
+#[derive(Debug)]
+struct StoredFile {
     file: Arc<PromisedFile>,
     columns: Vec<String>,
     /// The row groups as they are stored.
     row_groups: Vec<RowGroupEntry>,
-    /// The rows that are superseded; `None` if there are none.
-    superseded: Option<Arc<DeletionVector>>,
     /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
     footer: OnceLock<Footer>,
     /// Locked by the thread that reads the footer.
@@ -56,14 +62,19 @@ struct Footer {
 impl TableFile {
     /// Takes a file of a version as the manifest describes it, without reading it.
     pub(super) fn new(folder: &Path, manifest: &Manifest, promised: &DataFile) -> Result<Self, DatasetError> {
-        Ok(Self {
+        let stored = StoredFile {
             file: PromisedFile::new(folder, promised)?,
             columns: promised.columns.clone(),
             row_groups: promised.row_groups.clone(),
-            superseded: manifest.superseded.get(&promised.path).cloned(),
             footer: OnceLock::new(),
             reading: Mutex::new(()),
-        })
+        };
+        Ok(Self { stored: Arc::new(stored), superseded: manifest.superseded.get(&promised.path).cloned() })
+    }
+
+    /// Takes the file as another version has it: with the same footer, once it was read, and other superseded rows.
+    pub(super) fn with_superseded(&self, superseded: Option<Arc<DeletionVector>>) -> Self {
+        Self { stored: self.stored.clone(), superseded }
     }
 
     /// Sets the columns and row groups of a file's entry from its footer.
@@ -81,30 +92,35 @@ impl TableFile {
 
     /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
-        self.file.path()
+        self.stored.file.path()
     }
 
     /// Returns whether the file is an object of a store.
     pub(super) fn is_remote(&self) -> bool {
-        self.file.is_remote()
+        self.stored.file.is_remote()
     }
 
     /// Returns the number of row groups.
-    pub(super) const fn row_groups(&self) -> usize {
-        self.row_groups.len()
+    pub(super) fn row_groups(&self) -> usize {
+        self.stored.row_groups.len()
+    }
+
+    /// Returns the number of rows of a row group, superseded ones included.
+    pub(super) fn rows(&self, row_group: usize) -> usize {
+        usize::try_from(self.stored.row_groups[row_group].rows).unwrap_or(usize::MAX)
     }
 
     /// Returns what the manifest says of the rows of a row group that are left.
     pub(super) fn row_group(&self, row_group: usize) -> RowGroupEntry {
         match &self.superseded {
-            None => self.row_groups[row_group].clone(),
-            Some(superseded) => superseded.left_entry(&self.row_groups, row_group),
+            None => self.stored.row_groups[row_group].clone(),
+            Some(superseded) => superseded.left_entry(&self.stored.row_groups, row_group),
         }
     }
 
     /// Returns the rows of a row group that are left; `None` if all are.
-    fn left_rows(&self, row_group: usize) -> Option<LeftRows> {
-        self.superseded.as_ref()?.left_rows(&self.row_groups, row_group)
+    pub(super) fn left_rows(&self, row_group: usize) -> Option<LeftRows> {
+        self.superseded.as_ref()?.left_rows(&self.stored.row_groups, row_group)
     }
 
     /// Returns whether rows of a row group are superseded.
@@ -115,7 +131,7 @@ impl TableFile {
     /// Returns the names of the text columns of an event file, except for the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let others = [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, "account", "type", "date", "dateTime", "total"];
-        self.columns.iter().map(String::as_str).filter(move |name| !others.contains(name))
+        self.stored.columns.iter().map(String::as_str).filter(move |name| !others.contains(name))
     }
 
     /// Reads the footers of files, several at the same time, except for footers that have been read already. A file may
@@ -124,7 +140,7 @@ impl TableFile {
         files: impl Iterator<Item = &'a Self>,
         interrupt: &Interrupt,
     ) -> Result<(), DatasetError> {
-        let mut unread: Vec<&Self> = files.filter(|file| file.footer.get().is_none()).collect();
+        let mut unread: Vec<&Self> = files.filter(|file| file.stored.footer.get().is_none()).collect();
         unread.dedup_by(|one, next| std::ptr::eq(*one, *next));
         for files in unread.chunks(FOOTERS_AT_ONCE) {
             let started = files.iter().map(|file| Ok((*file, file.read_footer_ahead()?)));
@@ -140,27 +156,28 @@ impl TableFile {
 
     /// Reads the footer again, and checks that it says what the manifest says.
     pub(super) fn check_again(&self) -> Result<(), DatasetError> {
-        self.check(&Footer::read(&self.file.open()?, ReadingAhead::default())?)
+        self.check(&Footer::read(&self.stored.file.open()?, ReadingAhead::default())?)
     }
 
     /// Starts to read the footer, if the file is an object of a store.
     fn read_footer_ahead(&self) -> Result<ReadingAhead, DatasetError> {
-        if self.is_remote() { Ok(self.file.open()?.read_footer_ahead()) } else { Ok(ReadingAhead::default()) }
+        if self.is_remote() { Ok(self.stored.file.open()?.read_footer_ahead()) } else { Ok(ReadingAhead::default()) }
     }
 
     /// Returns the footer. Reads it if it has not been read: once, whatever the number of threads that need it.
     /// `interrupt` ends the wait for a store.
     fn footer(&self, ahead: ReadingAhead, interrupt: &Interrupt) -> Result<&Footer, DatasetError> {
-        if let Some(footer) = self.footer.get() {
+        let stored = &*self.stored;
+        if let Some(footer) = stored.footer.get() {
             return Ok(footer);
         }
         let _reading = self.lock(interrupt)?;
-        if let Some(footer) = self.footer.get() {
+        if let Some(footer) = stored.footer.get() {
             return Ok(footer);
         }
-        let footer = Footer::read(&self.file.open()?.until(interrupt), ahead)?;
+        let footer = Footer::read(&stored.file.open()?.until(interrupt), ahead)?;
         self.check(&footer)?;
-        Ok(self.footer.get_or_init(|| footer))
+        Ok(stored.footer.get_or_init(|| footer))
     }
 
     /// Waits until no other thread reads the footer.
@@ -168,7 +185,7 @@ impl TableFile {
         // Another thread holds the lock for as long as the store takes to answer. One that panics leaves nothing half
         // done.
         while self.is_remote() {
-            match self.reading.try_lock() {
+            match self.stored.reading.try_lock() {
                 Ok(lock) => return Ok(lock),
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => {
@@ -177,7 +194,7 @@ impl TableFile {
                 }
             }
         }
-        Ok(self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.stored.reading.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Checks that the footer says what the manifest says. A query has already relied on the manifest: it left row
@@ -185,21 +202,21 @@ impl TableFile {
     fn check(&self, footer: &Footer) -> Result<(), DatasetError> {
         let differs =
             |row_group, what| Err(DatasetError::Disagreement { path: self.path().to_owned(), row_group, what });
-        if column_names(&footer.schema) != self.columns {
+        if column_names(&footer.schema) != self.stored.columns {
             return differs(None, "columns");
         }
         let found = footer.metadata.row_groups();
         let rows = |rows: u64, more: &RowGroupEntry| rows.saturating_add(more.rows);
-        let promised = self.row_groups.iter().fold(0, rows);
+        let promised = self.stored.row_groups.iter().fold(0, rows);
         let stored = found.iter().map(describe_row_group).fold(0, |sum, row_group| rows(sum, &row_group));
         if stored != promised {
             let path = self.path().to_owned();
             return Err(DatasetError::Length { path, unit: "rows", found: stored, promised });
         }
-        if found.len() != self.row_groups.len() {
+        if found.len() != self.stored.row_groups.len() {
             return differs(None, "row groups");
         }
-        for (number, (found, promised)) in found.iter().zip(&self.row_groups).enumerate() {
+        for (number, (found, promised)) in found.iter().zip(&self.stored.row_groups).enumerate() {
             let found = describe_row_group(found);
             let parts = [
                 ("rows", found.rows == promised.rows),
@@ -214,13 +231,13 @@ impl TableFile {
     }
 
     /// Checks that the rows that a row group has left have the days that the manifest says, if others are superseded. A
-    /// query has already relied on it, and the footer says only which days all stored rows have.
-    pub(super) fn check_left_days(&self, row_group: usize, days: &[u16]) -> Result<(), DatasetError> {
+    /// query has already relied on it, and the footer says only which days all stored rows have. `found` has the first
+    /// and the last day of the rows.
+    pub(super) fn check_left_days(&self, row_group: usize, found: Option<(u16, u16)>) -> Result<(), DatasetError> {
         if !self.has_superseded(row_group) {
             return Ok(());
         }
-        let found = days.iter().min().zip(days.iter().max());
-        if found.map(|(first, last)| (i32::from(*first), i32::from(*last))) == self.row_group(row_group).days {
+        if found.map(|(first, last)| (i32::from(first), i32::from(last))) == self.row_group(row_group).days {
             return Ok(());
         }
         let path = self.path().to_owned();
@@ -245,7 +262,7 @@ impl TableFile {
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
         let footer = self.footer(ReadingAhead::default(), interrupt)?;
-        let file = self.file.open()?.until(interrupt);
+        let file = self.stored.file.open()?.until(interrupt);
         let chunks = footer.sorted_chunks(row_group, columns);
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         let mut stored = Vec::with_capacity(chunks.len());
@@ -266,10 +283,10 @@ impl TableFile {
     /// Starts to read the named columns of a row group, if the file is an object of a store and its footer has been
     /// read.
     pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
-        let Some(footer) = self.footer.get() else { return Ok(ReadingAhead::default()) };
+        let Some(footer) = self.stored.footer.get() else { return Ok(ReadingAhead::default()) };
         let chunks = footer.sorted_chunks(row_group, columns);
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
-        Ok(self.file.open()?.read_ahead(&ranges))
+        Ok(self.stored.file.open()?.read_ahead(&ranges))
     }
 
     /// Reads the pages of a column chunk.
@@ -284,7 +301,7 @@ impl TableFile {
         let pages = Pages::new(slice.clone(), chunk, limit).collect::<Result<Vec<_>, _>>()?;
         let data = pages.iter().filter(|page| page.is_data_page());
         let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
-        let rows = self.row_groups[row_group].rows;
+        let rows = self.stored.row_groups[row_group].rows;
         if found != rows {
             let column = chunk.column_descr().name();
             let message = format!("{found} rows in column `{column}`, but the footer says {rows}");

@@ -1,6 +1,6 @@
 //! Row groups in memory, and the cache of decoded columns.
 
-use super::row_group::ColumnCache;
+use super::column_cache::ColumnCache;
 use super::*;
 use crate::error::Error;
 use crate::model::TableFault;

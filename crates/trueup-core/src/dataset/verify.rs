@@ -185,7 +185,7 @@ impl Customers {
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.row_group(row_group).check(&columns).map_err(damaged)?;
-            file.check_left_days(row_group, &columns.days)?;
+            file.check_left_days(row_group, columns.left_days())?;
             let numbers = customer_numbers(&rows).map_err(damaged)?;
             let Some(ids) = columns.text(OPPORTUNITY_ID) else {
                 return Err(damaged(ColumnFault::new(OPPORTUNITY_ID, "the column is missing")).into());
@@ -279,7 +279,7 @@ impl RowGroupEntry {
     fn check(&self, columns: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
             let inside = |key: &str| first.as_str() <= key && key <= last.as_str();
-            if !columns.customers.present_accounts().all(inside) {
+            if !columns.present_accounts().all(inside) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }
         }
@@ -300,7 +300,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
-        file.check_left_days(row_group, &columns.days)?;
+        file.check_left_days(row_group, columns.left_days())?;
         for (row, day) in columns.days.iter().copied().enumerate() {
             let account = &columns.accounts.texts[columns.accounts.codes.get(row)];
             let quarter = Day::from_number(day).quarter();

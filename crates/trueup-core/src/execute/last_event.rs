@@ -31,9 +31,8 @@ pub(super) fn last_event_day(
             return Ok(Some(entry.last_day()));
         }
         let columns = row_group.read_until(&EventProjection::default(), ReadingAhead::default(), interrupt)?;
-        let customers = &columns.customers;
-        let is_read: Vec<bool> = customers.account_keys().iter().map(|key| accounts.contains(key)).collect();
-        let blocks = customers.blocks().iter().filter(|block| is_read[block.account.index()]);
+        let is_read: Vec<bool> = columns.customers.account_keys().iter().map(|key| accounts.contains(key)).collect();
+        let blocks = columns.blocks.iter().filter(|block| is_read[block.account.index()]);
         last = last.max(blocks.map(|block| Day::from_number(block.last_day)).max());
     }
     Ok(last)

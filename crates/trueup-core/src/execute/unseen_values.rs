@@ -265,10 +265,8 @@ impl<'a> DimensionTexts<'a> {
         let texts = self.column.map(str::to_owned).into_iter().collect();
         let projection = EventProjection { texts, ..EventProjection::default() };
         search.each(row_groups, &projection, |columns, search| match self.column {
-            Some(column) => {
-                columns.text(column).into_iter().flat_map(|column| column.dictionary().iter()).for_each(search);
-            }
-            None => columns.customers.present_accounts().for_each(search),
+            Some(column) => columns.present_texts(column).for_each(search),
+            None => columns.present_accounts().for_each(search),
         })
     }
 
@@ -276,11 +274,11 @@ impl<'a> DimensionTexts<'a> {
     fn search_spend(self, row_groups: &[&RowGroup<SpendColumns>], search: &TextSearch<'_>) -> Result<(), Error> {
         if self.column.is_none() {
             search.each(row_groups, &SpendProjection::default(), |columns, search| {
-                columns.accounts.texts.iter().for_each(search);
+                columns.present_texts(&columns.accounts).for_each(search);
             })
         } else if let Some(name) = self.spend_column {
             search.each(row_groups, &SpendProjection::new([name]), |columns, search| {
-                columns.text(name).into_iter().flat_map(|column| column.texts.iter()).for_each(search);
+                columns.text(name).into_iter().flat_map(|column| columns.present_texts(column)).for_each(search);
             })
         } else {
             Ok(())

@@ -1,6 +1,6 @@
 //! The events of each customer.
 
-use super::{Codes, ColumnFault, TextDictionary};
+use super::{Codes, ColumnFault, LeftRows, TextDictionary};
 use crate::Code;
 use std::ops::Range;
 
@@ -13,8 +13,6 @@ pub(crate) struct CustomerIndex {
     accounts: Codes,
     /// The account keys by code.
     account_keys: TextDictionary,
-    /// All customers, in order.
-    blocks: Vec<CustomerBlock>,
 }
 
 /// Consecutive customers of one account, and the range of their events' days. A query skips a block whose account or
@@ -52,8 +50,7 @@ impl CustomerIndex {
         if decreases != at_firsts {
             return Err(ColumnFault::new("date", "a customer's events are not in order"));
         }
-        let blocks = blocks(&offsets, &accounts, days);
-        Ok(Self { offsets, accounts, account_keys, blocks })
+        Ok(Self { offsets, accounts, account_keys })
     }
 
     /// Returns the first event of each customer, and the number of events: customer `i` has the events from
@@ -83,20 +80,63 @@ impl CustomerIndex {
         self.offsets[customers.start] as usize..self.offsets[customers.end] as usize
     }
 
-    /// Returns the blocks, which hold every customer once, in order.
-    pub(crate) fn blocks(&self) -> &[CustomerBlock] {
-        &self.blocks
+    /// Divides the customers into blocks, in order. `days` holds the day of each event.
+    pub(super) fn blocks(&self, days: &[u16]) -> Vec<CustomerBlock> {
+        let mut blocks = Vec::with_capacity(days.len() / (MAX_BLOCK_EVENTS / 2));
+        let mut start = 0;
+        for end in self.accounts.run_ends() {
+            let account = self.accounts.get(start);
+            while start < end {
+                let full = self.offsets[start] as usize + MAX_BLOCK_EVENTS;
+                let ends = &self.offsets[start + 1..=end];
+                let fitting = ends.iter().take_while(|offset| **offset as usize <= full).count();
+                let customers = start..start + fitting.max(1);
+                start = customers.end;
+                blocks.extend(self.block(customers, account, days));
+            }
+        }
+        blocks
+    }
+
+    /// Cuts from `blocks` the customers of other rows than `left`; `None` if only a part of a customer is left. `days`
+    /// holds the day of each event.
+    pub(super) fn left_blocks(
+        &self,
+        blocks: &[CustomerBlock],
+        left: &LeftRows,
+        days: &[u16],
+    ) -> Option<Vec<CustomerBlock>> {
+        let customer = |row: usize| self.offsets.binary_search(&u32::try_from(row).ok()?).ok();
+        let mut cut = Vec::with_capacity(blocks.len());
+        let mut next = blocks.iter().peekable();
+        for rows in left.ranges() {
+            let customers = customer(rows.start)?..customer(rows.end)?;
+            while next.next_if(|block| block.customers.end <= customers.start).is_some() {}
+            while let Some(block) = next.peek().filter(|block| block.customers.start < customers.end) {
+                let of_both = block.customers.start.max(customers.start)..block.customers.end.min(customers.end);
+                let is_whole = of_both == block.customers;
+                cut.extend(if is_whole { Some((*block).clone()) } else { self.block(of_both, block.account, days) });
+                if block.customers.end > customers.end {
+                    break;
+                }
+                next.next();
+            }
+        }
+        Some(cut)
+    }
+
+    /// Returns the block of some customers of an account; `None` if there are none.
+    fn block(&self, customers: Range<usize>, account: Code, days: &[u16]) -> Option<CustomerBlock> {
+        let starts = self.offsets[customers.clone()].iter().map(|first| days[*first as usize]);
+        // The last event of each customer is the one before the next customer.
+        let ends = self.offsets[customers.start + 1..=customers.end].iter().map(|next| days[*next as usize - 1]);
+        let (first_day, last_day) = starts.min().zip(ends.max())?;
+        Some(CustomerBlock { customers, account, first_day, last_day })
     }
 
     /// Returns for each customer the code of its account in [`CustomerIndex::account_keys`].
     pub(crate) const fn accounts(&self) -> &Codes {
         &self.accounts
-    }
-
-    /// Returns the keys of the accounts that have a customer in the row group; a key may occur more than once.
-    pub(crate) fn present_accounts(&self) -> impl Iterator<Item = &str> {
-        let firsts = self.blocks.chunk_by(|a, b| a.account == b.account).filter_map(|blocks| blocks.first());
-        firsts.map(|block| &self.account_keys[block.account])
     }
 
     /// Returns the account keys by code.
@@ -106,42 +146,15 @@ impl CustomerIndex {
 
     /// Returns the bytes held, without the account keys.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.offsets) + self.accounts.bytes() + size_of_val(&*self.blocks)
+        size_of_val(&*self.offsets) + self.accounts.bytes()
     }
 }
 
 impl Default for CustomerIndex {
     /// Makes an index of no customers.
     fn default() -> Self {
-        Self {
-            offsets: vec![0],
-            accounts: Codes::default(),
-            account_keys: TextDictionary::default(),
-            blocks: Vec::new(),
-        }
+        Self { offsets: vec![0], accounts: Codes::default(), account_keys: TextDictionary::default() }
     }
-}
-
-/// Divides consecutive customers of one account into blocks.
-fn blocks(offsets: &[u32], accounts: &Codes, days: &[u16]) -> Vec<CustomerBlock> {
-    let mut blocks = Vec::with_capacity(days.len() / (MAX_BLOCK_EVENTS / 2));
-    let mut start = 0;
-    for end in accounts.run_ends() {
-        let account = accounts.get(start);
-        while start < end {
-            let full = offsets[start] as usize + MAX_BLOCK_EVENTS;
-            let fitting = offsets[start + 1..=end].iter().take_while(|offset| **offset as usize <= full).count();
-            let customers = start..start + fitting.max(1);
-            start = customers.end;
-            let starts = offsets[customers.clone()].iter().map(|first| days[*first as usize]);
-            // The last event of each customer is the one before the next customer.
-            let ends = offsets[customers.start + 1..=customers.end].iter().map(|next| days[*next as usize - 1]);
-            if let (Some(first_day), Some(last_day)) = (starts.min(), ends.max()) {
-                blocks.push(CustomerBlock { customers, account, first_day, last_day });
-            }
-        }
-    }
-    blocks
 }
 
 #[cfg(test)]
@@ -159,7 +172,7 @@ mod tests {
         let customers = CustomerIndex::new(offsets, accounts, keys, &days).unwrap();
         assert_eq!(customers.len(), 700);
         let mut next = 0;
-        for block in customers.blocks() {
+        for block in customers.blocks(&days) {
             assert_eq!(block.customers.start, next);
             next = block.customers.end;
             let events = customers.events_of(&block.customers);
@@ -169,7 +182,46 @@ mod tests {
             assert_eq!(days[events].iter().max(), Some(&block.last_day));
         }
         assert_eq!(next, 700);
-        assert_eq!(customers.present_accounts().collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn blocks_of_the_customers_that_are_left_have_their_days() {
+        // Customers of one, two or three events each, of two accounts.
+        let offsets: Vec<u32> = (0..=300_u32).map(|customer| 2 * customer - u32::from(customer % 3 == 1)).collect();
+        let customer = |event: u32| offsets.partition_point(|offset| *offset <= event) - 1;
+        let days: Vec<u16> = (0..600).map(|event| u16::try_from((customer(event) * 7) % 50).unwrap()).collect();
+        let accounts = Codes::Byte((0..300_u32).map(|customer| u8::try_from(1 + customer / 140).unwrap()).collect());
+        let customers = CustomerIndex::new(offsets.clone(), accounts, TextDictionary::default(), &days).unwrap();
+        let all = customers.blocks(&days);
+        for gone in [
+            vec![],
+            vec![0],
+            vec![299],
+            vec![5, 6, 7, 139, 140, 141],
+            (0..300).step_by(2).collect(),
+            (0..300).collect(),
+        ] {
+            let left: Vec<usize> = (0..300).filter(|customer| !gone.contains(customer)).collect();
+            let mut rows: Vec<Range<usize>> = Vec::new();
+            for events in left.iter().map(|customer| customers.events(*customer)) {
+                match rows.last_mut() {
+                    Some(last) if last.end == events.start => last.end = events.end,
+                    _ => rows.push(events),
+                }
+            }
+            let blocks = customers.left_blocks(&all, &LeftRows::new(rows), &days).unwrap();
+            assert_eq!(blocks.iter().flat_map(|block| block.customers.clone()).collect::<Vec<_>>(), left);
+            for block in &blocks {
+                let of_block = days[customers.events_of(&block.customers)].iter();
+                assert_eq!(of_block.clone().min().zip(of_block.max()), Some((&block.first_day, &block.last_day)));
+                assert!(block.customers.clone().all(|customer| customers.accounts().get(customer) == block.account));
+            }
+            assert!(!gone.is_empty() || blocks == all);
+        }
+        // The second customer has two events.
+        for rows in [0..2, 2..600, 0..599] {
+            assert_eq!(customers.left_blocks(&all, &LeftRows::new(vec![rows]), &days), None);
+        }
     }
 
     #[test]
@@ -177,7 +229,7 @@ mod tests {
         let days = vec![7; 5_000];
         let keys: TextDictionary = Arc::new(["", "a"].into_iter().collect());
         let customers = CustomerIndex::new(vec![0, 10, 4_000, 5_000], Codes::Byte(vec![1; 3]), keys, &days).unwrap();
-        let blocks: Vec<_> = customers.blocks().iter().map(|block| block.customers.clone()).collect();
+        let blocks: Vec<_> = customers.blocks(&days).iter().map(|block| block.customers.clone()).collect();
         assert_eq!(blocks, [0..1, 1..2, 2..3]);
     }
 

@@ -3,12 +3,15 @@
 use super::source::NumberKind;
 use super::text::encode;
 use super::{
-    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventProjection, FlagsSlice, NO_VALUE, StageHistories,
-    TableColumns, TextColumn, TextDictionary,
+    Amounts, Codes, ColumnFault, ColumnSource, CustomerBlock, CustomerIndex, EventProjection, FlagsSlice, LeftRows,
+    NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
 };
 use crate::model::{CUSTOMER_COLUMN, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The fault of a deletion vector whose rows are not whole customers.
+const PART_OF_CUSTOMER: &str = "a part of a customer is superseded";
 
 /// The decoded columns of a row group of events: whole customers, in the order in which they are stored. Each column is
 /// shared, so that queries that need different columns can hold the same ones.
@@ -16,6 +19,9 @@ use std::sync::Arc;
 pub(crate) struct EventColumns {
     /// The rows of each customer.
     pub(crate) customers: Arc<CustomerIndex>,
+    /// The customers that are left, in order. Others were superseded after the columns were decoded, and no query may
+    /// count their events.
+    pub(crate) blocks: Arc<[CustomerBlock]>,
     /// For each event, its day, in days since 1970-01-01. The days of a customer never decrease.
     pub(crate) days: Arc<[u16]>,
     /// The stages of events and customers.
@@ -55,6 +61,7 @@ impl TableColumns for EventColumns {
         let histories = StageHistories::new(stages, &offsets);
         let customers = CustomerIndex::new(offsets, accounts, account_keys, &days)?;
         let columns = Self {
+            blocks: customers.blocks(&days).into(),
             customers: Arc::new(customers),
             days: days.into(),
             histories: Arc::new(histories),
@@ -81,15 +88,27 @@ impl TableColumns for EventColumns {
         Ok(self)
     }
 
-    fn days(&self) -> &[u16] {
-        &self.days
+    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault> {
+        let blocks = self.customers.left_blocks(&self.blocks, left, &self.days);
+        let blocks = blocks.ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, PART_OF_CUSTOMER))?;
+        Ok(Self { blocks: blocks.into(), ..self.clone() })
+    }
+
+    fn left_days(&self) -> Option<(u16, u16)> {
+        let firsts = self.blocks.iter().map(|block| block.first_day);
+        firsts.min().zip(self.blocks.iter().map(|block| block.last_day).max())
+    }
+
+    fn left_bytes(&self) -> usize {
+        size_of_val(&*self.blocks)
     }
 
     fn bytes(&self) -> usize {
         let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
         let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
         let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
-        self.customers.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
+        let days = size_of_val(&*self.days);
+        self.customers.bytes() + self.left_bytes() + days + self.histories.bytes() + totals + date_times + texts
     }
 }
 
@@ -99,9 +118,42 @@ impl EventColumns {
         self.histories.events().slice(self.customers.events(customer))
     }
 
-    /// Returns a text column, if it is decoded and the file has it.
+    /// Returns a text column, if it is decoded and the file has it. Its dictionary may hold texts of customers that are
+    /// not left.
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
         self.texts.get(name)?.as_deref()
+    }
+
+    /// Returns the keys of the accounts that have a customer left; a key may occur more than once.
+    pub(crate) fn present_accounts(&self) -> impl Iterator<Item = &str> {
+        let firsts = self.blocks.chunk_by(|a, b| a.account == b.account).filter_map(|blocks| blocks.first());
+        firsts.map(|block| &self.customers.account_keys()[block.account])
+    }
+
+    /// Returns the texts of a column that events have which are left, each once, and the empty text; none if the column
+    /// is not decoded or the file does not have it.
+    pub(crate) fn present_texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        let present = self.text(name).map(|column| (column, self.present_codes(column)));
+        present.into_iter().flat_map(|(column, present)| {
+            let texts = column.dictionary().iter().enumerate();
+            texts.filter(move |(code, _)| present.as_ref().is_none_or(|present| present[*code])).map(|(_, text)| text)
+        })
+    }
+
+    /// Returns for each code of a column whether it is that of the empty text or of an event that is left; `None` if
+    /// all customers are left, so that each code is.
+    fn present_codes(&self, column: &TextColumn) -> Option<Vec<bool>> {
+        if self.blocks.iter().map(|block| block.customers.len()).sum::<usize>() == self.customers.len() {
+            return None;
+        }
+        let mut present = vec![false; column.dictionary().len()];
+        present[0] = true;
+        for customer in self.blocks.iter().flat_map(|block| block.customers.clone()) {
+            for event in self.customers.events(customer) {
+                present[column.code(customer, event).index()] = true;
+            }
+        }
+        Some(present)
     }
 }
 
@@ -128,7 +180,7 @@ fn customer_offsets(source: &ColumnSource<'_>) -> Result<Vec<u32>, ColumnFault> 
     offsets.truncate(begun);
     offsets.push(rows);
     let mut offsets = match source.left() {
-        Some(left) => left.offsets(&offsets).ok_or_else(|| fault("a part of a customer is superseded"))?,
+        Some(left) => left.offsets(&offsets).ok_or_else(|| fault(PART_OF_CUSTOMER))?,
         None => offsets,
     };
     offsets.shrink_to_fit();

@@ -15,6 +15,35 @@ impl LeftRows {
         Self { ranges }
     }
 
+    /// Returns the ranges of the rows.
+    pub(super) fn ranges(&self) -> &[Range<usize>] {
+        &self.ranges
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.iter().map(Range::len).sum()
+    }
+
+    /// Returns the rows as they are counted among `decoded`; `None` if some are not among them.
+    pub(crate) fn among(&self, decoded: &Self) -> Option<Self> {
+        let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.ranges.len());
+        let mut all = decoded.ranges.iter().peekable();
+        let mut before = 0;
+        for rows in &self.ranges {
+            while let Some(passed) = all.next_if(|range| range.end <= rows.start) {
+                before += passed.len();
+            }
+            let around = all.peek().filter(|range| range.start <= rows.start && rows.end <= range.end)?;
+            let start = before + (rows.start - around.start);
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end += rows.len(),
+                _ => ranges.push(start..start + rows.len()),
+            }
+        }
+        Some(Self { ranges })
+    }
+
     /// Removes from `values`, which has a value for each stored row, the values of the rows that are not left.
     pub(super) fn select<T: Copy>(&self, values: &mut Vec<T>) {
         let mut len = 0;
@@ -69,18 +98,36 @@ mod tests {
         }
     }
 
+    /// Returns the rows for which `is_left` is true.
+    fn left_rows(is_left: &[bool]) -> LeftRows {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for row in (0..is_left.len()).filter(|row| is_left[*row]) {
+            match ranges.last_mut() {
+                Some(last) if last.end == row => last.end += 1,
+                _ => ranges.push(row..row + 1),
+            }
+        }
+        LeftRows::new(ranges)
+    }
+
     proptest! {
         #[test]
+        fn rows_are_counted_among_decoded_ones(rows in prop::collection::vec(any::<(bool, bool)>(), 0..40)) {
+            let decoded: Vec<bool> = rows.iter().map(|(is_decoded, _)| *is_decoded).collect();
+            let left: Vec<bool> = rows.iter().map(|(is_decoded, is_left)| *is_decoded && *is_left).collect();
+            let of_decoded: Vec<bool> = rows.iter().filter(|row| row.0).map(|row| row.1).collect();
+            let among = left_rows(&left).among(&left_rows(&decoded)).unwrap();
+            prop_assert_eq!(&among, &left_rows(&of_decoded));
+            prop_assert_eq!(among.len(), of_decoded.iter().filter(|is_left| **is_left).count());
+            let others: Vec<bool> = rows.iter().map(|row| row.1).collect();
+            let is_within = rows.iter().all(|(is_decoded, is_left)| *is_decoded || !is_left);
+            prop_assert_eq!(left_rows(&others).among(&left_rows(&decoded)).is_some(), is_within);
+        }
+
+        #[test]
         fn the_values_of_other_rows_are_removed(is_left in prop::collection::vec(any::<bool>(), 0..40)) {
-            let mut ranges: Vec<Range<usize>> = Vec::new();
-            for row in (0..is_left.len()).filter(|row| is_left[*row]) {
-                match ranges.last_mut() {
-                    Some(last) if last.end == row => last.end += 1,
-                    _ => ranges.push(row..row + 1),
-                }
-            }
             let mut values: Vec<usize> = (0..is_left.len()).collect();
-            LeftRows::new(ranges).select(&mut values);
+            left_rows(&is_left).select(&mut values);
             let expected: Vec<usize> = (0..is_left.len()).filter(|row| is_left[*row]).collect();
             prop_assert_eq!(values, expected);
         }

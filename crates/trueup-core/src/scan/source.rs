@@ -28,8 +28,15 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// Adds the columns of `projection`, decoded from stored columns of the same rows.
     fn with(self, source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
-    /// Returns the day of each row, in days since 1970-01-01.
-    fn days(&self) -> &[u16];
+    /// Leaves out the rows that were superseded after the columns were decoded: all but those of `left`, which are
+    /// counted among the decoded rows. The columns stay as they are, and are shared.
+    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault>;
+
+    /// Returns the first and the last day of the rows that are left, in days since 1970-01-01; `None` if none is left.
+    fn left_days(&self) -> Option<(u16, u16)>;
+
+    /// Returns those of the [`bytes`](Self::bytes) that [`leave_out`](Self::leave_out) does not share.
+    fn left_bytes(&self) -> usize;
 
     /// Returns the bytes of memory that the columns take, without texts that are few.
     fn bytes(&self) -> usize;

@@ -2,7 +2,7 @@
 
 use super::event_columns::{accounts, amounts, codes, days};
 use super::source::NumberKind;
-use super::{Amounts, Codes, ColumnFault, ColumnSource, SpendProjection, TableColumns, TextDictionary};
+use super::{Amounts, Codes, ColumnFault, ColumnSource, LeftRows, SpendProjection, TableColumns, TextDictionary};
 use crate::model::SPEND_TEXTS;
 use std::sync::Arc;
 
@@ -10,6 +10,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpendColumns {
     pub(crate) accounts: Arc<SpendTextColumn>,
+    /// For each row, whether it is left; `None` if all are. Others were superseded after the columns were decoded, and
+    /// no query may count them.
+    pub(crate) left: Option<Arc<[bool]>>,
     /// For each row, its day, in days since 1970-01-01.
     pub(crate) days: Arc<[u16]>,
     /// The text columns in the order of [`SPEND_TEXTS`].
@@ -77,8 +80,19 @@ impl TableColumns for SpendColumns {
         projection.without(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name))
     }
 
-    fn days(&self) -> &[u16] {
-        &self.days
+    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault> {
+        let mut is_left = vec![false; self.days.len()];
+        left.ranges().iter().cloned().for_each(|rows| is_left[rows].fill(true));
+        Ok(Self { left: Some(is_left.into()), ..self.clone() })
+    }
+
+    fn left_days(&self) -> Option<(u16, u16)> {
+        let days = || self.left_rows().map(|row| self.days[row]);
+        days().min().zip(days().max())
+    }
+
+    fn left_bytes(&self) -> usize {
+        self.left.as_ref().map_or(0, |left| left.len())
     }
 
     /// Does not count the texts, because they are few.
@@ -88,12 +102,27 @@ impl TableColumns for SpendColumns {
         let amounts: usize = amounts.into_iter().flatten().map(|amounts| amounts.bytes()).sum();
         let counts: usize =
             [&self.clicks, &self.impressions].into_iter().flatten().map(|counts| counts.len() * 8).sum();
-        self.accounts.codes.bytes() + size_of_val(&*self.days) + texts + amounts + counts
+        self.accounts.codes.bytes() + self.left_bytes() + size_of_val(&*self.days) + texts + amounts + counts
     }
 }
 
 impl SpendColumns {
-    /// Returns a text column, if it is decoded.
+    /// Returns the rows that are left, in order.
+    pub(crate) fn left_rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.days.len()).filter(|row| self.left.as_ref().is_none_or(|left| left[*row]))
+    }
+
+    /// Returns the texts of a column that rows have which are left, each once, and the empty text.
+    pub(crate) fn present_texts<'a>(&self, column: &'a SpendTextColumn) -> impl Iterator<Item = &'a str> {
+        let mut present = vec![self.left.is_none(); column.texts.len()];
+        present[0] = true;
+        if self.left.is_some() {
+            self.left_rows().for_each(|row| present[column.codes.get(row).index()] = true);
+        }
+        column.texts.iter().zip(present).filter_map(|(text, is_present)| is_present.then_some(text))
+    }
+
+    /// Returns a text column, if it is decoded. Its dictionary may hold texts of rows that are not left.
     pub(crate) fn text(&self, name: &str) -> Option<&SpendTextColumn> {
         let column = SPEND_TEXTS.iter().position(|text| *text == name)?;
         self.texts[column].as_deref()

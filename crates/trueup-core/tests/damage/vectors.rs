@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER};
 use trueup_core::dataset::{Days, DeletionVector, Verification, encode_vectors, store};
 use trueup_core::query::{DateRange, EventsQuery, Filter};
-use trueup_core::{Dataset, Day, Execution, ResultTable};
+use trueup_core::{Dataset, Day, Error, Execution, ResultTable};
 use trueup_testkit::exhaustive::{bits, step};
 
 const FILE: &str = "events/events-0.parquet";
@@ -58,9 +58,13 @@ fn supersede(stored: &TestDataset, files: &[&[(&str, &[Superseded])]]) -> Manife
 }
 
 fn answer(dataset: &Dataset) -> ResultTable {
+    try_answer(dataset).unwrap()
+}
+
+fn try_answer(dataset: &Dataset) -> Result<ResultTable, Error> {
     let fields = ["account", "opportunityId", "campaign", "date", "customers", "eventCount", "total", "spend"];
     let query = EventsQuery::new(fields, Day::from_number(19_000), Day::from_number(21_000)).allow_long_total();
-    dataset.query(&query).unwrap()
+    dataset.query(&query)
 }
 
 fn range(first: u16, last: u16) -> DateRange {
@@ -165,6 +169,32 @@ fn a_vector_that_says_something_else_than_the_rows_is_refused() {
         );
         assert_eq!(of_other_days.refused(), expected);
         assert_eq!(of_other_days.faults().len(), 1);
+    }
+}
+
+#[test]
+fn a_vector_that_says_something_else_than_decoded_rows_is_refused() {
+    for (superseded, fault) in [
+        ((0, 2..3, Some((20_000, 20_008))), "column `trueup.customer`: a part of a customer is superseded"),
+        ((0, 0..1, Some((20_000, 20_008))), "the days that are left in the manifest are not those of the file"),
+        ((0, 0..1, Some((20_001, 20_008))), ""),
+    ] {
+        // One row of nine is superseded, so that the decoded columns are used. Customer 2 has two rows.
+        let rows: Vec<Row> =
+            [0, 1, 2, 2, 3, 4, 5, 6, 7].into_iter().zip(20_000..).map(|(n, day)| row(n, "a", "1", day)).collect();
+        let stored = TestDataset::with_events(&[&rows]);
+        stored.publish();
+        fs::create_dir(stored.path(VECTORS_FOLDER)).unwrap();
+        let opened = Dataset::open(stored.folder()).unwrap();
+        let before = answer(&opened);
+        supersede(&stored, &[&[(FILE, &[superseded])]]);
+        let reopened = opened.reopen().unwrap().unwrap();
+        let misses = opened.column_cache_counts().misses;
+        match try_answer(&reopened) {
+            Err(error) => assert!(!fault.is_empty() && error.to_string().ends_with(fault), "{error}"),
+            Ok(found) => assert_eq!((found, fault), (answer(&Dataset::open(stored.folder()).unwrap()), "")),
+        }
+        assert_eq!((answer(&opened), opened.column_cache_counts().misses), (before, misses));
     }
 }
 

@@ -28,7 +28,7 @@ use trueup_testkit::oracle::{SpendRow, Tables};
 
 /// How tables are written to files, and how the files are ingested.
 #[derive(Clone, Debug)]
-struct IngestSettings {
+pub(crate) struct IngestSettings {
     /// Event rows per input file.
     file_rows: usize,
     /// Rows per row group of an input file.
@@ -54,7 +54,7 @@ fn size() -> impl Strategy<Value = usize> {
 }
 
 prop_compose! {
-    fn ingest_settings()(
+    pub(crate) fn ingest_settings()(
         (file_rows, input_group_rows, batch_rows) in (size(), size(), size()),
         (row_group_rows, stored_file_rows) in (size(), size()),
         (reversed, one_by_one) in any::<(bool, bool)>(),
@@ -71,7 +71,7 @@ prop_compose! {
 
 /// Removes events that share an id, so that the order of the input does not matter, and events that are the same, so
 /// that no file is a batch that was ingested before.
-fn with_distinct_events(mut tables: Tables) -> Tables {
+pub(crate) fn with_distinct_events(mut tables: Tables) -> Tables {
     let mut seen = BTreeSet::new();
     tables.events.retain(|event| {
         seen.insert(match event.event_id.as_deref() {
@@ -82,7 +82,7 @@ fn with_distinct_events(mut tables: Tables) -> Tables {
     tables
 }
 
-fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
+pub(crate) fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(row_group_rows)).build();
     let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(batch).unwrap();
@@ -90,7 +90,7 @@ fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
 }
 
 /// Ingests the tables and opens the dataset.
-fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings) -> Dataset {
+pub(crate) fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings) -> Dataset {
     let into = folder.join("dataset");
     let ingest = || {
         Ingest::into(&into)
@@ -182,8 +182,8 @@ proptest! {
 }
 
 /// Publishes the next version of a dataset, in which the customers and the days of spend for which `is_gone` returns
-/// `true` are superseded.
-fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
+/// `true` are superseded, including all that the version before has superseded.
+pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
     let latest = store::read_latest(folder).unwrap().unwrap();
     let mut superseded: BTreeMap<String, Arc<DeletionVector>> = BTreeMap::new();
     for (files, key) in [(&latest.events, "opportunityId"), (&latest.spend, "date")] {
@@ -218,15 +218,17 @@ fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
         }
     }
     let bytes = encode_vectors(superseded.iter().map(|(path, vector)| (path.as_str(), &**vector))).unwrap();
-    fs::create_dir(folder.join(VECTORS_FOLDER)).unwrap();
-    let path = format!("{VECTORS_FOLDER}/vectors.parquet");
+    fs::create_dir_all(folder.join(VECTORS_FOLDER)).unwrap();
+    let version = latest.version + 1;
+    let path = format!("{VECTORS_FOLDER}/vectors-{version}.parquet");
     fs::write(folder.join(&path), &bytes).unwrap();
     let mut blocks = BlockHasher::default();
     blocks.add(&bytes);
     let (size, rows, blocks) = (bytes.len() as u64, superseded.len() as u64, blocks.finish());
     let sha256 = hex(&Sha256::digest(&bytes));
     let file = DataFile { path, size, rows, sha256, blocks, ..DataFile::default() };
-    let manifest = Manifest { version: latest.version + 1, deletion_vectors: vec![file], superseded, ..latest };
+    let deletion_vectors = latest.deletion_vectors.iter().cloned().chain([file]).collect();
+    let manifest = Manifest { version, deletion_vectors, superseded, ..latest };
     let staging = tempfile::tempdir_in(folder).unwrap();
     store::publish(&Files::default(), folder, staging.path(), &manifest).unwrap();
 }

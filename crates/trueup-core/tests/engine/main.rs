@@ -14,6 +14,7 @@
 //! | `why` | the lines behind a number add up to it, and say by which rule each counts |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files and cached columns change no answer; most row groups are left unread |
+//! | `reopened` | a reopened dataset answers as one that was opened, from what it shares with the version before |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod cohort;
@@ -24,6 +25,7 @@ mod events;
 mod laws;
 mod many_customers;
 mod oracle;
+mod reopened;
 mod run;
 mod sorted;
 mod splits;
