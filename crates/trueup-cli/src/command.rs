@@ -1,7 +1,8 @@
-//! The commands of the program. Each file implements one or two commands, except eight: `option_values` parses the
+//! The commands of the program. Each file implements one or two commands, except nine: `option_values` parses the
 //! values of options, `jobs_values` the keys that jobs files share, `block_cache` has the options of the block cache,
-//! `names` checks account keys, `range` has the options for the days of a query, `directory` opens the directory of a
-//! dataset, `service` has the options of a service, and `explain_report` has the JSON of `explain`.
+//! `wait` that of commands that wait for one another, `names` checks account keys, `range` has the options for the days
+//! of a query, `directory` opens the directory of a dataset, `service` has the options of a service, and
+//! `explain_report` has the JSON of `explain`.
 
 mod batch;
 mod bench;
@@ -33,6 +34,7 @@ mod service;
 mod shell;
 mod users;
 mod versions;
+mod wait;
 mod why;
 
 use crate::exit::Failure;

@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use trueup::{Execution, QueryProgress};
-use trueup_ingest::Progress;
+use trueup_ingest::{Phase, Progress};
 
 /// The time from the first step of a command to the moment from which its steps are shown. Most commands end before.
 const DELAY: Duration = Duration::from_millis(500);
@@ -31,10 +31,10 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 
 // The templates of a line: for a known number of bytes, a number of things, an unknown number of bytes, and nothing
 // that can be counted. None has a color.
-const KNOWN_BYTES: &str = "{msg:24!} {bar:32} {binary_bytes:>11} of {binary_total_bytes}  {left}";
-const COUNT: &str = "{msg:24!} {bar:32} {human_pos:>11} of {human_len}  {left}";
-const UNKNOWN_BYTES: &str = "{msg:24!} {spinner} {binary_bytes:>11}  {elapsed}";
-const UNCOUNTED: &str = "{msg:24!} {spinner}  {elapsed}";
+const KNOWN_BYTES: &str = "{msg:26!} {bar:32} {binary_bytes:>11} of {binary_total_bytes}  {left}";
+const COUNT: &str = "{msg:26!} {bar:32} {human_pos:>11} of {human_len}  {left}";
+const UNKNOWN_BYTES: &str = "{msg:26!} {spinner} {binary_bytes:>11}  {elapsed}";
+const UNCOUNTED: &str = "{msg:26!} {spinner}  {elapsed}";
 
 /// A step of a command, shown until it is dropped, or until a later step is shown.
 #[derive(Debug)]
@@ -157,11 +157,11 @@ pub(crate) fn watched(execution: Execution) -> Execution {
     Execution { progress: Some(progress), ..execution }
 }
 
-/// The progress of an ingest: a step for each phase, one after another.
+/// The progress of an ingest, or of another change of a dataset: a step for each phase, one after another.
 #[derive(Debug, Default)]
 pub(crate) struct IngestProgress {
     /// The phase that is running, and its step; `None` before the first phase.
-    current: Option<(trueup_ingest::Phase, Step)>,
+    current: Option<(Phase, Step)>,
 }
 
 impl IngestProgress {
@@ -170,9 +170,10 @@ impl IngestProgress {
         let Progress { phase, rows, bytes, total_rows, total_bytes, .. } = *progress;
         if self.current.as_ref().is_none_or(|(current, _)| *current != phase) {
             let name = phase.to_string();
-            let step = match total_rows {
-                Some(total) => Step::counted(&name, total),
-                None => Step::bytes(&name, total_bytes),
+            let step = match (phase, total_rows) {
+                (Phase::Waiting | Phase::ReadingManifests, _) => Step::new(&name),
+                (_, Some(total)) => Step::counted(&name, total),
+                (_, None) => Step::bytes(&name, total_bytes),
             };
             self.current = Some((phase, step));
         }

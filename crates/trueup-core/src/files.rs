@@ -208,6 +208,14 @@ impl OpenFile {
         self.files.act(Operation::Sync, &self.path, || self.file.sync_all())
     }
 
+    /// Returns what the operating system knows of the file. This cannot be made to fail.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub fn metadata(&self) -> io::Result<fs::Metadata> {
+        self.file.metadata()
+    }
+
     /// Locks the file until it is closed. Only one open file of a path can hold the lock.
     ///
     /// # Errors

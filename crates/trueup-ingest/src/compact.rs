@@ -16,6 +16,7 @@ use crate::version::{VersionBuilder, writer_of};
 use crate::{CREATED_BY, Ingest, IngestError, Interrupt, Progress, events, spend};
 use choice::{Extent, FAN_OUT, StoredFile, choose};
 use std::path::Path;
+use std::time::Duration;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store::StoreError;
 use trueup_core::dataset::{CommitOperation, DeletionVector, shown, store};
@@ -122,6 +123,11 @@ impl Compact {
         self.with(|settings| settings.interrupt(interrupt))
     }
 
+    /// Sets how long the compaction may wait for others that write to the dataset, as [`Ingest::wait`].
+    pub fn wait(self, time: Duration) -> Self {
+        self.with(|settings| settings.wait(time))
+    }
+
     /// Sets the file operations that write the dataset. Tests use it to make an operation fail.
     pub fn files(self, files: Files) -> Self {
         self.with(|settings| settings.files(files))
@@ -138,7 +144,8 @@ impl Compact {
     /// to it or has published a version meanwhile, the compaction is interrupted, or the file system or the store
     /// refuses. The merges before stay, and so does what the dataset answers.
     pub fn run(mut self) -> Result<CompactSummary, IngestError> {
-        let monitor = Monitor::new(self.settings.report.take(), self.settings.interrupt.clone());
+        let (report, interrupt) = (self.settings.report.take(), self.settings.interrupt.clone());
+        let monitor = Monitor::new(report, interrupt).waiting(self.settings.wait);
         self.settings.files = monitor.stoppable(self.settings.files);
         let threads = self.settings.threads;
         on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
@@ -155,7 +162,10 @@ impl Compact {
         let scope = if all { Scope::All } else { Scope::Due(due) };
         let mut summary = CompactSummary::default();
         loop {
-            let (merged, manifest) = merge_once(&settings, scope, monitor)?;
+            let (merged, manifest) = match merge_once(&settings, scope, monitor) {
+                Err(error) if error.is_overtaken() && monitor.may_wait() => continue,
+                merged => merged?,
+            };
             summary.add(merged);
             if scope.is_done(&manifest) {
                 return Ok(summary);
@@ -192,7 +202,7 @@ pub(crate) fn after_ingest(
     match merge_once(settings, scope, monitor).map_err(|error| monitor.explain(error)) {
         Ok((summary, _)) => Ok(Some(summary).filter(|summary| summary.merged.files > 0)),
         Err(error) if error.interruption().is_some() => Ok(None),
-        Err(error) if matches!(error.kind(), ErrorKind::Busy(_) | ErrorKind::Store(StoreError::Taken { .. })) => {
+        Err(error) if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Store(StoreError::Taken { .. })) => {
             Ok(None)
         }
         Err(error) => Err(error),

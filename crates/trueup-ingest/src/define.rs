@@ -2,55 +2,111 @@
 
 use crate::CREATED_BY;
 use crate::error::{ErrorKind, IngestError};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Progress, ReportProgress};
 use crate::version::VersionBuilder;
 use std::path::Path;
+use std::time::Duration;
 use trueup_core::Interrupt;
 use trueup_core::dataset::{CommitOperation, read_definitions, shown, store};
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 
-/// Replaces the metrics and dimensions that a dataset defines, in a new version. Later ingests keep them. Definitions
-/// that define nothing remove those of the dataset. The folder is locked as by an ingest; below a URL, the version is
-/// committed only if no other one was meanwhile.
-///
-/// Returns the number of the new version, or that of the newest one if its definitions are the same already.
-///
-/// # Errors
-/// There is no such dataset, a definition does not suit its columns, or the file system or the store refuses. The
-/// dataset is unchanged, unless [`may_be_published`](IngestError::may_be_published) returns `true`.
+/// The replacement of the metrics and dimensions that a dataset defines, in a new version. Later ingests keep them.
+/// Definitions that define nothing remove those of the dataset. The folder is locked as by an ingest; below a URL, the
+/// version is committed only if no other one was meanwhile.
 ///
 /// ```no_run
 /// use trueup_core::definitions::Definitions;
+/// use trueup_ingest::Define;
 ///
 /// let definitions = Definitions::parse(&std::fs::read_to_string("definitions.toml")?)?;
-/// let version = trueup_ingest::define("acme", &definitions, trueup_core::Interrupt::default())?;
+/// let version = Define::of("acme", &definitions).run()?;
 /// println!("version {version}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn define(dataset: impl AsRef<Path>, definitions: &Definitions, interrupt: Interrupt) -> Result<u64, IngestError> {
-    let dataset = dataset.as_ref();
-    let monitor = Monitor::new(None, interrupt);
-    monitor.check()?;
-    // A folder without a dataset is not made one.
-    if store::versions(dataset)?.is_empty() {
-        return Err(ErrorKind::NoDataset(shown(dataset)).into());
+#[derive(Debug)]
+#[must_use = "nothing happens until it is run"]
+pub struct Define<'a> {
+    dataset: &'a Path,
+    definitions: &'a Definitions,
+    report: Option<ReportProgress>,
+    interrupt: Interrupt,
+    wait: Duration,
+}
+
+impl<'a> Define<'a> {
+    /// Prepares the replacement of the definitions of a dataset, in a folder or below a URL.
+    pub fn of<P: AsRef<Path> + ?Sized>(dataset: &'a P, definitions: &'a Definitions) -> Self {
+        Self {
+            dataset: dataset.as_ref(),
+            definitions,
+            report: None,
+            interrupt: Interrupt::default(),
+            wait: Duration::ZERO,
+        }
     }
-    let files = monitor.stoppable(Files::default());
-    let (mut version, latest) = VersionBuilder::begin(&files, dataset, &monitor)?;
-    let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dataset)).into()) };
-    let stored = match &manifest.definitions {
-        None => Some(Definitions::default()),
-        // Definitions that cannot be read are replaced.
-        Some(file) => read_definitions(dataset, file).ok(),
-    };
-    let is_same = |stored: &Definitions| stored == definitions || stored.is_empty() && definitions.is_empty();
-    if stored.as_ref().is_some_and(is_same) {
-        return Ok(manifest.version);
+
+    /// Lets it wait at most this long, from its start, for others that write to the dataset; without it, it fails at
+    /// once with [`ErrorKind::Busy`]. In an object store, it begins again from the version of another one that was
+    /// published before, unless this time is over.
+    pub fn wait(self, time: Duration) -> Self {
+        Self { wait: time, ..self }
     }
-    version.write_definitions(definitions, &mut manifest).map_err(|error| monitor.explain(error))?;
-    manifest.version = version.number();
-    CREATED_BY.clone_into(&mut manifest.created_by);
-    version.publish(&mut manifest, CommitOperation::Define, &monitor)?;
-    Ok(manifest.version)
+
+    /// Calls `report` when a phase begins.
+    pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        Self { report: Some(ReportProgress::new(report)), ..self }
+    }
+
+    /// Sets what can stop it from another thread, until the version is published.
+    pub fn interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// Replaces the definitions. Returns the number of the new version, or that of the newest one if its definitions
+    /// are the same already.
+    ///
+    /// # Errors
+    /// There is no such dataset, a definition does not suit its columns, another ingest is writing to it or has
+    /// published a version meanwhile, or the file system or the store refuses. The dataset is unchanged, unless
+    /// [`may_be_published`](IngestError::may_be_published) returns `true`.
+    pub fn run(mut self) -> Result<u64, IngestError> {
+        let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
+        monitor.check()?;
+        // A folder without a dataset is not made one.
+        if store::versions(self.dataset)?.is_empty() {
+            return Err(self.no_dataset());
+        }
+        loop {
+            match self.publish(&monitor) {
+                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
+                done => return done.map_err(|error| monitor.explain(error)),
+            }
+        }
+    }
+
+    fn publish(&self, monitor: &Monitor) -> Result<u64, IngestError> {
+        let files = monitor.stoppable(Files::default());
+        let (mut version, latest) = VersionBuilder::begin(&files, self.dataset, monitor)?;
+        let Some(mut manifest) = latest else { return Err(self.no_dataset()) };
+        let stored = match &manifest.definitions {
+            None => Some(Definitions::default()),
+            // Definitions that cannot be read are replaced.
+            Some(file) => read_definitions(self.dataset, file).ok(),
+        };
+        let new = self.definitions;
+        let is_same = |stored: &Definitions| stored == new || stored.is_empty() && new.is_empty();
+        if stored.as_ref().is_some_and(is_same) {
+            return Ok(manifest.version);
+        }
+        version.write_definitions(new, &mut manifest)?;
+        manifest.version = version.number();
+        CREATED_BY.clone_into(&mut manifest.created_by);
+        version.publish(&mut manifest, CommitOperation::Define, monitor)?;
+        Ok(manifest.version)
+    }
+
+    fn no_dataset(&self) -> IngestError {
+        ErrorKind::NoDataset(shown(self.dataset)).into()
+    }
 }

@@ -109,7 +109,7 @@ impl IngestError {
             | ErrorKind::ManyAccounts { .. }
             | ErrorKind::LargeTable { .. }
             | ErrorKind::LargeJoin { .. }
-            | ErrorKind::Busy(_)
+            | ErrorKind::Busy { .. }
             | ErrorKind::UnconditionalStore(_)
             | ErrorKind::Stored { .. } => true,
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
@@ -128,6 +128,11 @@ impl IngestError {
     #[must_use]
     pub fn may_be_published(&self) -> bool {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
+    }
+
+    /// Returns whether another ingest has published the version that this one would have published.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Store(StoreError::Taken { .. }))
     }
 
     /// Returns the rows that break a rule, if the ingest has counted any and [the data is at fault](Self::is_data): all

@@ -1,7 +1,7 @@
 //! Removes old versions of a dataset, and files that nobody needs any more.
 
 use crate::error::{ErrorKind, IngestError};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Phase, Progress, ReportProgress};
 use crate::version::VersionBuilder;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -29,14 +29,16 @@ use trueup_core::files::Files;
 /// println!("expired {:?}, removed {} bytes", summary.expired, summary.removed.bytes);
 /// # Ok::<(), trueup_ingest::IngestError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Expire<'a> {
     dataset: &'a Path,
     keep_last: NonZeroUsize,
     older_than: Duration,
     grace: Option<Duration>,
     dry_run: bool,
+    report: Option<ReportProgress>,
     interrupt: Interrupt,
+    wait: Duration,
 }
 
 /// What was removed or, of a dry run, what would have been.
@@ -72,7 +74,9 @@ impl<'a> Expire<'a> {
             older_than: Duration::ZERO,
             grace: None,
             dry_run: false,
+            report: None,
             interrupt: Interrupt::default(),
+            wait: Duration::ZERO,
         }
     }
 
@@ -109,6 +113,19 @@ impl<'a> Expire<'a> {
         Self { interrupt, ..self }
     }
 
+    /// Lets the removal wait at most this long, from its start, for an ingest that writes to the dataset in the folder;
+    /// without it, it fails at once with [`ErrorKind::Busy`]. In an object store, it need not wait.
+    #[must_use]
+    pub fn wait(self, time: Duration) -> Self {
+        Self { wait: time, ..self }
+    }
+
+    /// Calls `report` when a phase begins, and after each file that is removed.
+    #[must_use]
+    pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        Self { report: Some(ReportProgress::new(report)), ..self }
+    }
+
     /// Lets versions expire, and removes the files whose grace period is over.
     ///
     /// # Errors
@@ -128,18 +145,19 @@ impl<'a> Expire<'a> {
         self.remove(None)
     }
 
-    fn remove(&self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
-        let monitor = Monitor::new(None, self.interrupt.clone());
+    fn remove(mut self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
+        let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;
         // A folder without a dataset is not made one.
         if store::versions(self.dataset)?.is_empty() {
             return Err(ErrorKind::NoDataset(shown(self.dataset)).into());
         }
-        let removed = if self.dry_run { self.find(retention) } else { self.locked(retention, &monitor) };
+        let removed = if self.dry_run { self.find(retention, &monitor) } else { self.locked(retention, &monitor) };
         removed.map_err(|error| monitor.explain(error))
     }
 
-    fn find(&self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
+    fn find(&self, retention: Option<&Retention>, monitor: &Monitor) -> Result<ExpireSummary, IngestError> {
+        monitor.begin(Phase::ReadingManifests, None);
         let plan = retention.map(|retention| Expiry::plan(self.dataset, retention)).transpose()?;
         let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| plan.is_none()))?;
         let plan = match plan {
@@ -160,6 +178,7 @@ impl<'a> Expire<'a> {
         let files = monitor.stoppable(Files::default());
         // Removes what killed ingests have left, and what was due before.
         let (version, _) = VersionBuilder::begin(&files, self.dataset, monitor)?;
+        monitor.begin(Phase::ReadingManifests, None);
         let plan = match retention {
             Some(retention) => {
                 let plan = Expiry::plan(self.dataset, retention)?;
@@ -169,7 +188,8 @@ impl<'a> Expire<'a> {
             None => Expiry { kept: store::versions(self.dataset)?, ..Expiry::default() },
         };
         let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| retention.is_none()))?;
-        unnamed.remove(&files, self.dataset, monitor.interrupt())?;
+        monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
+        unnamed.remove(&files, self.dataset, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         let mut summary = ExpireSummary::new(&plan, &unnamed);
         summary.removed.add(version.removed_at_begin());
         Ok(summary)

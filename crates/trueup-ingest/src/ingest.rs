@@ -13,6 +13,7 @@ use crate::source::{FileFormat, ReadOptions, TextEncoding};
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Interrupt, MaxRejects, Progress, Source};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueup_core::files::Files;
 use trueup_core::model::ClockZone;
 
@@ -82,6 +83,7 @@ pub struct Ingest {
     pub(crate) files: Files,
     pub(crate) report: Option<ReportProgress>,
     pub(crate) interrupt: Interrupt,
+    pub(crate) wait: Duration,
 }
 
 impl Ingest {
@@ -112,6 +114,7 @@ impl Ingest {
             files: Files::default(),
             report: None,
             interrupt: Interrupt::default(),
+            wait: Duration::ZERO,
         }
     }
 
@@ -299,6 +302,27 @@ impl Ingest {
         self
     }
 
+    /// Sets how long the ingest may wait, from its start, for others that write to the dataset. If not set, it fails at
+    /// once with [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another one is writing. Of several that wait for a
+    /// folder, any may be next.
+    ///
+    /// Nobody can lock an object store: there, an ingest that finds its version taken when it publishes begins again
+    /// from the new version, and reads its inputs again, unless this time is over. If an input can be read only once,
+    /// such as a reader, record batches, or the standard input, the ingest fails instead. So does a
+    /// [distributed one](Self::begin_staged), because its parts depend on the version.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use trueup_ingest::Ingest;
+    ///
+    /// Ingest::into("acme").events("batch-0001.csv").wait(Duration::from_secs(30)).run()?;
+    /// # Ok::<(), trueup_ingest::IngestError>(())
+    /// ```
+    pub fn wait(mut self, time: Duration) -> Self {
+        self.wait = time;
+        self
+    }
+
     /// Sets the file operations that read the inputs and write the dataset. Tests use it to make an operation fail.
     pub fn files(mut self, files: Files) -> Self {
         self.files = files;
@@ -310,7 +334,8 @@ impl Ingest {
     ///
     /// # Errors
     /// The call or the mapping is at fault, an input cannot be read, breaks a rule or exceeds a limit, the dataset is
-    /// damaged or does not allow the change, another ingest is writing to it or has published a version meanwhile, the
+    /// damaged or does not allow the change, another ingest is writing to it or has published a version meanwhile and
+    /// this one may not [wait](Self::wait) any longer, the
     /// ingest is interrupted, or the file system or an object store refuses. [`ErrorKind`](crate::ErrorKind) lists all
     /// causes. The dataset is then unchanged, unless the new version
     /// [may be published](IngestError::may_be_published).
@@ -318,7 +343,7 @@ impl Ingest {
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`] panics. The dataset is then unchanged.
     pub fn run(mut self) -> Result<IngestSummary, IngestError> {
-        let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
+        let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         self.files = monitor.stoppable(self.files);
         self.run_watched(&monitor).map_err(|error| monitor.explain(error))
     }

@@ -61,7 +61,7 @@ mod table;
 mod version;
 
 pub use compact::{Compact, CompactSummary};
-pub use define::define;
+pub use define::Define;
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
 pub use expire::{Expire, ExpireSummary, FileCount};
 pub use ingest::{Ingest, StagedIngest};

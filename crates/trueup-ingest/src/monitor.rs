@@ -1,15 +1,18 @@
-//! A running ingest as its caller sees it: the progress that it reports, and the interrupt that stops it.
+//! A running ingest as its caller sees it: the progress that it reports, the interrupt that stops it, and how long it
+//! may wait for others.
 
 use crate::error::{ErrorKind, IngestError};
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 use tracing::Span;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
-/// How far an ingest is. [`Ingest::progress`](crate::Ingest::progress) reports it.
+/// How far an ingest is, or an [`Expire`](crate::Expire) or a [`Define`](crate::Define). Their `progress` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -18,19 +21,24 @@ pub struct Progress {
     /// The rows of the phase that are done.
     pub rows: u64,
     /// The bytes of the phase that are done, as they are in the inputs, in the stored files, or in the new files that
-    /// are uploaded; of record batches that are received, the bytes of memory. 0 while files are written.
+    /// are uploaded or of the files that are removed; of record batches that are received, the bytes of memory. 0 while
+    /// files are written.
     pub bytes: u64,
-    /// The bytes of the phase, if they are known before; `None` while files are written.
+    /// The bytes of the phase, if they are known before.
     pub total_bytes: Option<u64>,
     /// The rows of the phase, if they are known before: while files are written.
     pub total_rows: Option<u64>,
 }
 
-/// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order. The first
-/// phase begins again for each input that is no file, and the second for each table that has earlier batches.
+/// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order.
+/// [`ReceivingInputs`](Self::ReceivingInputs) begins again for each input that is no file, and
+/// [`CheckingInputs`](Self::CheckingInputs) for each table that has earlier batches. All begin again if another ingest
+/// into the object store was first, and this one may [wait](crate::Ingest::wait).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Waits for another ingest to end.
+    Waiting,
     /// Receives inputs that are not files.
     ReceivingInputs,
     /// Compares the inputs with those of earlier ingests.
@@ -54,11 +62,16 @@ pub enum Phase {
     ReadingInsights,
     /// Uploads the new files to the object store of the dataset.
     Uploading,
+    /// Reads the manifests of all versions, to find what expires.
+    ReadingManifests,
+    /// Removes files of expired versions.
+    RemovingFiles,
 }
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Waiting => "waiting for another ingest",
             Self::ReceivingInputs => "receiving inputs",
             Self::CheckingInputs => "checking what is new",
             Self::ReadingAccounts => "reading accounts",
@@ -70,6 +83,8 @@ impl fmt::Display for Phase {
             Self::WritingSpend => "writing spend",
             Self::ReadingInsights => "reading insights",
             Self::Uploading => "uploading files",
+            Self::ReadingManifests => "reading manifests",
+            Self::RemovingFiles => "removing files",
         })
     }
 }
@@ -98,6 +113,11 @@ pub(crate) struct Monitor {
     span: Span,
     /// The phase in a trace; none before the first phase.
     phase: Mutex<Span>,
+    /// When the ingest began, and how long it may wait for others from then on.
+    begun: Instant,
+    wait: Duration,
+    /// Whether what is left to do is not worth a wait.
+    is_impatient: AtomicBool,
 }
 
 struct Reporter {
@@ -117,7 +137,36 @@ impl Monitor {
     pub(crate) fn new(report: Option<ReportProgress>, interrupt: Interrupt) -> Self {
         let reporter = report.map(|report| Mutex::new(Reporter { progress: None, report }));
         let stop = Arc::new(Stop { interrupt, stopped_by: OnceLock::new() });
-        Self { reporter, stop, span: tracing::debug_span!("ingest"), phase: Mutex::new(Span::none()) }
+        let (span, phase) = (tracing::debug_span!("ingest"), Mutex::new(Span::none()));
+        Self {
+            reporter,
+            stop,
+            span,
+            phase,
+            begun: Instant::now(),
+            wait: Duration::ZERO,
+            is_impatient: AtomicBool::new(false),
+        }
+    }
+
+    /// Lets the ingest wait for others, at most this long from now.
+    pub(crate) fn waiting(self, wait: Duration) -> Self {
+        Self { begun: Instant::now(), wait, ..self }
+    }
+
+    /// Returns how long the ingest may wait for others in all.
+    pub(crate) const fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// Ends all waits, because what is left to do is not worth one.
+    pub(crate) fn stop_waiting(&self) {
+        self.is_impatient.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the ingest may still wait for others.
+    pub(crate) fn may_wait(&self) -> bool {
+        !self.is_impatient.load(Ordering::Relaxed) && self.begun.elapsed() < self.wait
     }
 
     /// Returns file operations that the interrupt makes fail. What cleans up still works.

@@ -89,6 +89,14 @@ impl Source {
         Self { rows: SourceRows::Path(path.as_ref().to_owned()), name: None }
     }
 
+    /// Returns the same source once more; `None` if it may be one that can be read only once.
+    pub(crate) fn again(&self) -> Option<Self> {
+        match &self.rows {
+            SourceRows::Path(path) => Some(Self { rows: SourceRows::Path(path.clone()), name: self.name.clone() }),
+            SourceRows::Produced(..) => None,
+        }
+    }
+
     fn produced(format: Option<FileFormat>, producer: Producer) -> Self {
         Self { rows: SourceRows::Produced(format, producer), name: None }
     }

@@ -5,10 +5,13 @@
 //! record is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files,
 //! and the next ingest removes the record and all data files with that id. No other file is ever removed.
 //!
+//! Only the ingest that has the `lock` of the dataset's folder writes to it.
+//!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
 //! uploads and publishes them. If several processes write a version, `part` is what each of them does.
 
 mod local_folder;
+mod lock;
 mod part;
 mod store_version;
 
@@ -19,8 +22,8 @@ use crate::file_lists::StoredLists;
 use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
+use lock::DatasetLock;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::TryLockError;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use store_version::StoreVersion;
@@ -32,7 +35,7 @@ use trueup_core::dataset::{
     Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, shown, store,
 };
 use trueup_core::definitions::Definitions;
-use trueup_core::files::{Files, OpenFile};
+use trueup_core::files::Files;
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
 const FOLDERS: [&str; 7] = [
@@ -107,16 +110,15 @@ impl VersionBuilder {
     /// files of ingests that were killed.
     ///
     /// # Errors
-    /// Another ingest is writing to the dataset, the newest manifest is damaged, the URL is of no store or of a web
-    /// server, the store lets writers replace the objects of others, or the file system or the store refuses.
+    /// Another ingest is writing to the dataset for as long as this one may wait, the newest manifest is damaged, the
+    /// URL is of no store or of a web server, the store lets writers replace the objects of others, or the file system
+    /// or the store refuses.
     pub(crate) fn begin(files: &Files, dir: &Path, monitor: &Monitor) -> Result<(Self, Option<Manifest>), IngestError> {
         if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
             return Self::begin_in_store(files, remote, dir, monitor);
         }
         let mut made = Vec::new();
-        let lock = make_dataset_folder(files, dir, &mut made)
-            .and_then(|()| DatasetLock::take(files, dir))
-            .inspect_err(|_| remove_folders(files, &made))?;
+        let lock = DatasetLock::take(files, dir, &mut made, monitor).inspect_err(|_| remove_folders(files, &made))?;
         // From here on, dropping the builder cleans up.
         let mut version = Self::without_number(files, dir.to_owned(), random_id()?, lock, made);
         let latest = version.follow_newest(dir)?;
@@ -140,7 +142,7 @@ impl VersionBuilder {
         let id = random_id()?;
         let (dir, folder) = local_folder::make(files, &id)?;
         let made = vec![Made::Folder(dir.clone())];
-        let mut version = Self::without_number(files, dir, id, DatasetLock { _folder: folder }, made);
+        let mut version = Self::without_number(files, dir, id, DatasetLock::of(folder), made);
         let latest = version.follow_newest(location)?;
         version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
         version.remove_expired(location, monitor);
@@ -192,7 +194,7 @@ impl VersionBuilder {
     /// another time.
     fn remove_expired(&mut self, dataset: &Path, monitor: &Monitor) {
         let Ok(unnamed) = Unnamed::find(dataset, None) else { return };
-        if unnamed.remove(&self.files, dataset, monitor.interrupt()).is_ok() {
+        if unnamed.remove(&self.files, dataset, monitor.interrupt(), |_| ()).is_ok() {
             self.removed = FileCount::of(unnamed.due.iter().map(|file| file.size));
         }
     }
@@ -473,23 +475,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Files that stay are removed with the record of the ingest.
         drop(self.files.remove_folder_and_contents(&self.path));
-    }
-}
-
-/// The right to write to a dataset. The operating system takes it back when the process ends, even if it is killed.
-struct DatasetLock {
-    _folder: OpenFile,
-}
-
-impl DatasetLock {
-    /// Locks the dataset's folder itself, so that no lock file stays in it.
-    fn take(files: &Files, dir: &Path) -> Result<Self, IngestError> {
-        let folder = files.open(dir).at("lock", dir)?;
-        match folder.try_lock() {
-            Ok(()) => Ok(Self { _folder: folder }),
-            Err(TryLockError::WouldBlock) => Err(ErrorKind::Busy(dir.to_owned()).into()),
-            Err(TryLockError::Error(error)) => Err(error).at("lock", dir),
-        }
     }
 }
 

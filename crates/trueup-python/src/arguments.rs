@@ -81,6 +81,16 @@ impl<'py> Keywords<'py> {
         seconds.map(checked).transpose()
     }
 
+    /// Returns how long the call may wait for others that write to the dataset; zero if it is not given.
+    pub(crate) fn wait(&self) -> Result<Duration, Failure> {
+        let Some(value) = self.any("wait")? else { return Ok(Duration::ZERO) };
+        if let Ok(seconds) = value.extract() {
+            let time = Duration::try_from_secs_f64(seconds);
+            return time.map_err(|_| Failure::Value(format!("`wait`: expected seconds, but found {seconds}")));
+        }
+        value.extract().map_err(|_| unexpected("wait", "a number of seconds or a datetime.timedelta", &value))
+    }
+
     /// Checks that every argument was taken.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let mut names = self.values.iter().flat_map(|values| values.keys().into_iter());

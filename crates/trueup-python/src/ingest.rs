@@ -77,6 +77,8 @@ pub(crate) struct IngestReport {
 /// memory: bytes that the ingest may take, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
 /// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a
 ///     customer. threads: by default one per core.
+/// wait: for others that write to the dataset, in seconds or as a timedelta; by default the ingest fails at once. In an
+///     object store, the ingest begins again if another one was first and all inputs are paths or URLs.
 /// timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
@@ -84,7 +86,7 @@ pub(crate) struct IngestReport {
     text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
-                      max_customer_events=None, threads=None, timeout=None, interrupt=None)"
+                      max_customer_events=None, threads=None, wait=None, timeout=None, interrupt=None)"
 )]
 pub(crate) fn ingest(
     py: Python<'_>,
@@ -104,7 +106,7 @@ pub(crate) fn ingest(
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);
         }
     }
-    ingest = with_options(ingest, &keywords)?;
+    ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
     let given = keywords.value("interrupt", "a trueup.Interrupt")?;
     let call = CallInterrupt::new(given, keywords.timeout()?);
     keywords.finish()?;

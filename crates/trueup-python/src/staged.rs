@@ -28,13 +28,15 @@ use trueup::ingest::{self as engine, Ingest};
 /// spend, accounts, insights, format, sheet, delimiter, encoding, time_zone, ignore, memory, max_columns,
 ///     max_text_bytes, max_customer_events, threads: as of `trueup.ingest`. `time_zone`, `ignore`, `max_columns`,
 ///     `max_text_bytes` and `max_customer_events` hold for the parts, too.
+/// wait: as of `trueup.ingest`, for others that write to the dataset in a folder.
 /// timeout: in seconds, until the commit. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
     signature = (into, parts, **options),
     text_signature = "(into, parts, *, event_accounts=None, spend=None, accounts=None, insights=None, time_zone=None, \
                       ignore=None, format=None, sheet=None, delimiter=None, encoding=None, memory=None, max_columns=None, \
-                      max_text_bytes=None, max_customer_events=None, threads=None, timeout=None, interrupt=None)"
+                      max_text_bytes=None, max_customer_events=None, threads=None, wait=None, timeout=None, \
+                      interrupt=None)"
 )]
 pub(crate) fn begin_ingest(
     py: Python<'_>,
@@ -53,7 +55,7 @@ pub(crate) fn begin_ingest(
     }
     let accounts = keywords.any("event_accounts")?;
     let accounts = accounts.map(|accounts| texts("event_accounts", &accounts)).transpose()?;
-    ingest = with_options(ingest, &keywords)?;
+    ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());

@@ -162,12 +162,13 @@ impl From<ExpireSummary> for ExpireReport {
 ///     some time during this `datetime.timedelta`. At least one of the two is needed.
 /// grace: a `timedelta`, 24 hours by default. A process that has opened an expired version fails when it needs a file
 ///     that is gone.
-/// dry_run: only find out what would be removed. timeout: in seconds. interrupt: a `trueup.Interrupt`.
+/// dry_run: only find out what would be removed. wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a
+///     `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
     signature = (dataset, **options),
-    text_signature = "(dataset, *, keep_last=None, older_than=None, grace=None, dry_run=False, timeout=None, \
-                      interrupt=None)"
+    text_signature = "(dataset, *, keep_last=None, older_than=None, grace=None, dry_run=False, wait=None, \
+                      timeout=None, interrupt=None)"
 )]
 pub(crate) fn expire(
     py: Python<'_>,
@@ -189,13 +190,15 @@ pub(crate) fn expire(
 
 /// Removes the files of expired versions whose grace period is over, and what killed ingests have left.
 ///
-/// Every ingest does the same before it begins. grace: a `datetime.timedelta` that replaces the grace period of versions
-///     that have expired before. dry_run: only find out what would be removed. timeout: in seconds. interrupt: a
+/// Every ingest does the same before it begins.
+///
+/// grace: a `datetime.timedelta` that replaces the grace period of versions that have expired before.
+/// dry_run: only find out what would be removed. wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a
 ///     `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
     signature = (dataset, **options),
-    text_signature = "(dataset, *, grace=None, dry_run=False, timeout=None, interrupt=None)"
+    text_signature = "(dataset, *, grace=None, dry_run=False, wait=None, timeout=None, interrupt=None)"
 )]
 pub(crate) fn vacuum(
     py: Python<'_>,
@@ -220,9 +223,10 @@ fn remove<'a>(
     if keywords.flag("dry_run")? {
         expire = expire.dry_run();
     }
+    let wait = keywords.wait()?;
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
-    let expire = expire.interrupt(call.interrupt());
+    let expire = expire.wait(wait).interrupt(call.interrupt());
     let removed = run(py, &call, || run_on(expire))?.unless_signaled()?;
     Ok(removed.map_err(Failure::Removal)?.into())
 }

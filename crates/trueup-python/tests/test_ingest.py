@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Callable
 
@@ -174,3 +177,28 @@ def test_a_reader_that_fails_ends_the_ingest(tmp_path: Path) -> None:
         trueup.ingest(tmp_path / "dataset", reader)
     with pytest.raises(trueup.DatasetError):
         trueup.open(tmp_path / "dataset")
+
+
+def test_an_ingest_waits_for_another_one(tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    trueup.ingest(folder, pyarrow.Table.from_pylist([EVENT]))
+    more = pyarrow.Table.from_pylist([{**EVENT, "opportunityId": "2"}])
+    with ThreadPoolExecutor(1) as threads:
+        with trueup.begin_ingest(folder, 1):
+            with pytest.raises(trueup.IngestError, match="try again when it is done"):
+                trueup.ingest(folder, more)
+            with pytest.raises(trueup.IngestError, match="not done after a wait of 100ms"):
+                trueup.ingest(folder, more, wait=0.1)
+            with pytest.raises(trueup.DatasetError, match="not done after a wait of 200ms"):
+                trueup.vacuum(folder, wait=0.2)
+            with pytest.raises(trueup.IngestError, match="not done after a wait of 1.5s"):
+                trueup.begin_ingest(folder, 1, wait=timedelta(seconds=1.5))
+            waiting = threads.submit(trueup.ingest, folder, more, wait=timedelta(minutes=5))
+            with pytest.raises(FutureTimeoutError):
+                waiting.result(0.5)
+        # The other one was given up.
+        assert waiting.result().version == 2
+    with pytest.raises(TypeError, match="`wait`: expected a number of seconds or a datetime.timedelta, but found `'soon'`"):
+        trueup.ingest(folder, more, wait="soon")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`wait`: expected seconds, but found -1"):
+        trueup.ingest(folder, more, wait=-1)

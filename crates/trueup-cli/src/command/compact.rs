@@ -1,6 +1,7 @@
 //! `trueup compact`: merges the stored files of a dataset.
 
 use super::option_values;
+use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output::{self, ReportFormat, number};
 use crate::progress::IngestProgress;
@@ -40,6 +41,9 @@ pub(crate) struct CompactCommand {
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
 
+    #[command(flatten)]
+    wait: WaitArgs,
+
     /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
@@ -47,7 +51,7 @@ pub(crate) struct CompactCommand {
 
 impl CompactCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut compact = Compact::of(&self.dataset);
+        let mut compact = Compact::of(&self.dataset).wait(self.wait.time());
         if self.all {
             compact = compact.all();
         }

@@ -1,9 +1,11 @@
 //! `trueup define`: the metrics and dimensions that a dataset defines.
 
 use super::open_dataset;
+use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output;
+use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use crate::terminal::printable;
 use clap::Args;
@@ -11,7 +13,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use trueup::definitions::{Definitions, MAX_DEFINITIONS_BYTES};
-use trueup_ingest::{ErrorKind, IngestError, define};
+use trueup_ingest::{Define, ErrorKind, IngestError};
 
 const EXAMPLES: &str = r#"Examples:
   trueup define my-data definitions.toml     replace all definitions with those of the file
@@ -50,6 +52,9 @@ pub(crate) struct DefineCommand {
     /// Remove all definitions
     #[arg(long, conflicts_with = "file")]
     remove: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 impl DefineCommand {
@@ -61,8 +66,10 @@ impl DefineCommand {
         };
         let before = open_version(&self.dataset);
         let signals = StopSignals::hear()?;
+        let mut progress = IngestProgress::default();
+        let define = Define::of(&self.dataset, &definitions).wait(self.wait.time()).interrupt(signals.interrupt());
         let version =
-            define(&self.dataset, &definitions, signals.interrupt()).map_err(|error| self.failure(error, &signals))?;
+            define.progress(move |now| progress.show(now)).run().map_err(|error| self.failure(error, &signals))?;
         output::print(|out| self.write_summary(version, before == Some(version), &definitions, out))
     }
 

@@ -1,9 +1,10 @@
 //! `trueup expire` and `trueup vacuum`: old versions of a dataset, and files that nobody needs any more.
 
 use super::option_values;
+use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output::{self, ReportFormat, number};
-use crate::progress::Step;
+use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -70,6 +71,9 @@ struct RemovalArgs {
     #[arg(long)]
     dry_run: bool,
 
+    #[command(flatten)]
+    wait: WaitArgs,
+
     /// Format of the report
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
@@ -107,9 +111,10 @@ impl RemovalArgs {
             expire = expire.dry_run();
         }
         let signals = StopSignals::hear()?;
-        let step = Step::new("removing files");
-        let summary = run(expire.interrupt(signals.interrupt())).map_err(|error| Failure::ingest(error, &signals))?;
-        drop(step);
+        let mut progress = IngestProgress::default();
+        let expire = expire.wait(self.wait.time()).interrupt(signals.interrupt());
+        let expire = expire.progress(move |now| progress.show(now));
+        let summary = run(expire).map_err(|error| Failure::ingest(error, &signals))?;
         match self.format {
             ReportFormat::Json => output::print_json(&Report::new(&summary, self.dry_run)),
             ReportFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),

@@ -2,6 +2,7 @@
 
 use super::compact::merged;
 use super::option_values;
+use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, number::grouped};
@@ -121,11 +122,14 @@ pub(crate) struct IngestCommand {
     /// Number of threads, from 1 to 1024; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 impl IngestCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut ingest = trueup_ingest::Ingest::into(&self.into);
+        let mut ingest = trueup_ingest::Ingest::into(&self.into).wait(self.wait.time());
         for path in &self.inputs {
             ingest = ingest.events(path);
         }

@@ -50,18 +50,28 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Parses an age in weeks, days, hours, minutes or seconds, such as `30d`, `12h` or `0s`.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected an age such as `30d`, `12h` or `2w`, but found `{}`", Shown(text));
+    whole_units(text)
+        .ok_or_else(|| format!("expected an age such as `30d`, `12h` or `2w`, but found `{}`", Shown(text)))
+}
+
+/// Parses the time that a command may wait, in the units of [`age`], such as `30s` or `5m`.
+pub(super) fn wait(text: &str) -> Result<Duration, String> {
+    whole_units(text).ok_or_else(|| format!("expected a time such as `30s`, `5m` or `1h`, but found `{}`", Shown(text)))
+}
+
+/// Returns the time of a whole number of weeks, days, hours, minutes or seconds.
+fn whole_units(text: &str) -> Option<Duration> {
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
-    let number: u64 = text[..digits].parse().map_err(|_| expected())?;
+    let number: u64 = text[..digits].parse().ok()?;
     let seconds = match &text[digits..] {
         "w" => 7 * 86_400,
         "d" => 86_400,
         "h" => 3_600,
         "m" => 60,
         "s" => 1,
-        _ => return Err(expected()),
+        _ => return None,
     };
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected)
+    number.checked_mul(seconds).map(Duration::from_secs)
 }
 
 /// Parses the path of a folder of this machine. A URL would otherwise make a folder such as `s3:`.

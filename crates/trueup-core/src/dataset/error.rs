@@ -264,7 +264,11 @@ pub enum StoreError {
         found: u64,
     },
     /// A manifest with the number exists: another writer has published it.
-    #[error("`{}` has a version {version} already: somebody else has written to the dataset meanwhile", dir.display())]
+    #[error(
+        "`{}` has a version {version} already: somebody else has written to the dataset meanwhile; try again, or let it begin again by \
+         itself with `--wait 5m`",
+        dir.display()
+    )]
     Taken {
         /// The dataset's folder.
         dir: PathBuf,

@@ -199,17 +199,31 @@ impl Unnamed {
         Ok(found)
     }
 
-    /// Removes the files whose grace period is over, and their records.
+    /// Returns the bytes of the files whose grace period is over.
+    #[must_use]
+    pub fn due_bytes(&self) -> u64 {
+        self.due.iter().map(|file| file.size).sum()
+    }
+
+    /// Removes the files whose grace period is over, and their records. Passes each file to `removed`.
     ///
     /// # Errors
     /// The file system or the store refuses, or the interrupt ends the removal. What stays is removed the next time.
-    pub fn remove(&self, files: &Files, dir: &Path, interrupt: &Interrupt) -> Result<(), StoreError> {
+    pub fn remove(
+        &self,
+        files: &Files,
+        dir: &Path,
+        interrupt: &Interrupt,
+        removed: impl Fn(&UnnamedFile),
+    ) -> Result<(), StoreError> {
         let remote = RemoteFolder::of(dir).map_err(|error| failed("list", dir, "", error))?;
         let mut folders = HashSet::new();
-        for UnnamedFile { path, .. } in &self.due {
+        for file in &self.due {
+            let path = &file.path;
             let go_on = interrupt.check().map_err(|error| io::Error::new(io::ErrorKind::Interrupted, error));
             go_on.map_err(|error| failed("remove", dir, path, error))?;
             remove(files, remote.as_ref(), dir, path)?;
+            removed(file);
             folders.extend(path.split('/').next());
         }
         if remote.is_none() {

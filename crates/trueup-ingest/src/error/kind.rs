@@ -8,6 +8,7 @@ use crate::row_fault::{RowFault, ValueFault};
 use crate::{IngestError, OutputError};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 use trueup_core::dataset::store::StoreError;
 use trueup_core::definitions::DefinitionError;
 use trueup_core::{Interruption, Shown};
@@ -225,9 +226,14 @@ pub enum ErrorKind {
         /// The most bytes allowed.
         limit: usize,
     },
-    /// Another ingest is writing to the dataset.
-    #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
-    Busy(PathBuf),
+    /// Another ingest is writing to the dataset, for as long as this one may wait.
+    #[error("another ingest is writing to `{}`; {}", dataset.display(), after_waiting(*waited))]
+    Busy {
+        /// The folder of the dataset.
+        dataset: PathBuf,
+        /// How long this ingest could wait.
+        waited: Duration,
+    },
     /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left, except possibly in an
     /// object store, where a later ingest removes it.
     #[error("{}, and nothing was ingested", interrupted(.0))]
@@ -298,6 +304,14 @@ pub enum ErrorKind {
     /// A distributed ingest failed.
     #[error(transparent)]
     Stage(StageFault),
+}
+
+/// Says what to do about another ingest that is writing, after a wait of this long.
+fn after_waiting(waited: Duration) -> String {
+    if waited.is_zero() {
+        return "try again when it is done, or wait for it with `--wait 30s`".to_owned();
+    }
+    format!("it was not done after a wait of {waited:?}")
 }
 
 const fn interrupted(interruption: &Interruption) -> &'static str {

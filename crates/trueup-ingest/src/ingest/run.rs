@@ -5,6 +5,7 @@ use super::given_inputs::GivenInput;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
+use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
@@ -27,15 +28,30 @@ use trueup_core::model::Accounts;
 const ROW_BYTES: usize = 4_096;
 
 impl Ingest {
-    /// Runs the ingest, which `monitor` may stop.
+    /// Runs the ingest, which `monitor` may stop. If another one was published meanwhile, runs it again from the new
+    /// version, as long as it may wait and its inputs can be read again.
     pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
-        monitor.check()?;
-        let given = self.given()?;
-        let rejects = self.checked_rejects(&given)?;
-        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
-        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
-        let threads = self.threads;
-        on_threads(threads, move || self.run_here(&given, rejects, version, latest, monitor))
+        loop {
+            monitor.check()?;
+            let again: Option<Vec<_>> =
+                self.sources.iter().map(|(table, source)| Some((*table, source.again()?))).collect();
+            let given = self.given()?;
+            let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
+            let rejects = self.checked_rejects(&given)?;
+            let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
+            let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
+            let threads = self.threads;
+            let done;
+            (self, done) = on_threads(threads, move || {
+                let done = self.run_here(&given, rejects, version, latest, monitor);
+                Ok((self, done))
+            })?;
+            match (done, again) {
+                // Only in a store: the lock of a folder keeps others away.
+                (Err(error), Some(sources)) if error.is_overtaken() && monitor.may_wait() => self.sources = sources,
+                (done, _) => return done,
+            }
+        }
     }
 
     /// Runs the ingest on the current thread pool.
@@ -70,6 +86,8 @@ impl Ingest {
         summary.refused = reader.refused;
         summary.version = manifest.version;
         summary.changed = true;
+        // The version is published. Another ingest merges what this one cannot merge now.
+        monitor.stop_waiting();
         match compact::after_ingest(self, &id, &manifest, monitor) {
             Ok(compacted) => summary.compacted = compacted,
             Err(error) => {

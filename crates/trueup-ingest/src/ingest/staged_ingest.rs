@@ -98,7 +98,7 @@ impl Ingest {
         if !(1..=MAX_PARTS).contains(&parts) {
             return Err(StageFault::Count { parts, limit: MAX_PARTS }.into());
         }
-        let monitor = Arc::new(Monitor::new(self.report.take(), self.interrupt.clone()));
+        let monitor = Arc::new(Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait));
         self.files = monitor.stoppable(self.files);
         monitor.check()?;
         let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };

@@ -75,7 +75,7 @@ impl VersionBuilder {
             }
         };
         let made = vec![Made::Folder(folder.clone())];
-        let lock = DatasetLock { _folder: open };
+        let lock = DatasetLock::of(open);
         let mut version = Self::without_number(files, folder, plan.ingest.clone(), lock, made);
         version.number = plan.version;
         version.label = label_of(part, &attempt);

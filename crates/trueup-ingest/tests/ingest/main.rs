@@ -12,4 +12,5 @@ mod replace;
 mod round_trip;
 mod sources;
 mod time_zones;
+mod wait;
 mod warnings;

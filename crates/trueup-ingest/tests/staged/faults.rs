@@ -4,10 +4,9 @@ use crate::case::{Case, Row, answers, into, leftovers, random_rows, source, stag
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use trueup_core::Interrupt;
 use trueup_core::dataset::store;
 use trueup_core::definitions::Definitions;
-use trueup_ingest::{ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, define, part_of};
+use trueup_ingest::{Define, ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, part_of};
 
 /// A dataset with a version, and the rows of the next one.
 fn begun() -> (Case, PathBuf, Vec<Row>) {
@@ -189,7 +188,7 @@ fn too_many_dimensions_of_all_parts_together() {
 fn a_column_with_the_name_of_a_definition() {
     let (case, dataset, _) = begun();
     let own = "[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]";
-    define(&dataset, &Definitions::parse(own).unwrap(), Interrupt::default()).unwrap();
+    Define::of(&dataset, &Definitions::parse(own).unwrap()).run().unwrap();
     let path = case.path("own.csv");
     fs::write(&path, "account,opportunityId,type,date,own\na,1,booked,2025-01-02,x\n").unwrap();
     let whole = into(&dataset).events(&path).run().unwrap_err();

@@ -82,8 +82,8 @@ fn no_other_ingest_writes_meanwhile() {
     let ingest = into(&dataset).begin_staged(2, None).unwrap();
     let first = stage(&dataset, ingest.plan(), 0, &rows).unwrap();
     let busy = into(&dataset).events(source(&rows)).run().unwrap_err();
-    assert!(matches!(busy.kind(), ErrorKind::Busy(_)), "{busy}");
-    assert!(matches!(into(&dataset).begin_staged(1, None).unwrap_err().kind(), ErrorKind::Busy(_)));
+    assert!(matches!(busy.kind(), ErrorKind::Busy { .. }), "{busy}");
+    assert!(matches!(into(&dataset).begin_staged(1, None).unwrap_err().kind(), ErrorKind::Busy { .. }));
     // The files of the first part are still there.
     let second = stage(&dataset, ingest.plan(), 1, &rows).unwrap();
     ingest.commit([first, second]).unwrap();

@@ -3,11 +3,14 @@
 use crate::case::{Store, answers, with_store};
 use crate::{assert_sound, local_leftovers};
 use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Cursor, Read};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 use trueup_core::dataset::store;
 use trueup_core::dataset::store::StoreError;
-use trueup_ingest::{ErrorKind, IngestError, IngestSummary};
+use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
 use trueup_testkit::exhaustive::is_exhaustive;
 use trueup_testkit::object_server::{Fault, Requested};
 
@@ -15,11 +18,11 @@ fn is_commit(request: &Requested) -> bool {
     request.method == "PUT" && request.path.contains("/manifest-")
 }
 
-/// Lets two ingests write to a dataset at the same time.
-fn race(store: &Store, round: usize) -> [Result<IngestSummary, IngestError>; 2] {
+/// Lets two ingests write to a dataset at the same time, each of which may wait.
+fn race(store: &Store, round: usize, wait: Duration) -> [Result<IngestSummary, IngestError>; 2] {
     let (url, start) = (store.url("acme"), Barrier::new(2));
     let ingest = |writer: usize| {
-        let ingest = store.one(&url, 1000 + 2 * round + writer);
+        let ingest = store.one(&url, 1000 + 2 * round + writer).wait(wait);
         start.wait();
         ingest.run()
     };
@@ -30,6 +33,68 @@ fn race(store: &Store, round: usize) -> [Result<IngestSummary, IngestError>; 2] 
         });
         threads.map(|thread| thread.join().unwrap())
     })
+}
+
+#[test]
+fn of_two_writers_that_may_wait_one_begins_again() {
+    with_store("commit::of_two_writers_that_may_wait_one_begins_again", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        let mut records = HashSet::new();
+        store.server().fail(move |request| {
+            if request.method == "PUT" && request.path.contains("/.trueup-pending-") {
+                records.insert(request.path.clone());
+            }
+            (is_commit(request) && records.len() < 2).then_some(Fault::Status(503))
+        });
+        let outcomes = race(store, 0, Duration::from_secs(600));
+        let mut versions = outcomes.map(|outcome| outcome.unwrap().version);
+        let last = usize::from(versions[1] > versions[0]);
+        versions.sort_unstable();
+        assert_eq!(versions, [2, 3]);
+        assert_eq!(store.leftovers("acme"), Vec::<String>::new());
+        // The same event is in both inputs, and the later version has the one of its own.
+        let expected = store.dir().join("expected");
+        store.first(&expected).run().unwrap();
+        store.one(&expected, 1000 + last).run().unwrap();
+        assert_eq!(answers(&url), answers(&expected));
+        assert_sound(&url, "");
+        assert_eq!(local_leftovers(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn an_input_that_can_be_read_once_is_not_read_again() {
+    with_store("commit::an_input_that_can_be_read_once_is_not_read_again", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        let (other, other_url) = (store.one(&url, 7), url.clone());
+        let text = fs::read(store.dir().join("one-7.csv")).unwrap();
+        let mut other = Some(other);
+        // While this ingest receives its rows, another one is published.
+        let reader = BeforeEnd { rest: Cursor::new(text), run: move || drop(other.take().map(|other| other.run())) };
+        let ingest = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).wait(Duration::from_secs(600));
+        let error = ingest.run().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Store(StoreError::Taken { .. })), "{error}");
+        assert_eq!(store::versions(&other_url).unwrap(), [1, 2]);
+        assert_eq!(store.leftovers("acme"), Vec::<String>::new());
+    });
+}
+
+/// A reader that calls a function at its end.
+struct BeforeEnd<F> {
+    rest: Cursor<Vec<u8>>,
+    run: F,
+}
+
+impl<F: FnMut()> Read for BeforeEnd<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.rest.read(buffer)?;
+        if read == 0 {
+            (self.run)();
+        }
+        Ok(read)
+    }
 }
 
 #[test]
@@ -48,7 +113,7 @@ fn of_two_writers_exactly_one_wins() {
                 }
                 (is_commit(request) && records.len() < 2).then_some(Fault::Status(503))
             });
-            let outcomes = race(store, round);
+            let outcomes = race(store, round, Duration::ZERO);
             let winner = outcomes.iter().position(Result::is_ok).unwrap();
             assert_eq!(outcomes[winner].as_ref().unwrap().version, version);
             let error = outcomes[1 - winner].as_ref().unwrap_err();
@@ -56,7 +121,8 @@ fn of_two_writers_exactly_one_wins() {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "`s3://bucket/acme` has a version {version} already: somebody else has written to the dataset meanwhile"
+                    "`s3://bucket/acme` has a version {version} already: somebody else has written to the dataset meanwhile; \
+                     try again, or let it begin again by itself with `--wait 5m`"
                 )
             );
             assert_eq!(store::versions(&url).unwrap().last(), Some(&version));

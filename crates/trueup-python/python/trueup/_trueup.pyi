@@ -443,6 +443,7 @@ def ingest(
     max_text_bytes: int | None = None,
     max_customer_events: int | None = None,
     threads: int | None = None,
+    wait: float | datetime.timedelta | None = None,
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> IngestReport: ...
@@ -453,6 +454,7 @@ def expire(
     older_than: datetime.timedelta | None = None,
     grace: datetime.timedelta | None = None,
     dry_run: bool = False,
+    wait: float | datetime.timedelta | None = None,
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> ExpireReport: ...
@@ -461,6 +463,7 @@ def vacuum(
     *,
     grace: datetime.timedelta | None = None,
     dry_run: bool = False,
+    wait: float | datetime.timedelta | None = None,
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> ExpireReport: ...
@@ -483,6 +486,7 @@ def begin_ingest(
     max_text_bytes: int | None = None,
     max_customer_events: int | None = None,
     threads: int | None = None,
+    wait: float | datetime.timedelta | None = None,
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> StagedIngest: ...

@@ -1,0 +1,20 @@
+//! The option of commands that write to a dataset, and may have to wait for others that do.
+
+use super::option_values;
+use std::time::Duration;
+
+/// How long a command waits for others.
+#[derive(Debug, clap::Args)]
+pub(super) struct WaitArgs {
+    /// Wait at most this long, such as 30s or 5m, while another command is writing to the dataset; by default fail at
+    /// once. In an object store, where nobody can be kept away, begin again if another one was first
+    #[arg(long, value_name = "TIME", value_parser = option_values::wait)]
+    wait: Option<Duration>,
+}
+
+impl WaitArgs {
+    /// Returns the time; zero without the option.
+    pub(super) fn time(&self) -> Duration {
+        self.wait.unwrap_or_default()
+    }
+}
