@@ -134,6 +134,25 @@ def test_a_dataset_is_described(demo: Dataset, demo_folder: Path) -> None:
         trueup.open(demo_folder, as_of=7)
 
 
+def test_a_dataset_is_reopened(tmp_path: Path) -> None:
+    def ingest(opportunity: str) -> None:
+        rows = f"account,opportunityId,type,date\nacme,{opportunity},lead-originated,2025-01-03\n"
+        (tmp_path / "events.csv").write_text(rows)
+        trueup.ingest(tmp_path / "dataset", tmp_path / "events.csv")
+
+    def leads(dataset: Dataset) -> object:
+        return dataset.query("leads", month="2025-01").to_dicts()[0]["leads"]
+
+    ingest("1")
+    first = trueup.open(tmp_path / "dataset")
+    assert first.reopen() is first
+    ingest("2")
+    second = first.reopen()
+    assert (first.version, second.version, second.path) == (1, 2, first.path)
+    assert (leads(first), leads(second)) == (1, 2)
+    assert second.reopen() is second
+
+
 def test_a_version_is_opened_as_of_a_time(demo: Dataset, demo_folder: Path) -> None:
     later = datetime.datetime.now(datetime.timezone.utc)
     assert trueup.open(demo_folder, as_of=later).version == demo.version

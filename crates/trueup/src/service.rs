@@ -117,14 +117,17 @@ impl Service {
     /// Replaces the dataset, for example by a later version of it. Does nothing if the service has this `Arc` already.
     ///
     /// A request that has begun sees the dataset with which it began until its end. With the last such request,
-    /// everything that was cached about the old dataset is freed.
+    /// everything that was cached about the old dataset is freed, except for what a
+    /// [reopened](crate::Dataset::reopen) dataset shares with it.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use trueup::service::Service;
     ///
-    /// fn reopen(service: &Service, folder: &std::path::Path) -> Result<(), trueup::Error> {
-    ///     service.replace_dataset(Arc::new(trueup::Dataset::open(folder)?));
+    /// fn switch_to_newest(service: &Service) -> Result<(), trueup::Error> {
+    ///     if let Some(newest) = service.dataset().reopen()? {
+    ///         service.replace_dataset(Arc::new(newest));
+    ///     }
     ///     Ok(())
     /// }
     /// ```

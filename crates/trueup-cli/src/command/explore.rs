@@ -71,8 +71,7 @@ impl ExploreCommand {
         // One line per request would be noise here.
         start_log(Some(Targets::new().with_default(LevelFilter::WARN)))?;
         self.cache.set()?;
-        let columns = self.memory / 2;
-        let dataset = open_dataset(&self.dataset, None)?.with_column_budget(columns);
+        let dataset = open_dataset(&self.dataset, None)?.with_column_budget(self.memory / 2);
         super::check_footers(&dataset)?;
         // One user at one page needs no limit per hour.
         let directory: Arc<dyn Directory> =
@@ -96,8 +95,7 @@ impl ExploreCommand {
         let new_accounts =
             move |dataset: &Dataset| add_accounts(&*directory, dataset).map_err(|error| error.to_string());
         let report = server.refresh_report();
-        let _versions = background::watch_versions(service, self.dataset, columns, REFRESH, report, new_accounts)
-            .map_err(Failure::fault)?;
+        let _versions = background::watch_versions(service, REFRESH, report, new_accounts).map_err(Failure::fault)?;
         let _purge = background::purge_memory().map_err(Failure::fault)?;
         let address = format!("http://{}", server.local_addr());
         let link = format!("{address}/{}", links.issue()?);

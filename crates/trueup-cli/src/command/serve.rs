@@ -104,8 +104,7 @@ impl ServeCommand {
         start_log(self.log)?;
         self.service.cache.set()?;
         let default_limits = Limits::default();
-        let columns = self.memory / 2;
-        let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));
+        let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(self.memory / 2));
         super::check_footers(&dataset)?;
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
@@ -141,8 +140,7 @@ impl ServeCommand {
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
-        let (folder, report) = (self.service.paths.dataset, server.refresh_report());
-        let _versions = background::watch_versions(service, folder, columns, self.refresh, report, |_| Ok(()))
+        let _versions = background::watch_versions(service, self.refresh, server.refresh_report(), |_| Ok(()))
             .map_err(Failure::fault)?;
         let _purge = background::purge_memory().map_err(Failure::fault)?;
         if !address.ip().is_loopback() {

@@ -317,7 +317,7 @@ fn a_missing_or_incomplete_dataset_leaves_the_previous_one_in_use() {
     assert_eq!(status.code(), Some(0), "{log}");
     let count =
         |cause: &str| log.lines().filter(|line| line.contains("cannot be opened") && line.contains(cause)).count();
-    assert_eq!((count("`ds` no longer holds a dataset"), count("ds/events")), (1, 1), "{log}");
+    assert_eq!((count("`ds` holds no dataset"), count("ds/events")), (1, 1), "{log}");
 }
 
 /// When a backup is restored while the service runs, the keys of the backup work and later keys do not.

@@ -5,7 +5,8 @@
 
 mod stored;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -18,6 +19,7 @@ use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, store};
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
+use trueup_ingest::Ingest;
 use trueup_testkit::damage::Numbers;
 use trueup_testkit::object_server::{Fault, Requested};
 
@@ -61,6 +63,33 @@ fn opening_takes_the_same_few_requests_whatever_the_number_of_files() {
         expected.sort_unstable();
         assert_eq!(requested, expected);
     }
+}
+
+#[test]
+fn reopening_requests_nothing_that_both_versions_have() {
+    let stored = Stored::new();
+    let opened = stored.remote();
+    let expected = answers(&opened);
+    let folder = tempfile::tempdir().unwrap();
+    let insights = folder.path().join("insights.ndjson");
+    fs::write(&insights, "{\"account\":\"d\",\"date\":\"2025-01-01\",\"insight\":{}}\n").unwrap();
+    Ingest::into(stored.folder()).insights(insights).run().unwrap();
+    drop(stored.server.take_log());
+    let requested = || {
+        let requested = stored.server.take_log().into_iter().map(|request| request.path);
+        requested.map(|path| path.trim_start_matches("bucket/acme/").to_owned()).collect::<BTreeSet<String>>()
+    };
+    let reopened = opened.reopen().unwrap().unwrap();
+    let (old, new) = (opened.manifest().unwrap(), reopened.manifest().unwrap());
+    assert_eq!((&old.events, &old.accounts, new.version), (&new.events, &new.accounts, 2));
+    let lists = new.lists.events.iter().chain(&new.lists.spend).map(|list| &list.file);
+    let read: BTreeSet<String> = lists.chain(&new.insights).map(|file| file.path.clone()).collect();
+    let manifest = BTreeSet::from([String::new(), store::file_name(2)]);
+    assert_eq!(requested(), &read | &manifest);
+    reopened.read_footers(&Interrupt::default()).unwrap();
+    assert_eq!((answers(&reopened), requested()), (expected, BTreeSet::new()));
+    assert!(reopened.reopen().unwrap().is_none());
+    assert_eq!(requested(), manifest);
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use std::hint::black_box;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 use trueup::service::Service;
-use trueup::versions;
 use trueup::{Dataset, Interrupt};
 use trueup_server::RefreshReport;
 
@@ -33,19 +31,17 @@ impl BackgroundThread {
     }
 }
 
-/// Starts a thread that checks after each `interval` whether the service uses the newest version of the dataset in the
-/// folder. If not, the thread switches the service to that version, with at most `memory` bytes of decoded columns. A
-/// version that cannot be opened is logged once, reported, and tried again. `switching` gets each version first.
+/// Starts a thread that checks after each `interval` whether the service uses the newest version of its dataset. If
+/// not, the thread switches the service to that version. A version that cannot be opened is logged once, reported, and
+/// tried again. `switching` gets each version first.
 pub(in crate::command) fn watch_versions(
     service: Arc<Service>,
-    folder: PathBuf,
-    memory: usize,
     interval: Duration,
     report: RefreshReport,
     switching: impl Fn(&Dataset) -> Result<(), String> + Send + 'static,
 ) -> io::Result<BackgroundThread> {
     let mut logged = None;
-    BackgroundThread::start("trueup-versions", interval, move || match refresh(&service, &folder, memory, &switching) {
+    BackgroundThread::start("trueup-versions", interval, move || match refresh(&service, &switching) {
         Ok(opened) => {
             report.succeeded();
             logged = None;
@@ -66,28 +62,19 @@ pub(in crate::command) fn watch_versions(
     })
 }
 
-/// Switches the service to the newest version in the folder. Returns its number, or `None` if the service already uses
-/// it.
+/// Switches the service to the newest version of its dataset. Returns its number, or `None` if the service already uses
+/// it. What is in memory of files that both versions have stays there.
 ///
 /// Whole manifests are compared, not version numbers: a dataset that was rebuilt starts with the same numbers, and a
 /// restored copy has a lower one. Either may happen before the first check.
-fn refresh(
-    service: &Service,
-    folder: &Path,
-    memory: usize,
-    switching: impl Fn(&Dataset) -> Result<(), String>,
-) -> Result<Option<u64>, String> {
-    let latest = versions::read_latest(folder).map_err(|error| error.to_string())?;
-    let latest = latest.ok_or_else(|| format!("`{}` no longer holds a dataset", folder.display()))?;
-    if service.dataset().manifest() == Some(&latest) {
-        return Ok(None);
-    }
-    let dataset = Dataset::open(folder).map_err(|error| error.to_string())?;
+fn refresh(service: &Service, switching: impl Fn(&Dataset) -> Result<(), String>) -> Result<Option<u64>, String> {
+    let reopened = service.dataset().reopen().map_err(|error| error.to_string())?;
+    let Some(dataset) = reopened else { return Ok(None) };
     // A version whose files are not all there leaves the previous one in use.
     dataset.read_footers(&Interrupt::default()).map_err(|error| error.to_string())?;
     switching(&dataset)?;
     let opened = dataset.manifest().map(|manifest| manifest.version);
-    service.replace_dataset(Arc::new(dataset.with_column_budget(memory)));
+    service.replace_dataset(Arc::new(dataset));
     Ok(opened)
 }
 
