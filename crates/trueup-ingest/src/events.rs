@@ -23,13 +23,16 @@ mod budget;
 mod dictionaries;
 mod encode;
 mod event_batch;
+mod key_index;
 mod merge;
 mod missing_total;
+mod new_keys;
 mod row_ranges;
 mod sort;
 mod sort_and_write;
 mod spill;
 mod stored_files;
+mod touched;
 mod write;
 mod zone_changes;
 
@@ -49,11 +52,16 @@ use crate::version::{Scratch, VersionBuilder};
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::EventRulesFactory;
+use event_batch::EventBatch;
 use missing_total::MissingTotal;
+use new_keys::NewKeys;
 use sort_and_write::SortedFiles;
 use spill::EventBuffer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use stored_files::StoredRows;
+use touched::{Touched, TouchedRows};
+use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{Accounts, ClockZone};
 use write::FileLayout;
@@ -80,7 +88,8 @@ pub(crate) struct Settings<'a> {
 /// The event files that the dataset has, and what an ingest does with their rows.
 #[derive(Clone, Copy)]
 pub(crate) enum StoredEvents<'a> {
-    /// All files. The ones that hold an account of the inputs, or one that gets another time zone, are written again.
+    /// All files. The customers that the inputs concern are written again, and those of accounts that get another time
+    /// zone.
     All(&'a [DataFile]),
     /// The files that all parts of a distributed ingest write again, each with the rows of its own accounts.
     Rewritten(&'a [DataFile], &'a PartOfAccounts<'a>),
@@ -90,10 +99,12 @@ pub(crate) enum StoredEvents<'a> {
 pub(crate) struct WrittenEvents {
     /// The stored files that stay.
     pub(crate) kept: Vec<DataFile>,
+    /// The rows of these files that were written again.
+    pub(crate) superseded: BTreeMap<String, DeletionVector>,
     /// The new files.
     pub(crate) files: Vec<DataFile>,
     pub(crate) counts: RowCounts,
-    /// The rows of stored files that were written again, before rows of the inputs replaced some of them.
+    /// The number of rows of stored files that were written again, before rows of the inputs replaced some of them.
     pub(crate) carried: u64,
     /// The number of rows without an event id that are equal to another in every column.
     pub(crate) repeated: u64,
@@ -103,14 +114,15 @@ pub(crate) struct WrittenEvents {
 
 impl WrittenEvents {
     /// Returns what an ingest has written that changes no events.
-    const fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
-        Self { kept, files: Vec::new(), counts, carried: 0, repeated: 0, dimensions: BTreeSet::new() }
+    fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
+        let (superseded, files, dimensions) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+        Self { kept, superseded, files, counts, carried: 0, repeated: 0, dimensions }
     }
 }
 
-/// Adds the events of some inputs to the stored event files of the dataset. The event files of the next version are the
-/// stored files that hold no account of the inputs and none that gets another time zone, and new files with all other
-/// events. If faulty rows make the ingest fail, there are no files.
+/// Adds the events of some inputs to the stored event files of the dataset. The event files of the next version are
+/// stored files without the customers that the inputs concern, and new files with all other events. If faulty rows make
+/// the ingest fail, there are no files.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: StoredEvents<'_>,
@@ -124,13 +136,17 @@ pub(crate) fn ingest(
         *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
+    let mut keys = NewKeys::new(&dictionaries, budget.keys());
     let missing_total = MissingTotal::default();
     let factory = EventRulesFactory::new(accounts, clock_zone, &missing_total, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     for (at, input) in inputs.iter().enumerate() {
         let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
-        reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
+        reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
+            keys.add(&batch);
+            buffer.add(batch, version)
+        })?;
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
         let is_continued = inputs.get(at + 1).is_some_and(|next| next.mapper.is_some() && input.mapper.is_some());
         if !is_continued {
@@ -146,36 +162,49 @@ pub(crate) fn ingest(
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), counts));
     }
-    let (rewritten, kept) = match stored {
+    let mut part = None;
+    let Touched { kept, rewritten, rows } = match stored {
         StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() => {
             return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
         }
-        StoredEvents::All([]) => Default::default(),
-        StoredEvents::All(files) => {
-            let mut changed = buffer.new_accounts();
-            changed.extend(zone_changes.accounts().map(str::to_owned));
-            files_with(files, superseded, dir, &|account| changed.contains(account))?
-        }
-        StoredEvents::Rewritten(files, part) => {
-            buffer.new_accounts().iter().try_for_each(|account| part.check(account))?;
-            (files_with(files, superseded, dir, &|account| part.has(account))?.0, Vec::new())
+        StoredEvents::All(files) => match keys.finish(zone_changes) {
+            Some(wanted) => touched::find(files, superseded, dir, &wanted, reader)?,
+            None => {
+                let mut changed = buffer.new_accounts();
+                changed.extend(zone_changes.accounts().map(str::to_owned));
+                let (rewritten, kept) = files_with(files, superseded, dir, &|account| changed.contains(account))?;
+                Touched { kept, rewritten, rows: Vec::new() }
+            }
+        },
+        StoredEvents::Rewritten(files, accounts) => {
+            buffer.new_accounts().iter().try_for_each(|account| accounts.check(account))?;
+            part = Some(accounts);
+            let (rewritten, _) = files_with(files, superseded, dir, &|account| accounts.has(account))?;
+            Touched { rewritten, ..Touched::default() }
         }
     };
-    let part = match stored {
-        StoredEvents::All(_) => None,
-        StoredEvents::Rewritten(_, part) => Some(part),
-    };
-    reader.monitor.begin(Phase::ReadingStoredEvents, Some(rewritten.iter().map(|file| file.size).sum()));
+    let size = rewritten.iter().map(|file| file.size).sum::<u64>() + rows.iter().map(TouchedRows::bytes).sum::<u64>();
+    reader.monitor.begin(Phase::ReadingStoredEvents, Some(size));
     let mut carried = 0;
     for file in &rewritten {
         let copy = local_copy(dir, file, version, reader.monitor)?;
         let dir = copy.as_ref().map_or(dir, Scratch::path);
-        stored_files::read(dir, (file, superseded), reader, zone_changes, &dictionaries, part, &mut |batch| {
+        let read = (file, StoredRows::Left(superseded));
+        stored_files::read(dir, read, reader, zone_changes, &dictionaries, part, &mut |batch| {
             carried += batch.len() as u64;
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
+    for touched in &rows {
+        let read = (&touched.file, StoredRows::Touched(&touched.row_groups));
+        stored_files::read(dir, read, reader, zone_changes, &dictionaries, part, &mut |batch| {
+            carried += batch.len() as u64;
+            buffer.add_stored(batch, version)
+        })?;
+        buffer.check_dimensions(reader.limits.max_columns)?;
+    }
+    let superseded_now = rows.into_iter().map(|touched| (touched.file.path, touched.vector)).collect();
     reader.monitor.begin_rows(Phase::WritingEvents, counts.taken + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();
@@ -184,7 +213,7 @@ pub(crate) fn ingest(
     let SortedFiles { files, superseded, repeated } =
         sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
-    Ok(WrittenEvents { kept, files, counts, carried, repeated, dimensions })
+    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions })
 }
 
 /// Returns the warning about events that may be counted twice.

@@ -4,6 +4,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
@@ -26,10 +27,16 @@ pub(crate) fn only_left(
 ) -> Result<RecordBatch, ArrowError> {
     let ranges = superseded.get(&file.path).and_then(|vector| vector.left_ranges(&file.row_groups, row_group));
     let Some(ranges) = ranges else { return Ok(batch) };
-    let mut ranges = ranges.into_iter().peekable();
-    let is_left = (first..first + batch.num_rows()).map(|row| {
+    only_rows(&batch, first, &ranges)
+}
+
+/// Returns those of consecutive rows of a row group that are in some ranges, which are ascending; `first` is the number
+/// of the first row in the row group.
+pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize>]) -> Result<RecordBatch, ArrowError> {
+    let mut ranges = ranges.iter().peekable();
+    let is_in = (first..first + batch.num_rows()).map(|row| {
         while ranges.next_if(|range| range.end <= row).is_some() {}
         Some(ranges.peek().is_some_and(|range| range.start <= row))
     });
-    filter_record_batch(&batch, &is_left.collect::<BooleanArray>())
+    filter_record_batch(batch, &is_in.collect::<BooleanArray>())
 }

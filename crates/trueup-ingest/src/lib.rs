@@ -16,6 +16,7 @@
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
 //!   file_lists       writes the lists of the files of events and spend
+//!   vectors          writes the deletion vectors of superseded rows
 //!     parquet_file   writes a Parquet file (pending_file)
 //!     left_rows      leaves out stored rows that are superseded
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
@@ -58,6 +59,7 @@ mod spend;
 mod spill_file;
 mod stored_copy;
 mod table;
+mod vectors;
 mod version;
 
 pub use compact::{Compact, CompactSummary};

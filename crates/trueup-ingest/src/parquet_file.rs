@@ -97,6 +97,11 @@ impl ParquetFileWriter {
         Ok(())
     }
 
+    /// Writes bytes after the last row group, which readers of Parquet do not look at.
+    pub(crate) fn write_after_row_groups(&mut self, bytes: &[u8]) -> Result<(), IngestError> {
+        self.writer.write_all(bytes).at("write", &self.path)
+    }
+
     /// Ends the file and waits until it is durable.
     pub(crate) fn finish(self) -> Result<DataFile, IngestError> {
         self.end()?.wait()

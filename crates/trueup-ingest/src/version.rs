@@ -22,8 +22,9 @@ use crate::file_lists::StoredLists;
 use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
+use crate::vectors;
 use lock::DatasetLock;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use store_version::StoreVersion;
@@ -82,6 +83,8 @@ pub(crate) struct VersionBuilder {
     store: Option<StoreVersion>,
     /// The lists of the version before.
     lists: StoredLists,
+    /// The rows of files of the version before that this version supersedes, by the paths of the files.
+    superseded: BTreeMap<String, DeletionVector>,
     /// The files of expired versions that were removed when the version was begun.
     removed: FileCount,
     /// When the version before was committed; `None` if there is none.
@@ -165,6 +168,7 @@ impl VersionBuilder {
             outcome: Outcome::Unpublished,
             store: None,
             lists: StoredLists::default(),
+            superseded: BTreeMap::new(),
             removed: FileCount::default(),
             before: None,
             definitions: None,
@@ -306,6 +310,11 @@ impl VersionBuilder {
         Ok(FileList { file: file.finish(files.len() as u64)?, removed: Vec::new() })
     }
 
+    /// Leaves rows out that earlier versions have, by the paths of their files.
+    pub(crate) fn supersede(&mut self, rows: BTreeMap<String, DeletionVector>) {
+        self.superseded.extend(rows);
+    }
+
     /// Writes a file of deletion vectors, by the paths of the files whose rows are superseded.
     pub(crate) fn write_vectors(&mut self, vectors: &[(&str, &DeletionVector)]) -> Result<DataFile, IngestError> {
         let bytes = encode_vectors(vectors.iter().copied()).doing("put deletion vectors together")?;
@@ -346,8 +355,8 @@ impl VersionBuilder {
         new.check_columns(&columns).map_err(|error| ErrorKind::Definitions(error).into())
     }
 
-    /// Writes the lists of the files of events and spend that the manifest names, and makes the version visible. From
-    /// the publication on, nothing is undone.
+    /// Writes the lists of the files of events and spend that the manifest names, and deletion vectors, and makes the
+    /// version visible. From the publication on, nothing is undone.
     ///
     /// # Errors
     /// Another ingest has published a version with this number, the ingest is interrupted, or the file system or the
@@ -361,12 +370,8 @@ impl VersionBuilder {
         self.check_definitions(manifest)?;
         let lists = std::mem::take(&mut self.lists);
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
-        let files = manifest.events.iter().chain(&manifest.spend);
-        let paths: HashSet<&str> = files.map(|file| file.path.as_str()).collect();
-        manifest.superseded.retain(|path, _| paths.contains(path.as_str()));
-        if manifest.superseded.is_empty() {
-            manifest.deletion_vectors.clear();
-        }
+        let superseded = std::mem::take(&mut self.superseded);
+        vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
         manifest.schema_version = SCHEMA_VERSION;
         manifest.commit = Some(Commit::after(self.before, operation));
         if let Some(mut store) = self.store.take() {

@@ -199,12 +199,18 @@ pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
             let texts = |name| arrow_cast::cast(rows.column_by_name(name).unwrap(), &DataType::Utf8).unwrap();
             let (accounts, keys, days) = (texts("account"), texts(key), rows.column_by_name("date").unwrap().clone());
             let (accounts, keys) = (accounts.as_string::<i32>(), keys.as_string::<i32>());
+            // A row that the version before has superseded is not left, either.
+            let before = latest.superseded.get(&file.path);
             let (mut vector, mut start) = (DeletionVector::default(), 0);
             for (number, entry) in file.row_groups.iter().enumerate() {
                 let rows = start..start + usize::try_from(entry.rows).unwrap();
                 start = rows.end;
+                let was_left = before.and_then(|vector| vector.left_ranges(&file.row_groups, number));
+                let was_gone = |row: usize| {
+                    was_left.as_ref().is_some_and(|left| !left.iter().any(|left| left.contains(&(row - rows.start))))
+                };
                 let (gone, left): (Vec<usize>, Vec<usize>) =
-                    rows.clone().partition(|row| is_gone(accounts.value(*row), keys.value(*row)));
+                    rows.clone().partition(|row| was_gone(*row) || is_gone(accounts.value(*row), keys.value(*row)));
                 let days = left.iter().map(|row| days.as_primitive::<Date32Type>().value(*row));
                 let days = days.clone().min().zip(days.max());
                 if !gone.is_empty() {

@@ -51,6 +51,11 @@ impl Budget {
         (self.memory / 2).max(MIN_LIMIT)
     }
 
+    /// Returns the share of the keys of new rows, with which stored customers are found.
+    pub(super) fn keys(self) -> usize {
+        self.memory / 16
+    }
+
     /// Returns the share of one batch of a spill file; each thread holds a few.
     pub(super) fn spilled_batch(self) -> usize {
         (self.memory / 128).clamp(1, MIN_LIMIT)

@@ -6,7 +6,7 @@ use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::{Superseded, only_left};
+use crate::left_rows::{Superseded, only_left, only_rows};
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetReader, ReadLimits, RowLocations};
@@ -20,8 +20,9 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, DatasetError, catch_panics, check_chunk_ranges};
@@ -165,11 +166,31 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads the rows that an event file has left as event batches, in their order; with a part, only those of its
-/// accounts.
+/// Rows of a stored file that an ingest writes again.
+#[derive(Clone, Copy)]
+pub(super) enum StoredRows<'a> {
+    /// All rows that the file has left.
+    Left(&'a Superseded),
+    /// Those of touched customers, by row group.
+    Touched(&'a BTreeMap<usize, Vec<Range<usize>>>),
+}
+
+impl StoredRows<'_> {
+    /// Returns those of consecutive rows of a row group that are read; `first` is the number of the first one.
+    fn of(self, batch: RecordBatch, at: (&DataFile, usize, usize)) -> Result<RecordBatch, ArrowError> {
+        match self {
+            Self::Left(superseded) => only_left(batch, at, superseded),
+            Self::Touched(row_groups) => {
+                only_rows(&batch, at.2, row_groups.get(&at.1).map(Vec::as_slice).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Reads rows of an event file as event batches, in their order; with a part, only those of its accounts.
 pub(super) fn read(
     dir: &Path,
-    (stored, superseded): (&DataFile, &Superseded),
+    (stored, rows): (&DataFile, StoredRows<'_>),
     reader: &TableReader<'_>,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
@@ -180,6 +201,9 @@ pub(super) fn read(
     let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
     let damaged = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
     let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(damaged)?;
+    if let StoredRows::Touched(row_groups) = rows {
+        parquet = parquet.only(row_groups.keys().copied().collect());
+    }
     loop {
         let mut chunks = Vec::new();
         while chunks.len() < ReadLimits::chunks()
@@ -197,14 +221,14 @@ pub(super) fn read(
                 reader.monitor.add(0, chunk.bytes());
                 let decoded = chunk.decode().map_err(damaged)?.into_iter();
                 let encoded = decoded.map(|decoded| {
-                    reader.monitor.add(decoded.batch.num_rows(), 0);
-                    let left = match decoded.locations {
+                    let read = match decoded.locations {
                         RowLocations::Rows { row_group, first, .. } => {
-                            only_left(decoded.batch, (stored, row_group, first), superseded)
+                            rows.of(decoded.batch, (stored, row_group, first)).doing("read stored events")?
                         }
-                        _ => Ok(decoded.batch),
+                        _ => decoded.batch,
                     };
-                    encode_stored(left.doing("read stored events")?, zone_changes, dictionaries, part)
+                    reader.monitor.add(read.num_rows(), 0);
+                    encode_stored(read, zone_changes, dictionaries, part)
                 });
                 encoded.collect::<Result<Vec<_>, IngestError>>()
             })

@@ -2,8 +2,8 @@
 //!
 //! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period, ends row
 //! groups and files where the `layout` says so, and encodes the columns of whole row groups in parallel: `row_group`
-//! collects a column's values from wherever its rows are, `text_column` encodes texts that recur (`hybrid`: their
-//! codes), and parquet's `ArrowWriter` encodes all other columns.
+//! collects a column's values from wherever its rows are, and the keys for the `key_index` of the file; `text_column`
+//! encodes texts that recur (`hybrid`: their codes), and parquet's `ArrowWriter` encodes all other columns.
 
 mod hybrid;
 mod layout;
@@ -12,6 +12,7 @@ mod text_column;
 
 use super::budget::{Budget, Size};
 use super::dictionaries::EventDictionaries;
+use super::key_index;
 use super::sort::SortedCustomers;
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -22,6 +23,7 @@ use crate::version::VersionBuilder;
 use arrow_schema::SchemaRef;
 pub(super) use layout::FileLayout;
 use parquet::errors::ParquetError;
+use rayon::prelude::*;
 use row_group::{OpenRowGroups, PendingRowGroup};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -53,6 +55,8 @@ pub(super) struct EventWriter<'a> {
     whole: Vec<Vec<PendingRowGroup>>,
     /// The file that encoded row groups are appended to.
     open: Option<ParquetFileWriter>,
+    /// The index of that file, as far as its row groups are written.
+    index: Vec<u8>,
     /// The files after `files`, which are on their way to the disk.
     ending: VecDeque<FileFinisher>,
     /// The first files, which are complete.
@@ -92,6 +96,7 @@ impl<'a> EventWriter<'a> {
             groups: OpenRowGroups::default(),
             whole: vec![Vec::new()],
             open: None,
+            index: Vec::new(),
             ending: VecDeque::new(),
             files: Vec::new(),
         }
@@ -186,6 +191,9 @@ impl<'a> EventWriter<'a> {
     }
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
+        let indexed: Vec<Vec<u8>> =
+            groups.par_iter().map(|group| key_index::encode(group.keys(self.dictionaries))).collect();
+        indexed.iter().for_each(|keys| self.index.extend_from_slice(keys));
         let file = match &mut self.open {
             Some(file) => file,
             None => {
@@ -207,7 +215,10 @@ impl<'a> EventWriter<'a> {
     /// Ends the open file. If more than [`MAX_ENDING`] files are on their way to the disk, waits for the first ones,
     /// because files keep in memory what is not yet written.
     fn end_open(&mut self) -> Result<(), IngestError> {
-        self.ending.extend(self.open.take().map(ParquetFileWriter::end).transpose()?);
+        if let Some(mut file) = self.open.take() {
+            file.write_after_row_groups(&key_index::end(std::mem::take(&mut self.index)))?;
+            self.ending.push_back(file.end()?);
+        }
         while self.ending.len() > MAX_ENDING
             && let Some(ending) = self.ending.pop_front()
         {

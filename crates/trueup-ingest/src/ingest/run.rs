@@ -171,6 +171,7 @@ impl Ingest {
             let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
             summary.events = written.counts;
             reader.warnings.extend(repeated_warning(written.repeated));
+            version.supersede(written.superseded);
             manifest.events = written.kept;
             manifest.events.extend(written.files);
             summary.warnings.extend(zone_changes.warning());

@@ -40,6 +40,8 @@ pub(crate) struct ParquetReader {
     schema: SchemaRef,
     columns: Arc<[usize]>,
     limits: ReadLimits,
+    /// The row groups that are read, and the position of the next one among them.
+    numbers: Vec<usize>,
     next_group: usize,
     /// The large row group that is being read.
     large: Option<(InputRowGroup, LargeRowGroup)>,
@@ -67,15 +69,17 @@ impl ParquetReader {
         let columns: Arc<[usize]> = (0..fields.len()).filter(|at| reads(fields[*at].name())).collect();
         let fields = columns.iter().map(|at| with_uuid_mark(&metadata, *at));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Ok(Self { bytes, metadata, schema, columns, limits, next_group: 0, large: None })
+        let numbers = (0..metadata.metadata().num_row_groups()).collect();
+        Ok(Self { bytes, metadata, schema, columns, limits, numbers, next_group: 0, large: None })
+    }
+
+    /// Reads these row groups alone.
+    pub(crate) fn only(self, row_groups: Vec<usize>) -> Self {
+        Self { numbers: row_groups, ..self }
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
-    }
-
-    pub(crate) fn row_groups(&self) -> &[RowGroupMetaData] {
-        self.metadata.metadata().row_groups()
     }
 
     /// Returns the next chunk, or `None` after the last.
@@ -84,10 +88,7 @@ impl ParquetReader {
             if let Some(chunk) = self.next_of_large()? {
                 return Ok(Some(chunk));
             }
-            let number = self.next_group;
-            if number >= self.row_groups().len() {
-                return Ok(None);
-            }
+            let Some(number) = self.numbers.get(self.next_group).copied() else { return Ok(None) };
             self.next_group += 1;
             let row_group = InputRowGroup {
                 bytes: self.bytes.clone(),

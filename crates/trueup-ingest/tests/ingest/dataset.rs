@@ -5,15 +5,15 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest::{DataFile, Manifest, RowGroupEntry};
+use trueup_core::dataset::{DeletionVector, store};
 use trueup_core::model::is_own_column;
 use trueup_ingest::{Ingest, IngestSummary};
 
@@ -60,10 +60,14 @@ impl Case {
         store::read_latest(&self.dataset()).unwrap().unwrap()
     }
 
-    /// Returns the stored events as text, in stored order, without the columns that trueup itself writes.
+    /// Returns the stored events that are not superseded as text, in stored order, without the columns that trueup
+    /// itself writes.
     pub(crate) fn stored_events(&self) -> Vec<String> {
-        let files = self.manifest().events;
-        let batches = files.iter().flat_map(|file| read(&self.dataset().join(&file.path)));
+        let Manifest { events, superseded, .. } = self.manifest();
+        let batches = events.iter().flat_map(|file| {
+            let vector = superseded.get(&file.path).map(Arc::as_ref);
+            left(&self.dataset().join(&file.path), file, vector)
+        });
         let fields = |batch: &RecordBatch| {
             let own = |at: &usize| is_own_column(batch.schema_ref().field(*at).name());
             batch.project(&(0..batch.num_columns()).filter(|at| !own(at)).collect::<Vec<_>>()).unwrap()
@@ -121,6 +125,26 @@ pub(crate) fn names(dir: &Path) -> Vec<String> {
 fn read(path: &Path) -> Vec<RecordBatch> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
     reader.map(Result::unwrap).collect()
+}
+
+/// Returns the rows that a file of events has left.
+fn left(path: &Path, file: &DataFile, vector: Option<&DeletionVector>) -> Vec<RecordBatch> {
+    let left_of = |number: usize, entry: &RowGroupEntry| {
+        let all = 0..usize::try_from(entry.rows).unwrap();
+        let ranges = vector.and_then(|vector| vector.left_ranges(&file.row_groups, number));
+        let mut selectors: Vec<RowSelector> = Vec::new();
+        let mut next = 0;
+        for rows in ranges.unwrap_or_else(|| vec![all.clone()]) {
+            selectors.extend([RowSelector::skip(rows.start - next), RowSelector::select(rows.len())]);
+            next = rows.end;
+        }
+        selectors.push(RowSelector::skip(all.end - next));
+        selectors
+    };
+    let selectors = file.row_groups.iter().enumerate().flat_map(|(number, entry)| left_of(number, entry));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let selection = RowSelection::from(selectors.collect::<Vec<_>>());
+    reader.with_row_selection(selection).build().unwrap().map(Result::unwrap).collect()
 }
 
 /// Returns the rows of a batch as text, with bars between the cells.

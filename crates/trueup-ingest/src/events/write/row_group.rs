@@ -5,6 +5,7 @@ use super::text_column::{TextColumn, TextColumnBuilder};
 use crate::events::budget::Size;
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::{DimensionColumn, EventBatch, unsound_column};
+use crate::events::key_index::AccountKeys;
 use crate::parquet_file::ColumnData;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
@@ -130,6 +131,34 @@ impl PendingRowGroup {
     pub(super) fn number(&mut self, first: i32) -> i32 {
         self.first_customer = first;
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
+    }
+
+    /// Returns the keys of the customers and of the event ids.
+    pub(super) fn keys(&self, dictionaries: &EventDictionaries) -> Vec<u64> {
+        let mut keys = Vec::with_capacity(self.rows + self.customers.len());
+        let mut account: Option<(u32, AccountKeys)> = None;
+        for (rows, order) in self.rows() {
+            let mut last = None;
+            for row in order {
+                let row = *row as usize;
+                let code = rows.accounts.value(row);
+                let keys_of = match account {
+                    Some((same, keys_of)) if same == code => keys_of,
+                    _ => {
+                        last = None;
+                        account.insert((code, AccountKeys::of(dictionaries.account(code)))).1
+                    }
+                };
+                let customer = rows.opportunity_ids.value(row);
+                if last.replace(customer) != Some(customer) {
+                    keys.push(keys_of.customer(customer));
+                }
+                if rows.event_ids.is_valid(row) {
+                    keys.push(keys_of.event(rows.event_ids.value(row)));
+                }
+            }
+        }
+        keys
     }
 
     /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file.

@@ -1,0 +1,205 @@
+//! What an update costs: the last day of the generated data into a dataset with all days before, against that day alone
+//! into an empty dataset; then the last days one by one, against a dataset that is built in one go.
+//!
+//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS` takes the events of the dataset and the days that are
+//! ingested one by one. Without them, the numbers are small.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use parquet::arrow::ArrowWriter;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trueup_benches::last_quarter;
+use trueup_core::dataset::store;
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, Value};
+use trueup_demo::{Generator, Settings};
+use trueup_ingest::Ingest;
+
+const ACCOUNTS: u32 = 200;
+
+/// The events of a benchmark by default, and the days that are ingested one by one.
+const DEFAULT: (u64, usize) = (200_000, 10);
+
+fn main() {
+    // Cargo adds an option of its own.
+    let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse::<u64>().ok());
+    let events = numbers.next().unwrap_or(DEFAULT.0);
+    let days = numbers.next().map_or(DEFAULT.1, |days| usize::try_from(days).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = Inputs::write(folder.path(), events, days);
+    one_day(folder.path(), &inputs);
+    day_by_day(folder.path(), &inputs);
+}
+
+/// Files of events: all days but the last ones, and a file for each of these.
+struct Inputs {
+    before: PathBuf,
+    days: Vec<PathBuf>,
+}
+
+impl Inputs {
+    fn write(folder: &Path, events: u64, days: usize) -> Self {
+        let generator = Generator::new(Settings::scale(events, ACCOUNTS)).unwrap();
+        let end = Date32Type::from_naive_date(generator.settings().end().unwrap());
+        let first = end + 1 - i32::try_from(days).unwrap();
+        let mut writers: BTreeMap<i32, ArrowWriter<File>> = BTreeMap::new();
+        let path = |day: i32| folder.join(format!("{day}.parquet"));
+        for batch in generator.events() {
+            let batch = batch.unwrap();
+            let dates = batch.column_by_name("date").unwrap().as_primitive::<Date32Type>();
+            for day in first - 1..=end {
+                let is_of_day = dates.iter().map(|date| Some(date.unwrap().max(first - 1) == day));
+                let rows = filter_record_batch(&batch, &is_of_day.collect::<BooleanArray>()).unwrap();
+                write(&mut writers, day, &path(day), &rows);
+            }
+        }
+        writers.into_values().for_each(|writer| drop(writer.close().unwrap()));
+        Self { before: path(first - 1), days: (first..=end).map(path).collect() }
+    }
+}
+
+fn write(writers: &mut BTreeMap<i32, ArrowWriter<File>>, day: i32, path: &Path, rows: &RecordBatch) {
+    let new = || ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), None).unwrap();
+    writers.entry(day).or_insert_with(new).write(rows).unwrap();
+}
+
+/// Ingests events, and returns how long it takes.
+fn ingest(into: &Path, events: &[PathBuf]) -> Duration {
+    let ingest = events.iter().fold(Ingest::into(into), |ingest, path| ingest.events(path));
+    let start = Instant::now();
+    assert!(ingest.run().unwrap().changed);
+    start.elapsed()
+}
+
+/// Returns the bytes of all files below a folder.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { bytes_below(&path) } else { fs::metadata(path).unwrap().len() }).sum()
+}
+
+/// Returns the bytes of the files of the newest version.
+fn bytes_of_newest(dataset: &Path) -> u64 {
+    store::read_latest(dataset).unwrap().unwrap().files().map(|file| file.size).sum()
+}
+
+/// Prints a figure and the mark that it has to keep.
+fn report(what: &str, figure: f64, mark: &str) {
+    println!("{what}: {figure:.2}x (mark {mark})");
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn ratio(one: u64, other: u64) -> f64 {
+    one as f64 / other as f64
+}
+
+/// Measures the last day into a dataset with all other days, five times each.
+fn one_day(folder: &Path, inputs: &Inputs) {
+    const TIMES: usize = 5;
+    let (last, others) = inputs.days.split_last().unwrap();
+    let base = folder.join("base");
+    let first = ingest(&base, &[std::slice::from_ref(&inputs.before), others].concat());
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let (mut alone, mut update, mut written) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..TIMES {
+        let empty = folder.join("empty");
+        alone.push(ingest(&empty, std::slice::from_ref(last)));
+        fs::remove_dir_all(empty).unwrap();
+        let before = bytes_below(&base);
+        update.push(ingest(&base, std::slice::from_ref(last)));
+        written = bytes_below(&base) - before;
+        undo(&base);
+    }
+    let (alone, update) = (median(alone), median(update));
+    let rows = Dataset::open(&base).unwrap().event_rows();
+    println!("{rows} events ingested in {first:?}; a day alone in {alone:?}, into them in {update:?}");
+    report("one day, against that day alone", update.as_secs_f64() / alone.as_secs_f64(), "5x");
+    report("bytes written, against its Parquet file", ratio(written, fs::metadata(last).unwrap().len()), "20x");
+    fs::remove_dir_all(base).unwrap();
+}
+
+/// Removes the newest version, and the files that only this version has.
+fn undo(dataset: &Path) {
+    let newest = store::read_latest(dataset).unwrap().unwrap();
+    fs::remove_file(dataset.join(store::file_name(newest.version))).unwrap();
+    let before = store::read_latest(dataset).unwrap().unwrap();
+    let kept: Vec<&String> = before.files().map(|file| &file.path).collect();
+    for file in newest.files().filter(|file| !kept.contains(&&file.path)) {
+        fs::remove_file(dataset.join(&file.path)).unwrap();
+    }
+}
+
+/// Ingests the last days one by one, and compares the dataset with one that is built in one go.
+fn day_by_day(folder: &Path, inputs: &Inputs) {
+    let (base, whole) = (folder.join("daily"), folder.join("whole"));
+    ingest(&base, std::slice::from_ref(&inputs.before));
+    let first = bytes_below(&base);
+    let times: Vec<Duration> = inputs.days.iter().map(|day| ingest(&base, std::slice::from_ref(day))).collect();
+    ingest(&whole, &[std::slice::from_ref(&inputs.before), &inputs.days].concat());
+    let size = bytes_below(&whole);
+    let slowest = times.iter().max().unwrap();
+    println!("{} daily ingests in {:?}, the slowest in {slowest:?}", times.len(), times.iter().sum::<Duration>());
+    report("bytes written by daily ingests, against the final dataset", ratio(bytes_below(&base) - first, size), "12x");
+    report("disk of the last version, against a dataset built in one go", ratio(bytes_of_newest(&base), size), "1.4x");
+    let manifest = store::read_latest(&base).unwrap().unwrap();
+    println!("{} files of events, {} of vectors", manifest.events.len(), manifest.deletion_vectors.len());
+    for is_hot in [true, false] {
+        let times = [&base, &whole].map(|dataset| time_of_queries(dataset, is_hot));
+        let name = if is_hot { "queries, hot" } else { "queries, cold" };
+        report(name, times[0].as_secs_f64() / times[1].as_secs_f64(), if is_hot { "1.3x" } else { "1.5x" });
+    }
+    let answers = [&base, &whole].map(|dataset| leads(&Dataset::open(dataset).unwrap()));
+    assert_eq!(answers[0], answers[1]);
+}
+
+/// Returns queries that read some and all of the data.
+fn queries(dataset: &Dataset) -> Vec<EventsQuery> {
+    let (start, end) = last_quarter(dataset).unwrap();
+    let all = dataset.date_range().unwrap();
+    let five = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
+    let by = |dimensions: &[&'static str]| [dimensions, &five].concat();
+    let account = dataset.account_keys().unwrap().into_iter().next().unwrap();
+    vec![
+        EventsQuery::new(by(&["attributionChannel"]), start, end),
+        EventsQuery::new(by(&["date"]), start, end),
+        EventsQuery::new(by(&["account"]), all.start, all.end).allow_long_total(),
+        EventsQuery::new(by(&["attributionCategory"]), start, end).accounts([account]),
+    ]
+}
+
+/// Returns the best time of all queries together, out of several: with decoded columns, or right after the dataset was
+/// opened.
+fn time_of_queries(dataset: &Path, is_hot: bool) -> Duration {
+    let run = |dataset: &Dataset, queries: &[EventsQuery]| {
+        let start = Instant::now();
+        queries.iter().for_each(|query| assert!(!dataset.query(query).unwrap().is_empty()));
+        start.elapsed()
+    };
+    let queries = queries(&Dataset::open(dataset).unwrap());
+    let opened = Dataset::open(dataset).unwrap();
+    run(&opened, &queries);
+    let times = (0..7).map(|_| match is_hot {
+        true => run(&opened, &queries),
+        false => run(&Dataset::open(dataset).unwrap(), &queries),
+    });
+    times.min().unwrap()
+}
+
+/// Returns the leads of all of the data.
+fn leads(dataset: &Dataset) -> Vec<u64> {
+    let all = dataset.date_range().unwrap();
+    let answer = dataset.query(&EventsQuery::new(["account", "leads"], all.start, all.end).allow_long_total()).unwrap();
+    let leads = (0..answer.len()).map(|row| match answer.value(row, "leads") {
+        Some(Value::Count(count)) => count,
+        _ => 0,
+    });
+    leads.collect()
+}

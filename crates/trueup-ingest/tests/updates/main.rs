@@ -1,0 +1,48 @@
+//! Random sequences of ingests. Whatever was added, restated, moved to another customer or given another time zone, the
+//! dataset answers as one that was built in one go from what is valid then, byte for byte.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod sequence;
+
+use sequence::{Seen, Sequence};
+use std::thread;
+use trueup_testkit::exhaustive::is_exhaustive;
+
+/// Runs the sequences of some seeds on several threads. Returns what they went through.
+fn run(seeds: std::ops::Range<u64>) -> Seen {
+    const THREADS: u64 = 4;
+    let run_some = |thread: u64| {
+        let mut seen = Seen::default();
+        for seed in seeds.clone().filter(|seed| seed % THREADS == thread) {
+            seen.add(&Sequence::new(seed).run());
+        }
+        seen
+    };
+    let run_some = &run_some;
+    let mut seen = Seen::default();
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run_some(thread))).collect();
+        threads.into_iter().for_each(|thread| seen.add(&thread.join().unwrap()));
+    });
+    seen
+}
+
+#[test]
+fn any_sequence_answers_as_a_dataset_built_in_one_go() {
+    let seen = run(0..if is_exhaustive() { 2_000 } else { 60 });
+    println!("{seen:?}");
+    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled } = seen;
+    for (what, count) in [
+        ("ingests", ingests),
+        ("replaced events", replaced),
+        ("events that moved to another customer", moved),
+        ("time zones", zones),
+        ("versions with deletion vectors", with_vectors),
+        ("files that were written again", rewritten),
+        ("files of vectors that became one", merged_vectors),
+        ("ingests with little memory", spilled),
+    ] {
+        assert!(count > 0, "{what}: {count}");
+    }
+}

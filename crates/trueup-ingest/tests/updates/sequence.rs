@@ -1,0 +1,335 @@
+//! A random sequence of ingests, and what is valid after each.
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{Verification, store};
+use trueup_core::query::{AccountFilter, EventsQuery, Interval};
+use trueup_core::{Dataset, Interrupt, ResultTable};
+use trueup_ingest::{FileFormat, Ingest, IngestSummary, Source};
+
+const HEADER: [&str; 9] =
+    ["account", "opportunityId", "type", "date", "dateTime", "eventId", "total", "campaign", "zip"];
+const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
+const ZONES: [&str; 4] = ["UTC", "America/New_York", "Asia/Tokyo", "Pacific/Auckland"];
+
+type Row = [String; HEADER.len()];
+
+/// How often the cases that a sequence may go through have occurred.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) ingests: u64,
+    pub(crate) replaced: u64,
+    pub(crate) moved: u64,
+    pub(crate) zones: u64,
+    pub(crate) with_vectors: u64,
+    pub(crate) rewritten: u64,
+    pub(crate) merged_vectors: u64,
+    pub(crate) spilled: u64,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.ingests += other.ingests;
+        self.replaced += other.replaced;
+        self.moved += other.moved;
+        self.zones += other.zones;
+        self.with_vectors += other.with_vectors;
+        self.rewritten += other.rewritten;
+        self.merged_vectors += other.merged_vectors;
+        self.spilled += other.spilled;
+    }
+}
+
+/// A dataset that a sequence of ingests makes, and the rows that are valid.
+pub(crate) struct Sequence {
+    dir: TempDir,
+    random: Random,
+    /// The valid events in the order of arrival.
+    events: Vec<Row>,
+    /// The valid spend by account and day.
+    spend: BTreeMap<(String, String), Vec<String>>,
+    zones: BTreeMap<String, String>,
+    insights: BTreeMap<(String, String), String>,
+    /// The number that the next new event id gets.
+    ids: u64,
+    layout: (usize, usize),
+    seen: Seen,
+}
+
+impl Sequence {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let layout = ([4, 8, 16][random.index(3)], [16, 40, 400][random.index(3)]);
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            random,
+            events: Vec::new(),
+            spend: BTreeMap::new(),
+            zones: BTreeMap::new(),
+            insights: BTreeMap::new(),
+            ids: 0,
+            layout,
+            seen: Seen::default(),
+        }
+    }
+
+    /// Runs the sequence, and checks the last version and some before it.
+    pub(crate) fn run(mut self) -> Seen {
+        // A few sequences are long, so that vectors and small files become many.
+        let is_long = self.random.below(8) == 0;
+        let ingests = if is_long { 24 } else { self.random.below(5) + 2 };
+        if is_long {
+            self.layout = (16, 400);
+        }
+        for ingest in 0..ingests {
+            self.ingest(ingest, is_long);
+            if ingest + 1 == ingests || self.random.below(6) == 0 {
+                self.check(&format!("ingest {ingest}"));
+            }
+        }
+        self.seen
+    }
+
+    fn dataset(&self) -> PathBuf {
+        self.dir.path().join("dataset")
+    }
+
+    fn settings(&self, dataset: &Path) -> Ingest {
+        let (group_rows, file_rows) = self.layout;
+        let zone = "account".parse().unwrap();
+        Ingest::into(dataset).threads(1).row_group_rows(group_rows).file_rows(file_rows).time_zone(zone)
+    }
+
+    /// Ingests some events, or some of another table, or both.
+    fn ingest(&mut self, number: u64, is_long: bool) {
+        let mut ingest = self.settings(&self.dataset());
+        let before = self.manifest();
+        if self.random.below(8) == 0 && !is_long {
+            ingest = ingest.memory(1);
+            self.seen.spilled += 1;
+        }
+        let kind = self.random.below(10);
+        if kind != 0 || number == 0 {
+            let count = match self.random.below(4) {
+                0 if !is_long => 120,
+                1 if !is_long => 30,
+                _ => 4,
+            };
+            let rows = self.new_rows(count, is_long);
+            // An input need not have every column.
+            let columns = HEADER.len() - self.random.index(3);
+            ingest = ingest.events(source(&rows, columns));
+            self.take_events(&rows, columns);
+        }
+        if self.random.below(5) == 0 && !is_long {
+            ingest = self.with_zone(ingest);
+        }
+        if self.random.below(4) == 0 || (kind == 0 && number > 0) {
+            ingest = self.with_spend(ingest);
+        }
+        if self.random.below(6) == 0 {
+            ingest = self.with_insights(ingest);
+        }
+        let summary = ingest.run().unwrap();
+        self.look(before.as_ref(), &summary);
+    }
+
+    /// Counts the cases that an ingest went through.
+    fn look(&mut self, before: Option<&Manifest>, summary: &IngestSummary) {
+        self.seen.ingests += 1;
+        self.seen.replaced += u64::from(summary.events.replaced > 0);
+        let Some((before, after)) = before.zip(self.manifest()) else { return };
+        self.seen.with_vectors += u64::from(!after.deletion_vectors.is_empty());
+        self.seen.merged_vectors += u64::from(after.deletion_vectors.len() + 1 < before.deletion_vectors.len());
+        let gone = before.events.iter().filter(|file| !after.events.contains(file)).count();
+        self.seen.rewritten += u64::from(gone > 0);
+        assert!(after.deletion_vectors.len() <= 17, "{}", after.deletion_vectors.len());
+    }
+
+    fn manifest(&self) -> Option<Manifest> {
+        store::read_latest(&self.dataset()).unwrap()
+    }
+
+    fn account(&mut self) -> String {
+        format!("a{}", self.random.below(3) * self.random.below(3))
+    }
+
+    /// Returns rows of which some restate stored events, maybe for another customer or account.
+    fn new_rows(&mut self, count: u64, is_long: bool) -> Vec<Row> {
+        // Mostly few customers, so that an ingest touches some of a file. In a long sequence, it hardly touches any, so
+        // that small files become many.
+        let customers = if is_long { 5_000 } else { [5, 20, 200][self.random.index(3)] };
+        let restates = if is_long { self.random.below(2) } else { [0, 2, 8][self.random.index(3)] };
+        (0..count)
+            .map(|_| {
+                let random = &mut self.random;
+                let day = format!("2025-{:02}-{:02}", random.below(9) + 1, random.below(28) + 1);
+                let (has_time, has_date) = (random.below(2) == 0, random.below(3) == 0);
+                let time = format!("{day}T{:02}:{:02}:00Z", random.below(24), random.below(60));
+                let stage = STAGES[random.index(6)].to_owned();
+                let total = if random.below(2) == 0 { String::new() } else { format!("{}.25", random.below(9_000)) };
+                let campaign = if random.below(4) == 0 { String::new() } else { format!("c{}", random.below(5)) };
+                let zip = format!("{:05}", random.below(30));
+                let (old, choice) = (random.index(self.events.len().max(1)), random.below(10));
+                let (account, customer) = (self.account(), format!("customer-{}", self.random.below(customers)));
+                let (account, customer, id) = match self.events.get(old).filter(|_| choice < restates).cloned() {
+                    // The same event of its customer, of another customer, or of another account: a new event there.
+                    Some(old) => match self.random.below(6) {
+                        0 => (account, customer, old[5].clone()),
+                        1 => {
+                            self.seen.moved += u64::from(!old[5].is_empty() && old[1] != customer);
+                            (old[0].clone(), customer, old[5].clone())
+                        }
+                        _ => (old[0].clone(), old[1].clone(), old[5].clone()),
+                    },
+                    None if choice == 9 => (account, customer, String::new()),
+                    None => {
+                        self.ids += 1;
+                        (account, customer, format!("e{}", self.ids))
+                    }
+                };
+                let date = if has_time && !has_date { String::new() } else { day };
+                let time = if has_time { time } else { String::new() };
+                [account, customer, stage, date, time, id, total, campaign, zip]
+            })
+            .collect()
+    }
+
+    /// Replaces what new events replace.
+    fn take_events(&mut self, rows: &[Row], columns: usize) {
+        for row in rows {
+            let mut row = row.clone();
+            row[columns..].iter_mut().for_each(String::clear);
+            if !row[5].is_empty() {
+                self.events.retain(|old| old[0] != row[0] || old[5] != row[5]);
+            }
+            self.events.push(row);
+        }
+    }
+
+    fn with_zone(&mut self, ingest: Ingest) -> Ingest {
+        let (account, zone) = (self.account(), ZONES[self.random.index(4)].to_owned());
+        let text = format!("account,timeZone\n{account},{zone}\n");
+        self.zones.insert(account, zone);
+        self.seen.zones += 1;
+        ingest.accounts(csv(text))
+    }
+
+    fn with_spend(&mut self, ingest: Ingest) -> Ingest {
+        let mut text = "account,date,adSpend,campaign\n".to_owned();
+        let mut new: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+        for _ in 0..=self.random.below(9) {
+            let account = self.account();
+            let day = format!("2025-{:02}-{:02}", self.random.below(9) + 1, self.random.below(3) + 1);
+            let row = format!("{account},{day},{}.5,c{}\n", self.random.below(90), self.random.below(3));
+            text += &row;
+            new.entry((account, day)).or_default().push(row);
+        }
+        self.spend.extend(new);
+        ingest.spend(csv(text))
+    }
+
+    fn with_insights(&mut self, ingest: Ingest) -> Ingest {
+        let (account, day) = (self.account(), format!("2025-01-{:02}", self.random.below(5) + 1));
+        let line = format!(
+            "{{\"account\":\"{account}\",\"date\":\"{day}\",\"insight\":{{\"n\":{}}}}}\n",
+            self.random.below(100)
+        );
+        self.insights.insert((account, day), line.clone());
+        ingest.insights(Source::reader(FileFormat::Ndjson, std::io::Cursor::new(line.into_bytes())))
+    }
+
+    /// Compares the dataset with one that is built from what is valid.
+    fn check(&self, what: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = folder.path().join("dataset");
+        let mut ingest = self.settings(&expected).events(source(&self.events, HEADER.len()));
+        if !self.zones.is_empty() {
+            let rows = self.zones.iter().map(|(account, zone)| format!("{account},{zone}\n"));
+            ingest = ingest.accounts(csv(format!("account,timeZone\n{}", rows.collect::<String>())));
+        }
+        if !self.spend.is_empty() {
+            let rows = self.spend.values().flatten().map(String::as_str).collect::<String>();
+            ingest = ingest.spend(csv(format!("account,date,adSpend,campaign\n{rows}")));
+        }
+        if !self.insights.is_empty() {
+            let text = self.insights.values().map(String::as_str).collect::<String>();
+            ingest = ingest.insights(Source::reader(FileFormat::Ndjson, std::io::Cursor::new(text.into_bytes())));
+        }
+        ingest.run().unwrap();
+        let (expected, found) = (Dataset::open(&expected).unwrap(), Dataset::open(self.dataset()).unwrap());
+        assert_eq!(found.event_rows(), expected.event_rows(), "{what}");
+        assert_eq!(found.date_range(), expected.date_range(), "{what}");
+        for (expected, found) in answers(&expected).into_iter().zip(answers(&found)) {
+            assert_eq!(found, expected, "{what}");
+        }
+        let insights = |dataset: &Dataset| {
+            let found = dataset.insights(&AccountFilter::All, None, 1_000, &Interrupt::default()).unwrap();
+            found.documents.into_iter().map(|it| (it.account, it.date, it.document)).collect::<Vec<_>>()
+        };
+        assert_eq!(insights(&found), insights(&expected), "{what}");
+        let verified = Verification::of(self.dataset(), None).unwrap();
+        assert_eq!(verified.faults, Vec::<String>::new(), "{what}");
+    }
+}
+
+/// Returns what a dataset answers to several questions.
+pub(crate) fn answers(dataset: &Dataset) -> Vec<ResultTable> {
+    let asked: [(&[&str], Interval); 4] = [
+        (
+            &[
+                "account",
+                "opportunityId",
+                "date",
+                "dateTime",
+                "type",
+                "eventId",
+                "campaign",
+                "zip",
+                "total",
+                "eventCount",
+            ],
+            Interval::Total,
+        ),
+        (&["account", "customers", "leads", "closedRevenue", "spend", "adjustedType", "typeIsLast"], Interval::Total),
+        (&["campaign", "firstBooked", "bookRate", "closedRevenue", "roasClosed", "stepSoldRate"], Interval::Month),
+        (&["leads", "bookedCustomers", "cancelRate", "revenuePotential", "spend"], Interval::Week),
+    ];
+    let answer = |(fields, interval): &(&[&str], Interval)| {
+        let (start, end) = ("2024-12-30".parse().unwrap(), "2025-10-02".parse().unwrap());
+        dataset.query(&EventsQuery::new(fields.iter().copied(), start, end).interval(*interval).allow_long_total())
+    };
+    asked.iter().map(|asked| answer(asked).unwrap()).collect()
+}
+
+/// Returns the first `columns` columns of rows as a source.
+pub(crate) fn source(rows: &[Row], columns: usize) -> Source {
+    let column = |at: usize| -> ArrayRef {
+        let cells = rows.iter().map(|row| Some(row[at].as_str()).filter(|cell| !cell.is_empty()));
+        Arc::new(cells.collect::<StringArray>())
+    };
+    let columns = HEADER.iter().enumerate().take(columns).map(|(at, name)| (*name, column(at), true));
+    Source::batches([RecordBatch::try_from_iter_with_nullable(columns).unwrap()])
+}
+
+pub(crate) fn csv(text: String) -> Source {
+    Source::reader(FileFormat::Csv, std::io::Cursor::new(text.into_bytes()))
+}
+
+/// A source of numbers that look random, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn index(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(bound as u64)).unwrap()
+    }
+}
