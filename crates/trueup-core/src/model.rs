@@ -8,11 +8,13 @@
 //! | `instant` | points in time |
 //! | `plain_column`, `amount` | readers of values from columns of any type |
 //! | `normalize`, `spend` | normalizers of events and spend into the stored form |
+//! | `customers` | the reader of a list of customers |
 //! | `stored_events`, `order` | the keys of stored events, operations on batches of them, and their order |
 
 mod account;
 mod amount;
 mod columns;
+mod customers;
 mod fault;
 mod instant;
 mod normalize;
@@ -31,6 +33,7 @@ pub use columns::{
     OWN_PREFIX, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column,
     is_own_column, stored_event_schema,
 };
+pub use customers::read_customers;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};

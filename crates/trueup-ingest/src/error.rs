@@ -86,13 +86,15 @@ impl IngestError {
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
     /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is damaged; another
     /// ingest into the same dataset; an object store that [cannot keep a dataset](ErrorKind::UnconditionalStore); a
-    /// rejects file that may not be written; or parts of a distributed ingest that do not fit together.
+    /// rejects file that may not be written, or is none; or parts of a distributed ingest that do not fit together.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
             ErrorKind::Input { .. }
             | ErrorKind::Definitions(_)
             | ErrorKind::DefinedColumn { .. }
+            | ErrorKind::ForgottenColumn(_)
+            | ErrorKind::NotRejects { .. }
             | ErrorKind::NoDataset(_)
             | ErrorKind::NoMatch(_)
             | ErrorKind::EmptyFolder(_)
@@ -146,13 +148,14 @@ impl IngestError {
         }
     }
 
-    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
+    /// Returns whether the call is at fault: no input, nobody to forget, an input that is given twice, an input in the dataset's own
     /// folder, a URL that no dataset can be written to, a pattern that is broken, a delimiter that cannot separate
     /// columns, or something that a distributed ingest cannot have.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match &*self.0 {
             ErrorKind::NothingToIngest
+            | ErrorKind::NobodyToForget
             | ErrorKind::Delimiter(_)
             | ErrorKind::UrlOfDataset(_)
             | ErrorKind::Io { action: OPEN_DATASET, .. }

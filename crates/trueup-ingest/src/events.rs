@@ -14,7 +14,8 @@
 //! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
 //! ```
 //!
-//! A compaction has no inputs: `merge` passes the rows of stored files through the same steps.
+//! A compaction has no inputs: `merge` passes the rows of stored files through the same steps. `forgotten` finds the
+//! events of customers to forget.
 //!
 //! All steps use the `dictionaries`, which hold the texts of the codes in event batches, and the `budget`, which says
 //! how much memory each step may take.
@@ -23,6 +24,7 @@ mod budget;
 mod dictionaries;
 mod encode;
 mod event_batch;
+mod forgotten;
 mod key_index;
 mod merge;
 mod missing_total;
@@ -37,6 +39,7 @@ mod write;
 mod zone_changes;
 
 pub(crate) use budget::Budget;
+pub(crate) use forgotten::{Forgotten, Held};
 pub(crate) use merge::{MergedLayout, merge};
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};

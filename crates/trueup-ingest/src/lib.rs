@@ -23,7 +23,8 @@
 //! ```
 //!
 //! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
-//! at the end of an ingest; `compact/choice` decides which. `expire` lets versions expire, and removes files that
+//! at the end of an ingest; `compact/choice` decides which. `forget` removes the events of customers; `forget/customers`
+//! reads a list of them, and `forget/rejects` removes their rejected rows. `expire` lets versions expire, and removes files that
 //! nobody needs any more. `table` names the four tables.
 //! `monitor` reports the progress of an ingest and stops it when it is interrupted, `report` holds what an ingest
 //! returns, and `error` says how it fails (`error/input` if an input as a whole is at fault).
@@ -36,6 +37,7 @@ mod error;
 mod events;
 mod expire;
 mod file_lists;
+mod forget;
 mod given;
 mod ingest;
 mod input;
@@ -66,6 +68,7 @@ pub use compact::{Compact, CompactSummary};
 pub use define::Define;
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
 pub use expire::{Expire, ExpireSummary, FileCount};
+pub use forget::{Customer, Forget, ForgetSummary};
 pub use ingest::{Ingest, StagedIngest};
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};

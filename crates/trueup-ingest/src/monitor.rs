@@ -12,7 +12,8 @@ use tracing::Span;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
-/// How far an ingest is, or an [`Expire`](crate::Expire) or a [`Define`](crate::Define). Their `progress` reports it.
+/// How far an ingest is, or an [`Expire`](crate::Expire), a [`Define`](crate::Define), a [`Compact`](crate::Compact) or a
+/// [`Forget`](crate::Forget). Their `progress` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -43,6 +44,12 @@ pub enum Phase {
     ReceivingInputs,
     /// Compares the inputs with those of earlier ingests.
     CheckingInputs,
+    /// Reads the list of the customers to forget.
+    ReadingCustomers,
+    /// Looks for the customers to forget in a file of rejected rows.
+    ReadingRejects,
+    /// Looks for the customers to forget in the stored event files.
+    FindingCustomers,
     /// Reads accounts.
     ReadingAccounts,
     /// Reads the events to find the first conversion of each customer, if a mapping gives first-touch credit.
@@ -50,7 +57,7 @@ pub enum Phase {
     /// Reads events.
     ReadingEvents,
     /// Reads the stored event files that hold an account of the new events, or an account that gets another time zone.
-    /// A compaction reads the event files to merge.
+    /// A compaction reads the event files to merge, and a purge those that have customers to forget.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,
@@ -74,6 +81,9 @@ impl fmt::Display for Phase {
             Self::Waiting => "waiting for another ingest",
             Self::ReceivingInputs => "receiving inputs",
             Self::CheckingInputs => "checking what is new",
+            Self::ReadingCustomers => "reading customers",
+            Self::ReadingRejects => "reading rejected rows",
+            Self::FindingCustomers => "finding customers",
             Self::ReadingAccounts => "reading accounts",
             Self::FindingConversions => "finding first conversions",
             Self::ReadingEvents => "reading events",

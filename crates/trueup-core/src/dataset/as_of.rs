@@ -137,9 +137,16 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    for version in versions.iter().take(after).rev() {
-        if store::committed(folder, *version)?.micros() <= time {
-            return Ok(*version);
+    for (at, version) in versions.iter().copied().enumerate().take(after).rev() {
+        if store::committed(folder, version)?.micros() <= time {
+            return match versions.get(at + 1) {
+                // One of the versions between them may have been committed at this time or before.
+                Some(next) if version + 1 < *next => {
+                    let (path, time) = (shown(folder), AsOf::Time(time));
+                    Err(DatasetError::RemovedAsOf { path, time, before: version, after: *next })
+                }
+                _ => Ok(version),
+            };
         }
     }
     let committed = store::committed(folder, first)?;

@@ -30,6 +30,8 @@ pub enum CommitOperation {
     Define,
     /// Files were merged, which changes no answer.
     Compact,
+    /// The events of some customers were removed.
+    Forget,
 }
 
 impl Commit {
@@ -121,6 +123,7 @@ impl CommitOperation {
             Self::Ingest => "ingest",
             Self::Define => "define",
             Self::Compact => "compact",
+            Self::Forget => "forget",
         }
     }
 }

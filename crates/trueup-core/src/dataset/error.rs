@@ -56,6 +56,21 @@ pub enum DatasetError {
         /// When it was committed.
         committed: CommitTime,
     },
+    /// The version of the time that is asked for may be one of those that were removed.
+    #[error(
+        "`{}` may not have the version of {time} any more, because those between {before} and {after} were removed; ask for a version \
+         by its number", path.display()
+    )]
+    RemovedAsOf {
+        /// The folder.
+        path: PathBuf,
+        /// The time that is asked for.
+        time: AsOf,
+        /// The last version that was committed at this time or before.
+        before: u64,
+        /// The first version after it.
+        after: u64,
+    },
     /// The path of the dataset is that of a file.
     #[error("`{}` is a file, not the folder of a dataset; `trueup ingest FILE --into FOLDER` makes one", .0.display())]
     NotFolder(PathBuf),

@@ -22,7 +22,7 @@ use super::remote::{ReadFault, RemoteFolder, location_of, shown};
 use super::store::{committed, file_name, names, read, versions};
 use crate::Interrupt;
 use crate::files::Files;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
@@ -103,18 +103,35 @@ impl Expiry {
         }
         plan.expired.reverse();
         plan.kept.reverse();
-        if plan.expired.is_empty() {
-            return Ok(plan);
+        plan.with_files(dir)
+    }
+
+    /// Lets some versions of a dataset expire, and no others. The newest version never expires.
+    ///
+    /// # Errors
+    /// A manifest or a list of files is missing, unreadable or damaged: it could name any file.
+    pub fn of(dir: &Path, expired: &BTreeSet<u64>) -> Result<Self, StoreError> {
+        let all = versions(dir)?;
+        let newest = all.last().copied();
+        let is_expired = |version: &u64| expired.contains(version) && Some(*version) != newest;
+        let (expired, kept) = all.into_iter().partition(is_expired);
+        Self { expired, kept, files: Vec::new() }.with_files(dir)
+    }
+
+    /// Finds the files that only the expired versions name.
+    fn with_files(mut self, dir: &Path) -> Result<Self, StoreError> {
+        if self.expired.is_empty() {
+            return Ok(self);
         }
-        let kept = named(dir, &plan.kept)?;
+        let kept = named(dir, &self.kept)?;
         let mut files = HashSet::new();
-        for version in &plan.expired {
+        for version in &self.expired {
             let manifest = read(dir, *version)?;
             files.extend(files_of(&manifest).filter(|file| !kept.contains(&file.path)));
         }
-        plan.files = files.into_iter().collect();
-        plan.files.sort_unstable();
-        Ok(plan)
+        self.files = files.into_iter().collect();
+        self.files.sort_unstable();
+        Ok(self)
     }
 
     /// Lets the versions expire: nobody can open them any more. The files stay for `grace`.

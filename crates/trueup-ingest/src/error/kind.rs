@@ -30,6 +30,9 @@ pub enum ErrorKind {
     /// No input was given.
     #[error("there is nothing to ingest: name at least one file")]
     NothingToIngest,
+    /// No customer to forget was named.
+    #[error("there is nobody to forget: name at least one customer")]
+    NobodyToForget,
     /// A character cannot separate the columns of CSV files.
     #[error("`{}` cannot separate columns; use an ASCII character that is neither a quote nor a line end", .0.escape_default())]
     Delimiter(char),
@@ -141,6 +144,17 @@ pub enum ErrorKind {
     /// Definitions of metrics and dimensions do not suit the dataset.
     #[error("definitions: {0}")]
     Definitions(DefinitionError),
+    /// Without the customers to forget, no event has a column that a definition needs.
+    #[error("only customers to forget have what a definition needs: {0}; change the definitions first (`trueup define`)")]
+    ForgottenColumn(DefinitionError),
+    /// A file from which rows of customers are to be removed is not of rejected rows.
+    #[error("`{}`, line {line}: expected a row as `--rejects` of an ingest writes it", path.display())]
+    NotRejects {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+    },
     /// An input has a column with the name of a definition.
     #[error(
         "`{}`: the events would have the column `{column}`, but the dataset defines a metric or dimension of this name; leave \

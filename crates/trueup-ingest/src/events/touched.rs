@@ -7,7 +7,7 @@
 //! be superseded is written again as a whole, and so is a file without an index.
 
 use super::event_batch::primitive_column;
-use super::key_index::{self, TRAILER_BYTES};
+use super::key_index::{self, KeySet, TRAILER_BYTES};
 use super::new_keys::{KeysOfAccount, Wanted, WantedKeys};
 use super::stored_files::files_with;
 use super::zone_changes::texts;
@@ -123,10 +123,7 @@ impl StoredFile<'_> {
             let (with, _) = files_with(files, self.superseded, self.dir, &is_wanted)?;
             return Ok(if with.is_empty() { Fate::Kept } else { Fate::Rewritten });
         };
-        let sets = key_index::sets(&index).filter(|sets| sets.len() == self.stored.row_groups.len());
-        let damaged =
-            || ErrorKind::Stored { path, source: "the index of its customers and event ids is damaged".into() };
-        let sets = sets.ok_or_else(damaged)?;
+        let sets = sets(&index, self.stored, &path)?;
         let mut wanted: BTreeMap<Wanted, Vec<usize>> = BTreeMap::new();
         for (number, (entry, set)) in self.stored.row_groups.iter().zip(&sets).enumerate() {
             if concerned[number] {
@@ -186,8 +183,15 @@ impl StoredFile<'_> {
     }
 }
 
+/// Divides the index of a file into the sets of its row groups.
+pub(super) fn sets<'i>(index: &'i [u8], file: &DataFile, path: &Path) -> Result<Vec<KeySet<'i>>, IngestError> {
+    let sets = key_index::sets(index).filter(|sets| sets.len() == file.row_groups.len());
+    let source = || "the index of its customers and event ids is damaged".into();
+    sets.ok_or_else(|| ErrorKind::Stored { path: path.to_owned(), source: source() }.into())
+}
+
 /// Returns the sets of the index of a file; `None` if it has none, because an earlier trueup wrote it.
-fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes::Bytes>, IngestError> {
+pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes::Bytes>, IngestError> {
     let size = parquet::file::reader::Length::len(file);
     let read = |end: u64, length: u64| {
         let start = end.checked_sub(length);

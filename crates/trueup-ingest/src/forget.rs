@@ -1,0 +1,408 @@
+//! Forgetting: removes the events of customers from a dataset.
+//!
+//! The newest version without the events is a version like any other: `events::Forgotten` finds them, and deletion
+//! vectors leave them out. To purge means that no file has them any more. Files with events of the customers, even
+//! superseded ones, are then written again for the new version, and all other versions that name such files expire.
+
+mod customers;
+mod rejects;
+
+pub use customers::Customer;
+
+use crate::error::{ErrorContext, ErrorKind};
+use crate::events::{Forgotten, Held, MergedLayout};
+use crate::expire::FileCount;
+use crate::ingest::run::on_threads;
+use crate::left_rows::{Superseded, count_left};
+use crate::monitor::{Monitor, Phase};
+use crate::read::TableReader;
+use crate::rejects::FaultyRows;
+use crate::version::VersionBuilder;
+use crate::{CREATED_BY, Ingest, IngestError, Interrupt, Progress, events};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use trueup_core::dataset::expiry::{Expiry, GRACE, Unnamed};
+use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::{CommitOperation, read_definitions, shown, store};
+use trueup_core::files::Files;
+
+/// The forgetting of customers: their events are removed from the newest version of a dataset, in a new version.
+///
+/// Earlier versions, and files of the newest one in which rows are only left out, still have the events. With
+/// [`purge`](Self::purge), nothing that trueup keeps has them in the end.
+///
+/// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does not,
+/// because they change nothing.
+///
+/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was meanwhile. A
+/// process that is killed leaves the old version or the new one, and the same call completes what it has begun.
+///
+/// ```
+/// use trueup_ingest::{Forget, Ingest};
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let (dataset, events) = (dir.path().join("acme"), dir.path().join("events.csv"));
+/// # std::fs::write(&events, "account,opportunityId,type,date\na,1,booked,2025-01-31\na,2,booked,2025-01-31\n")?;
+/// # Ingest::into(&dataset).events(&events).run()?;
+/// let summary = Forget::of(&dataset).customer("a", "1").run()?;
+/// assert_eq!((summary.version, summary.customers, summary.events), (2, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing happens until it is run"]
+pub struct Forget {
+    settings: Ingest,
+    customers: BTreeSet<Customer>,
+    lists: Vec<PathBuf>,
+    purges: bool,
+    grace: Option<Duration>,
+    rejects: Vec<PathBuf>,
+}
+
+/// What was forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForgetSummary {
+    /// The newest version, which has no event of the customers.
+    pub version: u64,
+    /// The number of customers of whom the newest version before had events.
+    pub customers: u64,
+    /// The events that the newest version does not have any more.
+    pub events: u64,
+    /// The customers of whom nothing was found: in the newest version or, of a purge, in any version.
+    pub absent: Vec<Customer>,
+    /// The versions that a purge has let expire, because they name files with events of the customers; ascending.
+    pub expired: Vec<u64>,
+    /// The files that a purge has removed.
+    pub removed: FileCount,
+    /// The files that wait for the end of their grace period. They may have events of the customers until then.
+    pub waiting: FileCount,
+    /// The rows that were removed from files of rejected rows.
+    pub rejects: u64,
+}
+
+impl Forget {
+    /// Prepares to forget customers of the dataset in a folder or below the URL of an object store.
+    pub fn of(dataset: impl AsRef<Path>) -> Self {
+        Self {
+            settings: Ingest::into(dataset),
+            customers: BTreeSet::new(),
+            lists: Vec::new(),
+            purges: false,
+            grace: None,
+            rejects: Vec::new(),
+        }
+    }
+
+    /// Adds a customer to forget. It may be one that the dataset does not have.
+    pub fn customer(mut self, account: impl Into<String>, opportunity_id: impl Into<String>) -> Self {
+        let (account, opportunity_id) = (account.into(), opportunity_id.into());
+        self.customers.insert(Customer { account, opportunity_id });
+        self
+    }
+
+    /// Adds the customers of a file with the columns `account` and `opportunityId`, in any format of an ingest. Other
+    /// columns do not matter.
+    pub fn customers_in(mut self, path: impl AsRef<Path>) -> Self {
+        self.lists.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Also removes what earlier versions have of the customers. All versions that name a file with an event of them
+    /// expire, whatever else they have, and of the newest version these files are written again.
+    ///
+    /// Files of expired versions stay for the [`grace`](Self::grace) period. Until it is over and an [`Expire`], an
+    /// ingest or the same call again has removed them, they still have the events.
+    ///
+    /// [`Expire`]: crate::Expire
+    pub fn purge(self) -> Self {
+        Self { purges: true, ..self }
+    }
+
+    /// Sets how long files of a purge stay for readers that have opened an earlier version, as
+    /// [`Expire::grace`](crate::Expire::grace); 24 hours by default. It also counts for versions that have expired
+    /// before, whose files may have events of the customers, too. With 0, the events are gone when the call returns.
+    pub fn grace(self, grace: Duration) -> Self {
+        Self { grace: Some(grace), ..self }
+    }
+
+    /// Also removes rows of the customers from a file that [`Ingest::rejects`] has written. The file is replaced, unless
+    /// it has no such row, before the dataset changes.
+    ///
+    /// A row is of a customer if its cells `account` and `opportunityId` say so. If it has no such cell, because a
+    /// mapping reads other columns, it is of a customer if any of its texts has the id as a word.
+    pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
+        self.rejects.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the bytes of memory that it may take, as [`Ingest::memory`].
+    pub fn memory(self, bytes: usize) -> Self {
+        self.with(|settings| settings.memory(bytes))
+    }
+
+    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`].
+    pub fn row_group_rows(self, rows: usize) -> Self {
+        self.with(|settings| settings.row_group_rows(rows))
+    }
+
+    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`].
+    pub fn file_rows(self, rows: usize) -> Self {
+        self.with(|settings| settings.file_rows(rows))
+    }
+
+    /// Sets the number of threads, as [`Ingest::threads`].
+    pub fn threads(self, threads: usize) -> Self {
+        self.with(|settings| settings.threads(threads))
+    }
+
+    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as [`Ingest::progress`].
+    pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        self.with(|settings| settings.progress(report))
+    }
+
+    /// Stops it when this interrupt or a clone of it is canceled, or at its deadline. What is complete then stays, and
+    /// the same call completes the rest.
+    pub fn interrupt(self, interrupt: Interrupt) -> Self {
+        self.with(|settings| settings.interrupt(interrupt))
+    }
+
+    /// Sets how long it may wait for others that write to the dataset, as [`Ingest::wait`].
+    pub fn wait(self, time: Duration) -> Self {
+        self.with(|settings| settings.wait(time))
+    }
+
+    /// Sets the file operations that write the dataset. Tests use it to make an operation fail.
+    pub fn files(self, files: Files) -> Self {
+        self.with(|settings| settings.files(files))
+    }
+
+    fn with(self, set: impl FnOnce(Ingest) -> Ingest) -> Self {
+        Self { settings: set(self.settings), ..self }
+    }
+
+    /// Forgets the customers. Calling it again changes nothing, but completes a call that failed.
+    ///
+    /// # Errors
+    /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset, it
+    /// is damaged, a definition needs a column that only these customers have, an ingest is writing to the dataset or
+    /// has published a version meanwhile, the call is interrupted, or the file system or the store refuses. The dataset
+    /// is the old version or the new one. Of a purge, earlier versions may be there or not.
+    pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
+        let (report, interrupt) = (self.settings.report.take(), self.settings.interrupt.clone());
+        let monitor = Monitor::new(report, interrupt).waiting(self.settings.wait);
+        self.settings.files = monitor.stoppable(self.settings.files);
+        let threads = self.settings.threads;
+        on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
+    }
+
+    fn run_watched(mut self, monitor: &Monitor) -> Result<ForgetSummary, IngestError> {
+        monitor.check()?;
+        let dir = self.settings.dir.as_path();
+        // A folder without a dataset is not made one.
+        if store::versions(dir)?.is_empty() {
+            return Err(ErrorKind::NoDataset(shown(dir)).into());
+        }
+        let mut reader = self.settings.reader(FaultyRows::Stop, monitor);
+        for list in &self.lists {
+            customers::read(list, &mut self.customers, &mut reader)?;
+        }
+        if self.customers.is_empty() {
+            return Err(ErrorKind::NobodyToForget.into());
+        }
+        let mut summary = ForgetSummary::default();
+        for file in &self.rejects {
+            summary.rejects += rejects::remove(file, dir, &self.customers, monitor)?;
+        }
+        let mut pass = Pass {
+            forget: &self,
+            forgotten: Forgotten::new(&self.customers),
+            reader: &reader,
+            found: BTreeSet::new(),
+            current: BTreeSet::new(),
+            clean: HashSet::new(),
+            summary,
+        };
+        loop {
+            match pass.step() {
+                Ok(false) => {}
+                Ok(true) => return Ok(pass.finish()),
+                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// What a call has done so far.
+struct Pass<'a> {
+    forget: &'a Forget,
+    forgotten: Forgotten<'a>,
+    reader: &'a TableReader<'a>,
+    /// The customers of whom something was found, and those of whom the newest version had events.
+    found: BTreeSet<&'a Customer>,
+    current: BTreeSet<&'a Customer>,
+    /// The paths of files of events without any event of the customers.
+    clean: HashSet<String>,
+    summary: ForgetSummary,
+}
+
+impl<'a> Pass<'a> {
+    /// Removes the events from the newest version or, once it has none, ends the call. Returns whether that is done.
+    fn step(&mut self) -> Result<bool, IngestError> {
+        let Forget { settings, purges, .. } = self.forget;
+        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
+        let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
+        let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };
+        self.summary.version = manifest.version;
+        self.summary.removed.add(version.removed_at_begin());
+        let mut held = self.find(&manifest.events, &manifest.superseded)?;
+        if !purges {
+            held.retain(|_, held| held.vector.rows() > 0);
+        }
+        if held.is_empty() {
+            if *purges {
+                self.purge(manifest.version, &version)?;
+            }
+            return Ok(true);
+        }
+        let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
+        let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
+        let written = self.write(held, &mut manifest, &mut version)?;
+        manifest.version = version.number();
+        CREATED_BY.clone_into(&mut manifest.created_by);
+        version.publish(&mut manifest, CommitOperation::Forget, monitor)?;
+        self.clean.extend(written);
+        self.current.extend(current);
+        self.summary.events += events;
+        self.summary.version = manifest.version;
+        Ok(!purges)
+    }
+
+    /// Finds what files have of the customers, by their paths.
+    fn find<'f>(
+        &mut self,
+        files: impl IntoIterator<Item = &'f DataFile>,
+        superseded: &Superseded,
+    ) -> Result<BTreeMap<String, Held<'a>>, IngestError> {
+        let files: Vec<&DataFile> = files.into_iter().filter(|file| !self.clean.contains(&file.path)).collect();
+        let (dir, reader) = (self.forget.settings.dir.as_path(), self.reader);
+        reader.monitor.begin(Phase::FindingCustomers, Some(files.iter().map(|file| file.size).sum()));
+        let find = |file: &&DataFile| {
+            let found = self.forgotten.find(file, superseded, dir, reader);
+            reader.monitor.add(0, file.size);
+            found
+        };
+        let found = files.par_iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let mut held = BTreeMap::new();
+        for (file, found) in files.into_iter().zip(found) {
+            match found {
+                Some(found) => {
+                    self.found.extend(&found.customers);
+                    held.insert(file.path.clone(), found);
+                }
+                None => drop(self.clean.insert(file.path.clone())),
+            }
+        }
+        Ok(held)
+    }
+
+    /// Leaves the events out of the files of a manifest: of a purge, and where less than half of a file would be left,
+    /// the other events are written again. Returns the paths of the new files.
+    fn write(
+        &self,
+        mut held: BTreeMap<String, Held<'_>>,
+        manifest: &mut Manifest,
+        version: &mut VersionBuilder,
+    ) -> Result<Vec<String>, IngestError> {
+        let Forget { settings, purges, .. } = self.forget;
+        let columns = columns(manifest);
+        let (mut kept, mut rewritten, mut marked) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut superseded = Superseded::new();
+        for file in std::mem::take(&mut manifest.events) {
+            let Some(Held { vector, .. }) = held.remove(&file.path) else {
+                kept.push(file);
+                continue;
+            };
+            let left = count_left(std::slice::from_ref(&file), &manifest.superseded).saturating_sub(vector.rows());
+            if *purges || left.saturating_mul(2) < file.rows {
+                let mut all = manifest.superseded.get(&file.path).cloned().unwrap_or_default();
+                Arc::make_mut(&mut all).merge(&vector);
+                superseded.insert(file.path.clone(), all);
+                rewritten.push(file);
+            } else {
+                marked.insert(file.path.clone(), vector);
+                kept.push(file);
+            }
+        }
+        manifest.events = kept;
+        let mut written = Vec::new();
+        if !rewritten.is_empty() {
+            let (memory, group_rows, file_rows) = (settings.memory, settings.group_rows, settings.file_rows);
+            let layout = MergedLayout { memory, group_rows, file_rows };
+            let files = events::merge((&rewritten, &superseded), &settings.dir, layout, version, self.reader)?;
+            written.extend(files.iter().map(|file| file.path.clone()));
+            manifest.events.extend(files);
+        }
+        version.supersede(marked);
+        check_definitions(manifest, &columns, &settings.dir)?;
+        Ok(written)
+    }
+
+    /// Lets all versions but the newest one expire that name a file with events of the customers, and removes the files
+    /// whose grace period is over.
+    fn purge(&mut self, newest: u64, version: &VersionBuilder) -> Result<(), IngestError> {
+        let Forget { settings, grace, .. } = self.forget;
+        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
+        monitor.begin(Phase::ReadingManifests, None);
+        let mut files: BTreeMap<String, DataFile> = BTreeMap::new();
+        let mut named: Vec<(u64, Vec<String>)> = Vec::new();
+        for number in store::versions(dir)?.into_iter().filter(|number| *number != newest) {
+            monitor.check()?;
+            let manifest = store::read(dir, number)?;
+            named.push((number, manifest.events.iter().map(|file| file.path.clone()).collect()));
+            files.extend(manifest.events.into_iter().map(|file| (file.path.clone(), file)));
+        }
+        let held = self.find(files.values(), &Superseded::new())?;
+        let is_held = |paths: &[String]| paths.iter().any(|path| held.contains_key(path));
+        let expired = named.iter().filter(|(_, paths)| is_held(paths)).map(|(number, _)| *number).collect();
+        let plan = Expiry::of(dir, &expired)?;
+        plan.commit(&settings.files, dir, version.id(), grace.unwrap_or(GRACE))?;
+        self.summary.expired.extend(plan.expired);
+        let unnamed = Unnamed::find(dir, *grace)?;
+        monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
+        unnamed.remove(&settings.files, dir, monitor.interrupt(), |file| monitor.add(0, file.size))?;
+        self.summary.removed.add(FileCount::of(unnamed.due.iter().map(|file| file.size)));
+        self.summary.waiting = FileCount::of(unnamed.waiting.iter().map(|file| file.size));
+        Ok(())
+    }
+
+    fn finish(self) -> ForgetSummary {
+        let Self { forget, found, current, mut summary, .. } = self;
+        summary.customers = current.len() as u64;
+        let known = if forget.purges { &found } else { &current };
+        summary.absent = forget.customers.iter().filter(|customer| !known.contains(customer)).cloned().collect();
+        summary
+    }
+}
+
+/// Returns the columns of the events of a version.
+fn columns(manifest: &Manifest) -> BTreeSet<String> {
+    manifest.events.iter().flat_map(|file| &file.columns).cloned().collect()
+}
+
+/// Checks that the definitions still have the columns that they are derived from. Otherwise nobody could open the
+/// version.
+fn check_definitions(manifest: &Manifest, before: &BTreeSet<String>, dir: &Path) -> Result<(), IngestError> {
+    let columns = columns(manifest);
+    match &manifest.definitions {
+        Some(file) if columns != *before => {
+            let definitions = read_definitions(dir, file).of_dataset(&dir.join(&file.path))?;
+            definitions.check_columns(&columns).map_err(|fault| ErrorKind::ForgottenColumn(fault).into())
+        }
+        _ => Ok(()),
+    }
+}
