@@ -4,6 +4,7 @@
 //! - [`oracle`] answers a request in the slow, obvious way;
 //! - [`damage`] damages and copies files;
 //! - [`object_server`] serves files as an object store does, with faults;
+//! - [`search`] searches files for texts;
 //! - [`exhaustive`] selects between a sample and everything.
 
 pub mod cases;
@@ -11,3 +12,4 @@ pub mod damage;
 pub mod exhaustive;
 pub mod object_server;
 pub mod oracle;
+pub mod search;

@@ -1,5 +1,5 @@
-//! Random sequences of ingests. Whatever was added, restated, moved to another customer or given another time zone, the
-//! dataset answers as one that was built in one go from what is valid then, byte for byte.
+//! Random sequences of ingests. Whatever was added, restated, moved to another customer, forgotten or given another time
+//! zone, the dataset answers as one that was built in one go from what is valid then, byte for byte.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -32,7 +32,7 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
 fn any_sequence_answers_as_a_dataset_built_in_one_go() {
     let seen = run(0..if is_exhaustive() { 2_000 } else { 60 });
     println!("{seen:?}");
-    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled } = seen;
+    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled, forgotten, purged } = seen;
     for (what, count) in [
         ("ingests", ingests),
         ("replaced events", replaced),
@@ -42,6 +42,8 @@ fn any_sequence_answers_as_a_dataset_built_in_one_go() {
         ("files that were written again", rewritten),
         ("files of vectors that became one", merged_vectors),
         ("ingests with little memory", spilled),
+        ("forgotten customers", forgotten),
+        ("purged versions", purged),
     ] {
         assert!(count > 0, "{what}: {count}");
     }

@@ -1,15 +1,17 @@
-//! A random sequence of ingests, and what is valid after each.
+//! A random sequence of ingests and forgotten customers, and what is valid after each.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{Verification, store};
 use trueup_core::query::{AccountFilter, EventsQuery, Interval};
 use trueup_core::{Dataset, Interrupt, ResultTable};
-use trueup_ingest::{FileFormat, Ingest, IngestSummary, Source};
+use trueup_ingest::{FileFormat, Forget, Ingest, IngestSummary, Source};
+use trueup_testkit::search::files_with;
 
 const HEADER: [&str; 9] =
     ["account", "opportunityId", "type", "date", "dateTime", "eventId", "total", "campaign", "zip"];
@@ -29,6 +31,8 @@ pub(crate) struct Seen {
     pub(crate) rewritten: u64,
     pub(crate) merged_vectors: u64,
     pub(crate) spilled: u64,
+    pub(crate) forgotten: u64,
+    pub(crate) purged: u64,
 }
 
 impl Seen {
@@ -41,6 +45,8 @@ impl Seen {
         self.rewritten += other.rewritten;
         self.merged_vectors += other.merged_vectors;
         self.spilled += other.spilled;
+        self.forgotten += other.forgotten;
+        self.purged += other.purged;
     }
 }
 
@@ -87,6 +93,9 @@ impl Sequence {
         }
         for ingest in 0..ingests {
             self.ingest(ingest, is_long);
+            if self.random.below(5) == 0 {
+                self.forget();
+            }
             if ingest + 1 == ingests || self.random.below(6) == 0 {
                 self.check(&format!("ingest {ingest}"));
             }
@@ -138,6 +147,37 @@ impl Sequence {
         self.look(before.as_ref(), &summary);
     }
 
+    /// Forgets some customers, of whom some may not exist.
+    fn forget(&mut self) {
+        let purges = self.random.below(2) == 0;
+        let (group_rows, file_rows) = self.layout;
+        let mut forget = Forget::of(self.dataset()).threads(1).row_group_rows(group_rows).file_rows(file_rows);
+        let mut ids = Vec::new();
+        for _ in 0..=self.random.below(3) {
+            let (account, id) = match self.random.index(self.events.len() + 1) {
+                at if at < self.events.len() => (self.events[at][0].clone(), self.events[at][1].clone()),
+                _ => (self.account(), "customer-0;".to_owned()),
+            };
+            forget = forget.customer(&account, &id);
+            self.events.retain(|row| row[0] != account || row[1] != id);
+            ids.push(id);
+        }
+        if purges {
+            forget = forget.purge().grace(Duration::ZERO);
+        }
+        let events = self.manifest().map(|before| rows(&before));
+        let summary = forget.run().unwrap();
+        assert_eq!(events.map(|events| events - summary.events), self.manifest().map(|after| rows(&after)));
+        self.seen.forgotten += u64::from(summary.events > 0);
+        // A customer of the same id may be in another account.
+        ids.retain(|id| !self.events.iter().any(|row| row[1] == *id));
+        if purges && !ids.is_empty() {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            assert_eq!(files_with(&self.dataset(), &ids).unwrap(), Vec::<PathBuf>::new());
+            self.seen.purged += u64::from(!summary.expired.is_empty());
+        }
+    }
+
     /// Counts the cases that an ingest went through.
     fn look(&mut self, before: Option<&Manifest>, summary: &IngestSummary) {
         self.seen.ingests += 1;
@@ -175,7 +215,7 @@ impl Sequence {
                 let campaign = if random.below(4) == 0 { String::new() } else { format!("c{}", random.below(5)) };
                 let zip = format!("{:05}", random.below(30));
                 let (old, choice) = (random.index(self.events.len().max(1)), random.below(10));
-                let (account, customer) = (self.account(), format!("customer-{}", self.random.below(customers)));
+                let (account, customer) = (self.account(), format!("customer-{};", self.random.below(customers)));
                 let (account, customer, id) = match self.events.get(old).filter(|_| choice < restates).cloned() {
                     // The same event of its customer, of another customer, or of another account: a new event there.
                     Some(old) => match self.random.below(6) {
@@ -275,6 +315,12 @@ impl Sequence {
         let verified = Verification::of(self.dataset(), None).unwrap();
         assert_eq!(verified.faults, Vec::<String>::new(), "{what}");
     }
+}
+
+/// Returns the number of events that a version has.
+fn rows(manifest: &Manifest) -> u64 {
+    let superseded = |path: &String| manifest.superseded.get(path).map_or(0, |vector| vector.rows());
+    manifest.events.iter().map(|file| file.rows - superseded(&file.path)).sum()
 }
 
 /// Returns what a dataset answers to several questions.
