@@ -138,10 +138,11 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
         return Err(error.into());
     }
     for (at, version) in versions.iter().copied().enumerate().take(after).rev() {
-        if store::committed(folder, version)?.micros() <= time {
+        let committed = store::committed(folder, version)?.micros();
+        if committed <= time {
             return match versions.get(at + 1) {
-                // One of the versions between them may have been committed at this time or before.
-                Some(next) if version + 1 < *next => {
+                // A version between them may have been committed since then.
+                Some(next) if version + 1 < *next && committed < time => {
                     let (path, time) = (shown(folder), AsOf::Time(time));
                     Err(DatasetError::RemovedAsOf { path, time, before: version, after: *next })
                 }

@@ -145,7 +145,9 @@ pub enum ErrorKind {
     #[error("definitions: {0}")]
     Definitions(DefinitionError),
     /// Without the customers to forget, no event has a column that a definition needs.
-    #[error("only customers to forget have what a definition needs: {0}; change the definitions first (`trueup define`)")]
+    #[error(
+        "only customers to forget have what a definition needs: {0}; change the definitions first (`trueup define`)"
+    )]
     ForgottenColumn(DefinitionError),
     /// A file from which rows of customers are to be removed is not of rejected rows.
     #[error("`{}`, line {line}: expected a row as `--rejects` of an ingest writes it", path.display())]

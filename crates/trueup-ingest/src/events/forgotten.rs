@@ -165,7 +165,8 @@ impl RowGroupScan {
             current.extend(customer);
             match self.forgotten.last_mut() {
                 _ if customer.is_none() => {
-                    self.left_days = Some(self.left_days.map_or((day, day), |(one, last)| (one.min(day), last.max(day))));
+                    self.left_days =
+                        Some(self.left_days.map_or((day, day), |(one, last)| (one.min(day), last.max(day))));
                 }
                 Some(last) if last.end == row => last.end = row + 1,
                 _ => self.forgotten.push(row..row + 1),

@@ -87,9 +87,8 @@ impl<'c> Wanted<'c> {
 /// Returns whether a text has a word: the word occurs, and neither a letter nor a digit is next to it.
 fn has_word(text: &str, word: &str) -> bool {
     let is_end = |next: Option<char>| next.is_none_or(|next| !next.is_alphanumeric());
-    text.match_indices(word).any(|(at, _)| {
-        is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next())
-    })
+    text.match_indices(word)
+        .any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next()))
 }
 
 /// What a line of the file says of its row.

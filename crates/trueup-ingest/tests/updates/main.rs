@@ -32,7 +32,8 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
 fn any_sequence_answers_as_a_dataset_built_in_one_go() {
     let seen = run(0..if is_exhaustive() { 2_000 } else { 60 });
     println!("{seen:?}");
-    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled, forgotten, purged } = seen;
+    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled, forgotten, purged } =
+        seen;
     for (what, count) in [
         ("ingests", ingests),
         ("replaced events", replaced),
