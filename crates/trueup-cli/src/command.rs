@@ -16,6 +16,7 @@ mod expire;
 mod explain_report;
 mod explore;
 mod fields;
+mod forget;
 mod get;
 mod ingest;
 mod inspect;
@@ -66,6 +67,7 @@ pub(crate) enum Command {
     Compact(compact::CompactCommand),
     Expire(expire::ExpireCommand),
     Vacuum(expire::VacuumCommand),
+    Forget(forget::ForgetCommand),
     Get(get::GetCommand),
     Serve(serve::ServeCommand),
     Explore(explore::ExploreCommand),
@@ -105,6 +107,7 @@ impl Command {
             Self::Compact(command) => command.run(),
             Self::Expire(command) => command.run(),
             Self::Vacuum(command) => command.run(),
+            Self::Forget(command) => command.run(),
             Self::Get(command) => command.run(),
             Self::Serve(command) => command.run(),
             Self::Explore(command) => command.run(),

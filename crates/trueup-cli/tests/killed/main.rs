@@ -6,6 +6,7 @@
 
 mod compact;
 mod expire;
+mod forget;
 mod interrupted;
 mod store;
 mod threads;

@@ -15,6 +15,7 @@ mod directory_faults;
 mod documented;
 mod durations;
 mod fields;
+mod forget;
 mod memory;
 mod micro_batches;
 mod object_store;

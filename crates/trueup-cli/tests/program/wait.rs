@@ -55,6 +55,7 @@ fn a_command_says_that_it_waits_and_how_to_wait() {
         &["define", "ds", "--remove"],
         &["vacuum", "ds"],
         &["compact", "ds", "--all"],
+        &["forget", "ds", "--account", "acme", "--customer", "3"],
     ] {
         let error = workspace.run(arguments).failed(1);
         let expected =

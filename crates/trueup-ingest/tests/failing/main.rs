@@ -5,6 +5,7 @@
 
 mod case;
 mod compact;
+mod forget;
 mod interrupts;
 
 use case::Case;

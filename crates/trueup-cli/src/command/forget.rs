@@ -1,0 +1,204 @@
+//! `trueup forget`: removes the events of customers from a dataset.
+
+use super::option_values;
+use super::wait::WaitArgs;
+use crate::exit::Failure;
+use crate::notice;
+use crate::output::{self, ReportFormat, number};
+use crate::progress::IngestProgress;
+use crate::signals::StopSignals;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+use trueup::versions::list_text;
+use trueup_ingest::{FileCount, Forget, ForgetSummary};
+
+/// The most customers that are named because nothing was found of them.
+const NAMED: usize = 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup forget my-data --account north --customer c1 --customer c2
+  trueup forget my-data --customers requests.csv --purge      the files with their events go in 24 hours
+  trueup forget my-data --customers requests.csv --purge --grace 0s --rejects rejects.ndjson";
+
+/// Remove all events of customers from a dataset, and with --purge whatever older versions and files have of them
+///
+/// The new version answers as if it never had the customers. Earlier versions, and files of the new one in which rows
+/// are only left out, still have their events, unless --purge removes these, too. A later ingest of the events brings
+/// the customers back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["ids", "lists"])))]
+pub(crate) struct ForgetCommand {
+    /// Folder or URL of the dataset
+    dataset: PathBuf,
+
+    /// Account of the customers that --customer names
+    #[arg(long, value_name = "ACCOUNT", requires = "ids")]
+    account: Option<String>,
+
+    /// A customer of the account: its `opportunityId`; may be given several times
+    #[arg(long = "customer", id = "ids", value_name = "ID", requires = "account")]
+    ids: Vec<String>,
+
+    /// File with the columns `account` and `opportunityId`, in any format of an ingest; may be given several times
+    #[arg(long = "customers", id = "lists", value_name = "FILE")]
+    lists: Vec<PathBuf>,
+
+    /// Let all earlier versions expire that name a file with an event of the customers, whatever else they have, and
+    /// write these files again for the new version
+    #[arg(long)]
+    purge: bool,
+
+    /// How long files of expired versions stay, such as 24h, which is the default, for processes that have opened them;
+    /// also those of versions that have expired before. With 0s the events are gone when the command ends
+    #[arg(long, value_name = "AGE", value_parser = option_values::age, requires = "purge")]
+    grace: Option<Duration>,
+
+    /// Also remove rows of the customers from this file, which `--rejects` of an ingest has written; may be given
+    /// several times
+    #[arg(long, value_name = "FILE")]
+    rejects: Vec<PathBuf>,
+
+    /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk
+    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
+    memory: Option<usize>,
+
+    /// Number of threads, from 1 to 1024; by default one per core
+    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
+    threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
+}
+
+impl ForgetCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let signals = StopSignals::hear()?;
+        let mut progress = IngestProgress::default();
+        let forget = self.forget().progress(move |now| progress.show(now)).interrupt(signals.interrupt());
+        let summary = forget.run().map_err(|error| match error.interruption() {
+            Some(_) => Failure::stopped("the command was canceled; run it again to complete it", &signals),
+            None => error.into(),
+        })?;
+        for customer in summary.absent.iter().take(NAMED) {
+            let place = if self.purge { "in any version" } else { "in the newest version" };
+            notice::warning(format!("there is no event of {customer} {place}"));
+        }
+        if let Some(more) = summary.absent.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            notice::warning(format!("nor of {more} more; --format json names all"));
+        }
+        match self.format {
+            ReportFormat::Json => output::print_json(&Report::new(&summary)),
+            ReportFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+        }
+    }
+
+    fn forget(&self) -> Forget {
+        let mut forget = Forget::of(&self.dataset).wait(self.wait.time());
+        for id in &self.ids {
+            forget = forget.customer(self.account.as_deref().unwrap_or_default(), id);
+        }
+        forget = self.lists.iter().fold(forget, Forget::customers_in);
+        forget = self.rejects.iter().fold(forget, Forget::rejects);
+        if self.purge {
+            forget = forget.purge();
+        }
+        if let Some(grace) = self.grace {
+            forget = forget.grace(grace);
+        }
+        if let Some(bytes) = self.memory {
+            forget = forget.memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            forget = forget.threads(threads.get());
+        }
+        forget
+    }
+
+    fn write_summary(&self, summary: &ForgetSummary, out: &mut impl Write) -> io::Result<()> {
+        let ForgetSummary { version, customers, events, expired, removed, waiting, rejects, .. } = summary;
+        let dataset = self.dataset.display();
+        let has_changed = *events + *rejects + removed.files + waiting.files > 0 || !expired.is_empty();
+        if !has_changed {
+            return writeln!(
+                out,
+                "nothing changed: `{dataset}` stays at version {version}, which has no event of these customers"
+            );
+        }
+        writeln!(out, "version {version} of `{dataset}`")?;
+        let (customers, events) = (number::counted(*customers, "customer"), number::counted(*events, "event"));
+        writeln!(out, "forgot   {customers} with {events}")?;
+        if *rejects > 0 {
+            writeln!(out, "rejects  {} removed", number::counted(*rejects, "row"))?;
+        }
+        if !self.purge {
+            return writeln!(out, "earlier versions and files may still have their events; --purge removes these");
+        }
+        let size =
+            |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
+        if !expired.is_empty() {
+            writeln!(out, "expired  {}", list_text(expired))?;
+        }
+        writeln!(out, "removed  {}", size(removed))?;
+        if waiting.files > 0 {
+            writeln!(
+                out,
+                "waiting  {} for the end of the grace period; until then, they may have events of the customers",
+                size(waiting)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What the command prints as JSON. `docs/command-line.md` documents the keys.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    version: u64,
+    customers: u64,
+    events: u64,
+    absent: Vec<Absent<'a>>,
+    rejected_rows: u64,
+    expired: &'a [u64],
+    removed: Files,
+    waiting: Files,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Absent<'a> {
+    account: &'a str,
+    opportunity_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Files {
+    files: u64,
+    bytes: u64,
+}
+
+impl<'a> Report<'a> {
+    fn new(summary: &'a ForgetSummary) -> Self {
+        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
+        let absent = summary.absent.iter();
+        Self {
+            version: summary.version,
+            customers: summary.customers,
+            events: summary.events,
+            absent: absent.map(|it| Absent { account: &it.account, opportunity_id: &it.opportunity_id }).collect(),
+            rejected_rows: summary.rejects,
+            expired: &summary.expired,
+            removed: files(summary.removed),
+            waiting: files(summary.waiting),
+        }
+    }
+}
