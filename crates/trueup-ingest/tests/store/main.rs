@@ -7,6 +7,7 @@ mod commit;
 mod compact;
 mod expire;
 mod faults;
+mod forget;
 mod leftovers;
 mod real;
 mod staged;
