@@ -12,6 +12,7 @@
 //! | `events` | `EventReader`: events with their computed fields, as Arrow |
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
 //! | `versions` | `Version`, what was restated between versions, `expire` and `vacuum` |
+//! | `forget` | `forget`, which removes the events of customers |
 //! | `why` | `Why`: the events and the spend behind the numbers of one row |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
@@ -29,6 +30,7 @@ mod error;
 mod events;
 mod field;
 mod filter;
+mod forget;
 mod ingest;
 mod partial;
 mod query;
@@ -52,6 +54,8 @@ mod _trueup {
     use super::field::{Field, fields};
     #[pymodule_export]
     use super::filter::{Col, Filter, col};
+    #[pymodule_export]
+    use super::forget::{ForgetReport, forget};
     #[pymodule_export]
     use super::ingest::{IngestReport, RefusedRows, RowCounts, ingest};
     #[pymodule_export]

@@ -119,6 +119,12 @@ impl FileCount {
     }
 }
 
+impl From<trueup::ingest::FileCount> for FileCount {
+    fn from(count: trueup::ingest::FileCount) -> Self {
+        Self { files: count.files, bytes: count.bytes }
+    }
+}
+
 /// What was removed; of a dry run, what would have been.
 #[pyclass(frozen, module = "trueup", get_all)]
 pub(crate) struct ExpireReport {
@@ -142,13 +148,8 @@ impl ExpireReport {
 
 impl From<ExpireSummary> for ExpireReport {
     fn from(summary: ExpireSummary) -> Self {
-        let count = |count: trueup::ingest::FileCount| FileCount { files: count.files, bytes: count.bytes };
-        Self {
-            expired: summary.expired,
-            kept: summary.kept,
-            removed: count(summary.removed),
-            waiting: count(summary.waiting),
-        }
+        let ExpireSummary { expired, kept, removed, waiting, .. } = summary;
+        Self { expired, kept, removed: removed.into(), waiting: waiting.into() }
     }
 }
 
@@ -209,7 +210,7 @@ pub(crate) fn vacuum(
 }
 
 /// What an age is.
-const AGE: &str = "a datetime.timedelta that is not negative";
+pub(crate) const AGE: &str = "a datetime.timedelta that is not negative";
 
 fn remove<'a>(
     py: Python<'_>,

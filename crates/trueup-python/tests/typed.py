@@ -63,6 +63,9 @@ def versions(dataset: trueup.Dataset) -> None:
     report = trueup.expire("dataset", keep_last=1, older_than=datetime.timedelta(days=30))
     assert_type(report.removed.bytes, int)
     trueup.vacuum("dataset", grace="24h")  # type: ignore[arg-type]
+    assert_type(trueup.forget("dataset", [("acme", "17")], purge=True).absent, list[tuple[str, str]])
+    trueup.forget("dataset", "requests.csv", rejects=["rejects.ndjson"])
+    trueup.forget("dataset", [17])  # type: ignore[list-item]
 
 
 def ingests(arrow: pyarrow.Table, reader: pyarrow.RecordBatchReader, frame: polars.DataFrame) -> None:

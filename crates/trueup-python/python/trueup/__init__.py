@@ -6,8 +6,8 @@
     table = dataset.query(["attributionChannel", "leads", "spend"], month="2026-05")
     table.to_pandas()
 
-`open` opens a dataset, `ingest` makes one, `expire` and `vacuum` remove its old versions, `col` begins a condition, and `fields` lists what can be asked
-for.
+`open` opens a dataset, `ingest` makes one, `expire` and `vacuum` remove its old versions, `forget` removes customers, `col` begins a condition, and `fields`
+lists what can be asked for.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ._trueup import (
     Field,
     FileCount,
     Filter,
+    ForgetReport,
     IngestReport,
     Interrupt,
     Partial,
@@ -53,6 +54,7 @@ from ._trueup import (
     col,
     expire,
     fields,
+    forget,
     ingest,
     open,
     part_of,
@@ -73,6 +75,7 @@ __all__ = [
     "FileCount",
     "Filter",
     "FilterError",
+    "ForgetReport",
     "IngestError",
     "IngestReport",
     "Interrupt",
@@ -98,6 +101,7 @@ __all__ = [
     "col",
     "expire",
     "fields",
+    "forget",
     "ingest",
     "open",
     "part_of",

@@ -52,7 +52,7 @@ class PartialError(Error):
 
 
 class DatasetError(Error):
-    """The dataset does not exist, cannot be read, or is damaged; or `expire` or `vacuum` could not remove files."""
+    """The dataset does not exist, cannot be read, or is damaged; or `expire`, `vacuum` or `forget` failed."""
 
 
 class IngestError(Error):

@@ -1,6 +1,6 @@
 import datetime
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, final, overload
 
 import pandas
@@ -18,6 +18,7 @@ __all__ = [
     "Field",
     "FileCount",
     "Filter",
+    "ForgetReport",
     "IngestReport",
     "Interrupt",
     "Partial",
@@ -36,6 +37,7 @@ __all__ = [
     "col",
     "expire",
     "fields",
+    "forget",
     "ingest",
     "open",
     "part_of",
@@ -335,6 +337,25 @@ class ExpireReport:
     def waiting(self) -> FileCount: ...
 
 @final
+class ForgetReport:
+    @property
+    def version(self) -> int: ...
+    @property
+    def customers(self) -> int: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def absent(self) -> list[tuple[str, str]]: ...
+    @property
+    def expired(self) -> list[int]: ...
+    @property
+    def removed(self) -> FileCount: ...
+    @property
+    def waiting(self) -> FileCount: ...
+    @property
+    def rejected_rows(self) -> int: ...
+
+@final
 class RowCounts:
     @property
     def taken(self) -> int: ...
@@ -468,6 +489,19 @@ def vacuum(
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> ExpireReport: ...
+def forget(
+    dataset: StrPath,
+    customers: StrPath | Iterable[tuple[str, str]],
+    *,
+    purge: bool = False,
+    grace: datetime.timedelta | None = None,
+    rejects: StrPath | Sequence[StrPath] | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    wait: float | datetime.timedelta | None = None,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> ForgetReport: ...
 def begin_ingest(
     into: StrPath,
     parts: int,

@@ -1,0 +1,124 @@
+//! `forget`: removes the events of customers from a dataset.
+
+use crate::arguments::{Keywords, unexpected};
+use crate::error::Failure;
+use crate::run::{CallInterrupt, run};
+use crate::versions::{AGE, FileCount};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::path::PathBuf;
+use trueup::ingest::{Customer, Forget, ForgetSummary};
+
+/// What was forgotten.
+#[pyclass(frozen, module = "trueup", get_all)]
+pub(crate) struct ForgetReport {
+    /// The newest version, which has no event of the customers.
+    version: u64,
+    /// The number of customers of whom the newest version before had events.
+    customers: u64,
+    /// The number of events that the newest version does not have any more.
+    events: u64,
+    /// The customers of whom nothing was found, as pairs of account and `opportunityId`: in the newest version or, of a
+    /// purge, in any version.
+    absent: Vec<(String, String)>,
+    /// The numbers of the versions that a purge has let expire, ascending.
+    expired: Vec<u64>,
+    /// The files that a purge has removed.
+    removed: FileCount,
+    /// The files that wait for the end of their grace period. They may have events of the customers until then.
+    waiting: FileCount,
+    /// The number of rows that were removed from files of rejected rows.
+    rejected_rows: u64,
+}
+
+#[pymethods]
+impl ForgetReport {
+    fn __repr__(&self) -> String {
+        let Self { version, customers, events, .. } = self;
+        format!("<ForgetReport: version {version}, {customers} customers, {events} events>")
+    }
+}
+
+impl From<ForgetSummary> for ForgetReport {
+    fn from(summary: ForgetSummary) -> Self {
+        let absent = summary.absent.into_iter().map(|Customer { account, opportunity_id }| (account, opportunity_id));
+        Self {
+            version: summary.version,
+            customers: summary.customers,
+            events: summary.events,
+            absent: absent.collect(),
+            expired: summary.expired,
+            removed: summary.removed.into(),
+            waiting: summary.waiting.into(),
+            rejected_rows: summary.rejects,
+        }
+    }
+}
+
+/// Removes all events of customers from the newest version of a dataset, in a new version.
+///
+/// Earlier versions, and files of the new one in which rows are only left out, still have the events, unless `purge`
+/// removes these, too. A later ingest of the events brings the customers back.
+///
+/// customers: pairs of account and `opportunityId`, or the path of a file with these two columns.
+/// purge: let all earlier versions expire that name a file with an event of the customers, whatever else they have, and
+///     write these files again for the new version.
+/// grace: how long files of expired versions stay, as of `trueup.expire`; also those of versions that have expired
+///     before. With `timedelta(0)` the events are gone when the call returns.
+/// rejects: also remove rows of the customers from this file, or these files, which `trueup.ingest` has written.
+/// memory, threads, wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a `trueup.Interrupt`.
+#[pyfunction]
+#[pyo3(
+    signature = (dataset, customers, **options),
+    text_signature = "(dataset, customers, *, purge=False, grace=None, rejects=None, memory=None, threads=None, \
+                      wait=None, timeout=None, interrupt=None)"
+)]
+pub(crate) fn forget(
+    py: Python<'_>,
+    dataset: PathBuf,
+    customers: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> Result<ForgetReport, Failure> {
+    let keywords = Keywords::new("forget", options)?;
+    let mut forget = with_customers(Forget::of(&dataset), customers)?;
+    if keywords.flag("purge")? {
+        forget = forget.purge();
+    }
+    if let Some(grace) = keywords.value("grace", AGE)? {
+        forget = forget.grace(grace);
+    }
+    if let Some(rejects) = keywords.any("rejects")? {
+        let paths = match rejects.extract() {
+            Ok(path) => vec![path],
+            Err(_) => rejects.extract::<Vec<PathBuf>>().map_err(|_| unexpected("rejects", "paths of files", &rejects))?,
+        };
+        forget = paths.iter().fold(forget, Forget::rejects);
+    }
+    if let Some(bytes) = keywords.value("memory", "a number of bytes")? {
+        forget = forget.memory(bytes);
+    }
+    if let Some(threads) = keywords.threads()? {
+        forget = forget.threads(threads.get());
+    }
+    forget = forget.wait(keywords.wait()?);
+    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
+    keywords.finish()?;
+    let forget = forget.interrupt(call.interrupt());
+    let forgotten = run(py, &call, || forget.run())?.unless_signaled()?;
+    Ok(forgotten.map_err(Failure::Removal)?.into())
+}
+
+/// Adds the customers that an argument means: pairs of texts, or the path of a file.
+fn with_customers(forget: Forget, value: &Bound<'_, PyAny>) -> Result<Forget, Failure> {
+    let expected = || unexpected("customers", "pairs of account and opportunityId, or the path of a file", value);
+    if value.is_instance_of::<PyString>() || value.hasattr("__fspath__")? {
+        return Ok(forget.customers_in(value.extract::<PathBuf>().map_err(|_| expected())?));
+    }
+    let pairs: Vec<(String, String)> = value
+        .try_iter()
+        .map_err(|_| expected())?
+        .map(|pair| pair?.extract())
+        .collect::<PyResult<_>>()
+        .map_err(|_| expected())?;
+    Ok(pairs.into_iter().fold(forget, |forget, (account, id)| forget.customer(account, id)))
+}
