@@ -148,9 +148,9 @@ impl IngestError {
         }
     }
 
-    /// Returns whether the call is at fault: no input, nobody to forget, an input that is given twice, an input in the dataset's own
-    /// folder, a URL that no dataset can be written to, a pattern that is broken, a delimiter that cannot separate
-    /// columns, or something that a distributed ingest cannot have.
+    /// Returns whether the call is at fault: no input, nobody to forget, an input that is given twice, an input in the
+    /// dataset's own folder, a URL that no dataset can be written to, a pattern that is broken, a delimiter that cannot
+    /// separate columns, or something that a distributed ingest cannot have.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match &*self.0 {

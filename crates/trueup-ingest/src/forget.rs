@@ -34,11 +34,11 @@ use trueup_core::files::Files;
 /// Earlier versions, and files of the newest one in which rows are only left out, still have the events. With
 /// [`purge`](Self::purge), nothing that trueup keeps has them in the end.
 ///
-/// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does not,
-/// because they change nothing.
+/// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does
+/// not, because they change nothing.
 ///
-/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was meanwhile. A
-/// process that is killed leaves the old version or the new one, and the same call completes what it has begun.
+/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was meanwhile.
+/// A process that is killed leaves the old version or the new one, and the same call completes what it has begun.
 ///
 /// ```
 /// use trueup_ingest::{Forget, Ingest};
@@ -129,8 +129,8 @@ impl Forget {
         Self { grace: Some(grace), ..self }
     }
 
-    /// Also removes rows of the customers from a file that [`Ingest::rejects`] has written. The file is replaced, unless
-    /// it has no such row, before the dataset changes.
+    /// Also removes rows of the customers from a file that [`Ingest::rejects`] has written. The file is replaced,
+    /// unless it has no such row, before the dataset changes.
     ///
     /// A row is of a customer if its cells `account` and `opportunityId` say so. If it has no such cell, because a
     /// mapping reads other columns, it is of a customer if any of its texts has the id as a word.
@@ -187,10 +187,10 @@ impl Forget {
     /// Forgets the customers. Calling it again changes nothing, but completes a call that failed.
     ///
     /// # Errors
-    /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset, it
-    /// is damaged, a definition needs a column that only these customers have, an ingest is writing to the dataset or
-    /// has published a version meanwhile, the call is interrupted, or the file system or the store refuses. The dataset
-    /// is the old version or the new one. Of a purge, earlier versions may be there or not.
+    /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset,
+    /// it is damaged, a definition needs a column that only these customers have, an ingest is writing to the dataset
+    /// or has published a version meanwhile, the call is interrupted, or the file system or the store refuses. The
+    /// dataset is the old version or the new one. Of a purge, earlier versions may be there or not.
     pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
         let (report, interrupt) = (self.settings.report.take(), self.settings.interrupt.clone());
         let monitor = Monitor::new(report, interrupt).waiting(self.settings.wait);

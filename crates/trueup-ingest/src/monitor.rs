@@ -12,8 +12,8 @@ use tracing::Span;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
-/// How far an ingest is, or an [`Expire`](crate::Expire), a [`Define`](crate::Define), a [`Compact`](crate::Compact) or a
-/// [`Forget`](crate::Forget). Their `progress` reports it.
+/// How far an ingest is, or an [`Expire`](crate::Expire), a [`Define`](crate::Define), a [`Compact`](crate::Compact) or
+/// a [`Forget`](crate::Forget). Their `progress` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -57,7 +57,7 @@ pub enum Phase {
     /// Reads events.
     ReadingEvents,
     /// Reads the stored event files that hold an account of the new events, or an account that gets another time zone.
-    /// A compaction reads the event files to merge, and a purge those that have customers to forget.
+    /// A compaction reads the event files to merge, and a purge the ones that have customers to forget.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,

@@ -90,7 +90,9 @@ pub(crate) fn forget(
     if let Some(rejects) = keywords.any("rejects")? {
         let paths = match rejects.extract() {
             Ok(path) => vec![path],
-            Err(_) => rejects.extract::<Vec<PathBuf>>().map_err(|_| unexpected("rejects", "paths of files", &rejects))?,
+            Err(_) => {
+                rejects.extract::<Vec<PathBuf>>().map_err(|_| unexpected("rejects", "paths of files", &rejects))?
+            }
         };
         forget = paths.iter().fold(forget, Forget::rejects);
     }

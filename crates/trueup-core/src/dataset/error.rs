@@ -56,7 +56,7 @@ pub enum DatasetError {
         /// When it was committed.
         committed: CommitTime,
     },
-    /// The version of the time that is asked for may be one of those that were removed.
+    /// The version of the time that is asked for may be among the removed ones.
     #[error(
         "`{}` may not have the version of {time} any more, because those between {before} and {after} were removed; ask for a version \
          by its number", path.display()

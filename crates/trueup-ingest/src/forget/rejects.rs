@@ -10,7 +10,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, IntoInnerError, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Write};
 use std::path::Path;
 use trueup_core::model::{ACCOUNT, OPPORTUNITY_ID};
 
@@ -28,7 +28,12 @@ pub(super) fn remove(
     let file = File::open(path).at(OPEN, path)?;
     monitor.begin(Phase::ReadingRejects, fs::metadata(path).ok().map(|found| found.len()));
     let wanted = Wanted::new(customers);
-    let mut kept = BufWriter::new(Outputs::new(true).dataset(dataset).create(path).map_err(ErrorKind::Output)?);
+    let kept = Outputs::new(true).dataset(dataset).create(path).map_err(ErrorKind::Output)?;
+    if kept.place().is_none() {
+        // A stream, or a descriptor, which leads to a file that would be written while it is read.
+        return Err(io::Error::from(io::ErrorKind::Unsupported)).at("replace", path);
+    }
+    let mut kept = BufWriter::new(kept);
     let (mut lines, mut line) = (BufReader::new(file), Vec::new());
     let (mut number, mut removed) = (0, 0);
     while lines.read_until(b'\n', &mut line).at("read", path)? > 0 {

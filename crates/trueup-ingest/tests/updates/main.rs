@@ -1,5 +1,5 @@
-//! Random sequences of ingests. Whatever was added, restated, moved to another customer, forgotten or given another time
-//! zone, the dataset answers as one that was built in one go from what is valid then, byte for byte.
+//! Random sequences of ingests. Whatever was added, restated, moved to another customer, forgotten or given another
+//! time zone, the dataset answers as one that was built in one go from what is valid then, byte for byte.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
