@@ -200,11 +200,19 @@ fn as_of_a_time_is_the_last_version_committed_until_then() {
     }
     let found = |seconds| as_of::manifest(dir.path(), Some(at(seconds).into())).map(|manifest| manifest.version);
     for (seconds, version) in
-        [(100, 1), (299, 1), (300, 3), (399, 3), (400, 4), (599, 4), (600, 6), (699, 6), (700, 7), (9_999, 7)]
+        [(100, 1), (299, 1), (300, 3), (399, 3), (400, 4), (600, 6), (699, 6), (700, 7), (9_999, 7)]
     {
         assert_eq!(found(seconds).unwrap(), version, "{seconds}");
     }
     let path = dir.path().display();
+    // Version 5, which is gone, may have been committed between the two.
+    assert_eq!(
+        found(599).unwrap_err().to_string(),
+        format!(
+            "`{path}` may not have the version of 1970-01-01T00:09:59Z any more, because those between 4 and 6 were removed; ask for \
+             a version by its number"
+        )
+    );
     assert_eq!(
         found(99).unwrap_err().to_string(),
         format!(
