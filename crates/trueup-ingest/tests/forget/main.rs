@@ -4,16 +4,22 @@
 
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
-use trueup_core::dataset::{AsOf, CommitOperation, DatasetError, Verification, VersionSummary, store};
+use trueup_core::dataset::manifest::{DataFile, FileList};
+use trueup_core::dataset::{
+    AsOf, BlockHasher, CommitOperation, DatasetError, Verification, VersionSummary, encode_list, store,
+};
 use trueup_core::definitions::Definitions;
+use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Error, ResultTable, Value};
 use trueup_ingest::{Compact, Customer, Define, ErrorKind, Expire, Forget, ForgetSummary, Ingest};
+use trueup_testkit::damage::copy_folder;
 use trueup_testkit::search::files_with;
 
 const HEADER: &str = "account,opportunityId,type,date,eventId,campaign\n";
@@ -191,6 +197,54 @@ fn after_a_purge_no_file_has_the_customers() {
     assert_eq!((again.version, again.events, again.absent.len(), again.expired.len()), (4, 0, 1, 0));
     // Files that were ingested before bring nobody back.
     assert_eq!(case.ingest(&rows("b", 0..40)), 4);
+}
+
+/// Takes the index away from all files of events, as in a dataset of an earlier trueup: makes another dataset, whose
+/// only version is the newest one of `from`.
+fn without_index(from: &Path, to: &Path) {
+    let mut manifest = store::read_latest(from).unwrap().unwrap();
+    copy_folder(from, to).unwrap();
+    for version in store::versions(to).unwrap() {
+        fs::remove_file(to.join(store::file_name(version))).unwrap();
+    }
+    let describe = |file: &mut DataFile| {
+        let bytes = fs::read(to.join(&file.path)).unwrap();
+        let mut blocks = BlockHasher::default();
+        blocks.add(&bytes);
+        (file.size, file.blocks) = (bytes.len() as u64, blocks.finish());
+        file.sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    };
+    for file in &mut manifest.events {
+        let mut bytes = fs::read(to.join(&file.path)).unwrap();
+        let mark = bytes.windows(8).position(|window| window == b"TRUEUPK1").unwrap();
+        bytes[mark] = b'_';
+        fs::write(to.join(&file.path), bytes).unwrap();
+        describe(file);
+    }
+    let path = "lists/events.parquet".to_owned();
+    fs::write(to.join(&path), encode_list(&manifest.events).unwrap()).unwrap();
+    let mut list = DataFile { path, rows: manifest.events.len() as u64, ..DataFile::default() };
+    describe(&mut list);
+    manifest.lists.events = vec![FileList { file: list, removed: Vec::new() }];
+    let staging = tempfile::tempdir_in(to.parent().unwrap()).unwrap();
+    store::publish(&Files::default(), to, staging.path(), &manifest).unwrap();
+}
+
+#[test]
+fn files_without_an_index_are_searched_too() {
+    for purges in [false, true] {
+        let case = Case::new();
+        case.forget().customer("a", ANN).run().unwrap();
+        let expected = answers_of(&case.dataset());
+        let former = Case::new();
+        let dataset = former.dir.path().join("former");
+        without_index(&former.dataset(), &dataset);
+        assert_eq!(answers_of(&dataset), answers_of(&former.dataset()));
+        let forget = Forget::of(&dataset).customer("a", ANN);
+        let summary = if purges { forget.purge().grace(Duration::ZERO) } else { forget }.run().unwrap();
+        assert_eq!((summary.events, answers_of(&dataset)), (2, expected));
+        assert_eq!(files_with(&dataset, &[ANN]).unwrap().is_empty(), purges);
+    }
 }
 
 #[test]
