@@ -24,8 +24,7 @@ use trueup_testkit::search::files_with;
 
 const HEADER: &str = "account,opportunityId,type,date,eventId,campaign\n";
 
-/// The customer that most tests forget; no other text has it. Another one has a part of its id, and another account has
-/// a customer of the same id.
+/// The customer that most tests forget; no other text has its id, but another customer has a part of it.
 const ANN: &str = "ann-7c1f";
 
 /// What only the events of that customer have: its id, ids of its events, and a dimension.
