@@ -62,8 +62,8 @@ struct RemovalArgs {
     dataset: PathBuf,
 
     /// How long files stay after their version has expired, such as 24h, which is the default. A process that has
-    /// opened the version fails when it needs a file that is gone. In `vacuum` also of versions that have expired
-    /// before
+    /// opened the version fails when it needs a file that is gone. `vacuum` applies it to all versions that have
+    /// expired before
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     grace: Option<Duration>,
 
