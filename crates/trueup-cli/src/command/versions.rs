@@ -14,7 +14,7 @@ Examples:
   trueup query my-data --fields leads --month 2026-01 --as-of 12
   trueup query my-data --fields leads --month 2026-01 --as-of 2026-02-03T09:00:00Z";
 
-/// List the versions of a dataset: when and by what each was made, and what it takes
+/// List the versions of a dataset: when and by what each was made, and its size
 ///
 /// Times are in UTC. `ownFiles` and `ownBytes` are of files that no other version names: what is free once the version
 /// has expired.
