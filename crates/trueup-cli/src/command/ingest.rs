@@ -30,8 +30,8 @@ Examples:
 ///
 /// An event replaces the event of the dataset that has the same account and `eventId`; spend replaces the spend of the
 /// same account and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the
-/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing. Files that have
-/// become many are merged at the end, as by `trueup compact`.
+/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing. At the end,
+/// small files are merged, as by `trueup compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
