@@ -7,11 +7,13 @@
 //! | `metric` | [`DefinedMetric`]: a metric, checked, with its unit and additivity |
 //! | `dimension` | [`DefinedDimension`]: a dimension, checked |
 //! | `mapping` | `ValueMapping`: from the text of a source to the text of the dimension |
+//! | `mapped_texts` with `mapped_dictionary` | `MappedTexts`: the same for the codes of a row group |
 //! | `error` | why definitions are refused |
 
 mod declaration;
 mod dimension;
 mod error;
+mod mapped_dictionary;
 mod mapped_texts;
 mod mapping;
 mod metric;

@@ -1,7 +1,7 @@
 //! What each event, and each customer on its state event, adds to the measures of one group.
 //!
-//! The filter of the plan selects the events of the group, so that steps 1 and 2 find its rows. What a row counts for
-//! follows from the same facts as in step 4.
+//! The filter of the plan selects the events of the group, so that steps 1 and 2 of [`aggregate`](super) find its rows.
+//! What a row counts for follows from the same facts as in step 4.
 
 use super::context::QueryContext;
 use super::count::{next_of_pair, state_revenue};

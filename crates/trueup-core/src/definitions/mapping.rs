@@ -2,7 +2,7 @@
 
 use super::DefinitionError;
 use super::declaration::{Case, DimensionDefinition, Otherwise};
-use super::mapped_texts::KnownDictionaries;
+use super::mapped_dictionary::KnownDictionaries;
 use crate::day::calendar_date;
 use crate::query::{CompiledPattern, CompiledPatterns, decimal_number};
 use chrono::{Datelike, NaiveDate};
