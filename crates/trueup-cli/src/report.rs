@@ -9,11 +9,12 @@
 //! | `sections`, `benchmarks` | ask the questions, and make sections of the answers |
 //! | `sentences` | says in words what a comparison shows |
 //! | `document` | the report as plain data |
-//! | `html`, `chart`, `markdown` | write it |
+//! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
 
 mod benchmarks;
 mod chart;
 mod document;
+mod escaped;
 mod figure;
 mod html;
 mod markdown;

@@ -1,10 +1,20 @@
-//! Values that the jobs files of `trueup batch` and `trueup report` share.
+//! What the jobs files of `trueup batch` and `trueup report` share: how they are read, and some of their values.
 
 use crate::exit::Failure;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::path::{Component, Path, PathBuf};
 use trueup::versions::AsOf;
 use trueup::{Shown, is_url};
+
+/// Reads a jobs file.
+///
+/// # Errors
+/// If the file cannot be read, is not TOML, or has an unknown key or a value of a wrong type.
+pub(super) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::path(path, &error))?;
+    toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", path.display())))
+}
 
 /// A text, or a list of texts.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,8 +2,8 @@
 //! chart takes the width of its place and its texts keep their size.
 
 use super::document::{Bar, Chart, Shape, Spread};
+use super::escaped::Escaped;
 use super::figure::Figure;
-use super::html::Escaped;
 use std::io::{self, Write};
 
 /// The height of a bar with its name above it, and the height of an earlier bar below it.

@@ -2,6 +2,7 @@
 
 use super::chart;
 use super::document::{Block, Cell, Document, Section, Span, Table, TableRow, Text};
+use super::escaped::Escaped;
 use super::figure::{Figure, Mood};
 use std::fmt;
 use std::io::{self, Write};
@@ -11,25 +12,6 @@ const STYLE: &str = include_str!("report.css");
 
 /// Forbids everything but the style sheet of the file itself, in case a text ever passed for markup.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-/// A text of the data, with the characters escaped that have a meaning in HTML.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for char in self.0.chars() {
-            match char {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                char => write!(f, "{char}")?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Writes a report.
 pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {

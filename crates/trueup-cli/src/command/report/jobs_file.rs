@@ -1,7 +1,7 @@
 //! The TOML file of `trueup report --jobs`: parses it, and turns each of its reports into a job.
 
 use super::days;
-use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name, located};
+use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name, located, read_toml};
 use crate::exit::Failure;
 use crate::report::{ReportFormat, ReportSpec};
 use clap::ValueEnum;
@@ -53,8 +53,7 @@ impl JobsFile {
     /// # Errors
     /// If the file cannot be read, is not TOML, or has an unknown key or a value of a wrong type.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::path(path, &error))?;
-        toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", path.display())))
+        read_toml(path)
     }
 
     /// Returns the path or the URL of the dataset. A relative path starts at `folder`.
