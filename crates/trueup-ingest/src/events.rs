@@ -1,8 +1,8 @@
 //! Events, from checked rows to the files of the dataset.
 //!
 //! ```text
-//! TableReader: batches of checked rows        stored event files that hold an account of the inputs, or one that gets
-//!                                             another time zone
+//! TableReader: batches of checked rows        touched: stored events of the customers in the inputs, and of accounts
+//!                                             that get another time zone (new_keys, key_index)
 //! 1  encode                                     stored_files, encode
 //!      └─────────────► EventBatch ◄─────────────┘      the form of events in memory
 //!                          │

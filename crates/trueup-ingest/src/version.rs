@@ -8,12 +8,18 @@
 //! Only the ingest that has the `lock` of the dataset's folder writes to it.
 //!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
-//! uploads and publishes them. If several processes write a version, `part` is what each of them does.
+//! uploads and publishes them. If several processes write a version, `part` is what each of them does. `file_names`
+//! says which ingest wrote a file.
 
+mod file_names;
 mod local_folder;
 mod lock;
 mod part;
+mod scratch;
 mod store_version;
+
+pub(crate) use file_names::writer_of;
+pub(crate) use scratch::Scratch;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
@@ -23,6 +29,7 @@ use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
 use crate::vectors;
+use file_names::{RECORD_PREFIX, has_id, is_id, random_id};
 use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
@@ -30,7 +37,7 @@ use std::path::{Path, PathBuf};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Unnamed};
 use trueup_core::dataset::manifest::{
-    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, VECTORS_FOLDER, hex,
+    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
     Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, shown, store,
@@ -48,13 +55,6 @@ const FOLDERS: [&str; 7] = [
     LISTS_FOLDER,
     VECTORS_FOLDER,
 ];
-
-/// The beginning of a record's name; the id follows.
-const RECORD_PREFIX: &str = ".trueup-pending-";
-
-/// Digits of an id. With 128 random bits, no two ingests share an id, and no other program writes files with such
-/// names.
-const ID_DIGITS: usize = 32;
 
 /// The most attempts to remove a record that other processes write into.
 const REMOVALS: usize = 8;
@@ -244,7 +244,7 @@ impl VersionBuilder {
         let path = self.make_record()?.join(format!("scratch-{}", self.scratches));
         self.scratches += 1;
         self.files.create_private_folder(&path).at("make the folder", &path)?;
-        Ok(Scratch { files: self.files.clone(), path })
+        Ok(Scratch::new(self.files.clone(), path))
     }
 
     /// Makes the record of this ingest, unless it exists, and returns its path. It is durable before any file has the
@@ -450,39 +450,6 @@ impl Drop for VersionBuilder {
     }
 }
 
-/// A folder for files that are needed only during the ingest: rows that do not fit in memory, inputs that are no files,
-/// copies of stored files of an object store, and the texts of insights that are compressed or in another encoding.
-/// Dropping it removes the folder.
-pub(crate) struct Scratch {
-    files: Files,
-    path: PathBuf,
-}
-
-impl Scratch {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the file operations of the ingest.
-    pub(crate) fn files(&self) -> &Files {
-        &self.files
-    }
-
-    /// Makes a folder in this one.
-    pub(crate) fn below(&self, name: &str) -> Result<Self, IngestError> {
-        let path = self.path.join(name);
-        self.files.create_private_folder(&path).at("make the folder", &path)?;
-        Ok(Self { files: self.files.clone(), path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Files that stay are removed with the record of the ingest.
-        drop(self.files.remove_folder_and_contents(&self.path));
-    }
-}
-
 /// Lists the entries of a folder whose names are UTF-8; none if the folder does not exist.
 fn entries(files: &Files, dir: &Path) -> Result<Vec<(PathBuf, String)>, IngestError> {
     let entries = match files.list(dir) {
@@ -515,33 +482,4 @@ fn remove_folders(files: &Files, made: &[Made]) {
             drop(files.remove_folder(path));
         }
     }
-}
-
-fn random_id() -> Result<String, IngestError> {
-    let mut bytes = [0; ID_DIGITS / 2];
-    getrandom::fill(&mut bytes).doing("find a random number")?;
-    Ok(hex(&bytes))
-}
-
-fn is_id(text: &str) -> bool {
-    text.len() == ID_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Returns whether the ingest with that id wrote the data file of that name.
-fn has_id(name: &str, id: &str) -> bool {
-    version_and_id(name).is_some_and(|(_, found)| found == id)
-}
-
-/// Returns what the names of all data files of an ingest have in common and no others: its id, or the whole path if no
-/// ingest wrote the file.
-pub(crate) fn writer_of(path: &str) -> &str {
-    path.rsplit('/').next().and_then(version_and_id).map_or(path, |(_, id)| id)
-}
-
-/// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.
-fn version_and_id(name: &str) -> Option<(u64, &str)> {
-    let stem = [".parquet", ".ndjson", ".toml"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
-    let (version, rest) = stem.split_once('-')?;
-    let (_, id) = rest.split_once('-')?;
-    Some((version.parse().ok()?, id)).filter(|(_, id)| is_id(id))
 }

@@ -1,7 +1,7 @@
 //! The local folder in which the files of a version are written before they are uploaded to a store. It is locked as
 //! long as its ingest runs, so that the next one can tell, and remove, a folder whose ingest was killed.
 
-use super::is_id;
+use super::file_names::is_id;
 use crate::IngestError;
 use crate::error::ErrorContext;
 use std::env;

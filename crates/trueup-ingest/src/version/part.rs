@@ -6,9 +6,8 @@
 //! names that say part and attempt. Because an attempt may still be running when the ingest ends, the record stays, and
 //! a later ingest removes the files of that id that no version names.
 
-use super::{
-    DatasetLock, Made, Outcome, RECORD_PREFIX, StoreVersion, VersionBuilder, is_id, local_folder, random_id, shown,
-};
+use super::file_names::{RECORD_PREFIX, is_id, random_id};
+use super::{DatasetLock, Made, Outcome, StoreVersion, VersionBuilder, local_folder, shown};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
 use crate::monitor::Monitor;

@@ -10,7 +10,8 @@
 //! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
 //! at any time.
 
-use super::{FOLDERS, RECORD_PREFIX, has_id, is_id, version_and_id};
+use super::FOLDERS;
+use super::file_names::{RECORD_PREFIX, has_id, is_id, version_and_id};
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::monitor::{Monitor, Phase};
