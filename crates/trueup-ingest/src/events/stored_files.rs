@@ -6,7 +6,7 @@ use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::{Superseded, only_left, only_rows};
+use crate::left_rows::{Superseded, only_left};
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetReader, ReadLimits, RowLocations};
@@ -175,18 +175,6 @@ pub(super) enum StoredRows<'a> {
     Touched(&'a BTreeMap<usize, Vec<Range<usize>>>),
 }
 
-impl StoredRows<'_> {
-    /// Returns those of consecutive rows of a row group that are read; `first` is the number of the first one.
-    fn of(self, batch: RecordBatch, at: (&DataFile, usize, usize)) -> Result<RecordBatch, ArrowError> {
-        match self {
-            Self::Left(superseded) => only_left(batch, at, superseded),
-            Self::Touched(row_groups) => {
-                only_rows(&batch, at.2, row_groups.get(&at.1).map(Vec::as_slice).unwrap_or_default())
-            }
-        }
-    }
-}
-
 /// Reads rows of an event file as event batches, in their order; with a part, only those of its accounts.
 pub(super) fn read(
     dir: &Path,
@@ -202,7 +190,7 @@ pub(super) fn read(
     let damaged = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
     let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(damaged)?;
     if let StoredRows::Touched(row_groups) = rows {
-        parquet = parquet.only(row_groups.keys().copied().collect());
+        parquet = parquet.only_rows(row_groups);
     }
     loop {
         let mut chunks = Vec::new();
@@ -221,9 +209,10 @@ pub(super) fn read(
                 reader.monitor.add(0, chunk.bytes());
                 let decoded = chunk.decode().map_err(damaged)?.into_iter();
                 let encoded = decoded.map(|decoded| {
-                    let read = match decoded.locations {
-                        RowLocations::Rows { row_group, first, .. } => {
-                            rows.of(decoded.batch, (stored, row_group, first)).doing("read stored events")?
+                    let read = match (rows, decoded.locations) {
+                        (StoredRows::Left(superseded), RowLocations::Rows { row_group, first, .. }) => {
+                            only_left(decoded.batch, (stored, row_group, first), superseded)
+                                .doing("read stored events")?
                         }
                         _ => decoded.batch,
                     };

@@ -6,13 +6,15 @@ use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemor
 use crate::error::InputFault;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::basic::LogicalType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::reader::{ChunkReader, Length};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
 
@@ -43,6 +45,8 @@ pub(crate) struct ParquetReader {
     /// The row groups that are read, and the position of the next one among them.
     numbers: Vec<usize>,
     next_group: usize,
+    /// The rows that are read of row groups that are not read as a whole.
+    selections: BTreeMap<usize, RowSelection>,
     /// The large row group that is being read.
     large: Option<(InputRowGroup, LargeRowGroup)>,
 }
@@ -70,12 +74,33 @@ impl ParquetReader {
         let fields = columns.iter().map(|at| with_uuid_mark(&metadata, *at));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let numbers = (0..metadata.metadata().num_row_groups()).collect();
-        Ok(Self { bytes, metadata, schema, columns, limits, numbers, next_group: 0, large: None })
+        Ok(Self {
+            bytes,
+            metadata,
+            schema,
+            columns,
+            limits,
+            numbers,
+            next_group: 0,
+            selections: BTreeMap::new(),
+            large: None,
+        })
     }
 
     /// Reads these row groups alone.
     pub(crate) fn only(self, row_groups: Vec<usize>) -> Self {
         Self { numbers: row_groups, ..self }
+    }
+
+    /// Reads these rows alone, given by row group and in ascending order. All other rows are skipped, most of them
+    /// without being decoded.
+    pub(crate) fn only_rows(self, rows: &BTreeMap<usize, Vec<Range<usize>>>) -> Self {
+        let selection = |(number, ranges): (&usize, &Vec<Range<usize>>)| {
+            let end = ranges.last().map_or(0, |last| last.end);
+            (*number, RowSelection::from_consecutive_ranges(ranges.iter().cloned(), end))
+        };
+        let selections = rows.iter().map(selection).collect();
+        Self { selections, ..self }.only(rows.keys().copied().collect())
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -97,6 +122,7 @@ impl ParquetReader {
                 schema: self.schema.clone(),
                 columns: self.columns.clone(),
                 number,
+                selection: self.selections.get(&number).cloned(),
                 max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.decoded_bytes.saturating_mul(2)),
             };
             let memory = row_group.measure()?;
@@ -133,7 +159,7 @@ pub(crate) enum ParquetChunk {
     Rows {
         batch: RecordBatch,
         row_group: usize,
-        /// The number of the first row in its row group, counted from 0.
+        /// The number of the first row, counted from 0: of the row group, or of those of its rows that are read.
         first: usize,
         /// The rows of the row groups before.
         before: u64,
@@ -183,8 +209,7 @@ pub(crate) struct MeasuredRowGroup {
 
 impl MeasuredRowGroup {
     fn memory(&self) -> usize {
-        let rows = usize::try_from(self.row_group.rows()).unwrap_or(usize::MAX);
-        self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
+        self.memory.held.saturating_add(self.memory.row.saturating_mul(self.row_group.rows_read()))
     }
 
     fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {

@@ -5,7 +5,7 @@ use crate::error::InputFault;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Fields, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -81,6 +81,8 @@ pub(super) struct InputRowGroup {
     pub(super) columns: Arc<[usize]>,
     /// The row group's number, counted from 0.
     pub(super) number: usize,
+    /// The rows that are read; `None` if all are.
+    pub(super) selection: Option<RowSelection>,
     /// The most bytes of memory that its pages and a row may take; beyond it, nothing is read.
     pub(super) max_bytes: usize,
 }
@@ -102,6 +104,12 @@ impl InputRowGroup {
     /// Returns the number of rows.
     pub(super) fn rows(&self) -> u64 {
         u64::try_from(self.metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// Returns the number of rows that are read.
+    pub(super) fn rows_read(&self) -> usize {
+        let rows = || usize::try_from(self.rows()).unwrap_or(usize::MAX);
+        self.selection.as_ref().map_or_else(rows, RowSelection::row_count)
     }
 
     /// Returns the columns that are read.
@@ -158,7 +166,7 @@ impl InputRowGroup {
         let open = || {
             let schema = self.metadata.file_metadata().schema_descr();
             let levels = parquet_to_arrow_field_levels(schema, columns, Some(&self.fields))?;
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, rows, None)
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, rows, self.selection.clone())
         };
         catch_panics(open).map_err(|error| self.fault(error))
     }
