@@ -4,8 +4,11 @@
 //! main thread loads the program, so it makes many calls before another thread starts, and reaches nearly every count
 //! first if strace counts from the start of the program. Here the count begins where a thread is started: the program
 //! stops there, and another strace is attached, which needs the right to trace any process.
+//!
+//! Which thread makes a call that several of them make, such as `fsync`, differs between runs. A fault at a position
+//! that no thread reaches changes nothing, and the ingest must succeed.
 
-use super::{CHANGING, IngestCase, check_failure, count_by_thread, system_calls};
+use super::{CHANGING, IngestCase, check_failure, check_kill, count_by_thread, system_calls};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -94,7 +97,7 @@ fn a_fault_in_any_thread_leaves_the_old_or_the_new_dataset() {
     }
     let case = IngestCase::new();
     let starts = system_calls(&case)["clone3"];
-    let (mut tried, mut killed, mut failed, mut published) = (0, 0, 0, 0);
+    let (mut tried, mut kills, mut killed, mut failed, mut published) = (0, 0, 0, 0, 0);
     // By default, only changes after the first start, when the thread that writes the dataset begins, and after the
     // last.
     let sample = [1, starts];
@@ -125,9 +128,12 @@ fn a_fault_in_any_thread_leaves_the_old_or_the_new_dataset() {
                 let what = format!("{fault} of {call} {position} after start {start}: {code:?}: {message}");
                 tried += 1;
                 if fault == "signal=KILL" {
-                    // Threads that wait for each other do not always make the same number of calls.
-                    killed += usize::from(code.is_none());
-                    assert!(code.is_none() || !is_change, "{what}");
+                    kills += 1;
+                    let is_killed = check_kill(&case, code, &what);
+                    killed += usize::from(is_killed);
+                    // After the first start no other thread runs until the count begins, so that the program makes
+                    // each of these calls.
+                    assert!(is_killed || !is_change || (start, position) != (1, 1), "{what}");
                 } else {
                     failed += usize::from(check_failure(&case, &call, code, &message, &what));
                 }
@@ -135,6 +141,9 @@ fn a_fault_in_any_thread_leaves_the_old_or_the_new_dataset() {
             }
         }
     }
-    println!("{tried} faults after {starts} starts: {killed} killed, {failed} failed, {published} were published");
-    assert!(killed > 10 && failed > 5 && (1..tried).contains(&published), "{killed}, {failed}, {published}");
+    println!(
+        "{tried} faults after {starts} starts: {killed} of {kills} killed, {failed} failed, {published} published"
+    );
+    assert!(killed > 10 && killed * 2 > kills, "{killed} of {kills} killed");
+    assert!(failed > 5 && (1..tried).contains(&published), "{failed} failed, {published} published");
 }
