@@ -7,13 +7,12 @@ mod choice;
 
 use crate::error::ErrorKind;
 use crate::events::MergedLayout;
-use crate::expire::FileCount;
-use crate::ingest::run::on_threads;
 use crate::left_rows::{Superseded, count_left};
 use crate::monitor::Monitor;
 use crate::rejects::FaultyRows;
-use crate::version::{VersionBuilder, writer_of};
-use crate::{CREATED_BY, Ingest, IngestError, Interrupt, Progress, events, spend};
+use crate::settings::{CommonSettings, on_threads};
+use crate::version::{FileCount, VersionBuilder, writer_of};
+use crate::{CREATED_BY, CompactSummary, IngestError, Interrupt, Progress, events, spend};
 use choice::{Extent, FAN_OUT, StoredFile, choose};
 use std::path::Path;
 use std::time::Duration;
@@ -54,22 +53,8 @@ const MIN_BUDGET: u64 = 16 << 20;
 #[derive(Debug)]
 #[must_use = "nothing happens until the compaction is run"]
 pub struct Compact {
-    settings: Ingest,
+    settings: CommonSettings,
     all: bool,
-}
-
-/// What a compaction has merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CompactSummary {
-    /// The newest version, which holds the result.
-    pub version: u64,
-    /// The files that were merged, which the version does not have any more; none if nothing was to be done.
-    pub merged: FileCount,
-    /// The files that took their place.
-    pub written: FileCount,
-    /// The superseded rows that were left out.
-    pub superseded: u64,
 }
 
 /// Which files a compaction may merge.
@@ -84,7 +69,7 @@ enum Scope {
 impl Compact {
     /// Prepares a compaction of the dataset in a folder or below the URL of an object store.
     pub fn of(dataset: impl AsRef<Path>) -> Self {
-        Self { settings: Ingest::into(dataset), all: false }
+        Self { settings: CommonSettings::of(dataset), all: false }
     }
 
     /// Merges all files, so that they are as if all rows had been ingested at once. Does nothing if they are.
@@ -92,27 +77,28 @@ impl Compact {
         Self { all: true, ..self }
     }
 
-    /// Sets the bytes of memory that the compaction may take, as [`Ingest::memory`].
+    /// Sets the bytes of memory that the compaction may take, as [`Ingest::memory`](crate::Ingest::memory).
     pub fn memory(self, bytes: usize) -> Self {
         self.with(|settings| settings.memory(bytes))
     }
 
-    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`].
+    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`](crate::Ingest::row_group_rows).
     pub fn row_group_rows(self, rows: usize) -> Self {
         self.with(|settings| settings.row_group_rows(rows))
     }
 
-    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`].
+    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`](crate::Ingest::file_rows).
     pub fn file_rows(self, rows: usize) -> Self {
         self.with(|settings| settings.file_rows(rows))
     }
 
-    /// Sets the number of threads, as [`Ingest::threads`].
+    /// Sets the number of threads, as [`Ingest::threads`](crate::Ingest::threads).
     pub fn threads(self, threads: usize) -> Self {
         self.with(|settings| settings.threads(threads))
     }
 
-    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as [`Ingest::progress`].
+    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as
+    /// [`Ingest::progress`](crate::Ingest::progress).
     pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
         self.with(|settings| settings.progress(report))
     }
@@ -123,7 +109,8 @@ impl Compact {
         self.with(|settings| settings.interrupt(interrupt))
     }
 
-    /// Sets how long the compaction may wait for others that write to the dataset, as [`Ingest::wait`].
+    /// Sets how long the compaction may wait for others that write to the dataset, as
+    /// [`Ingest::wait`](crate::Ingest::wait).
     pub fn wait(self, time: Duration) -> Self {
         self.with(|settings| settings.wait(time))
     }
@@ -133,7 +120,7 @@ impl Compact {
         self.with(|settings| settings.files(files))
     }
 
-    fn with(self, set: impl FnOnce(Ingest) -> Ingest) -> Self {
+    fn with(self, set: impl FnOnce(CommonSettings) -> CommonSettings) -> Self {
         Self { settings: set(self.settings), ..self }
     }
 
@@ -144,9 +131,7 @@ impl Compact {
     /// to it or has published a version meanwhile, the compaction is interrupted, or the file system or the store
     /// refuses. The merges before stay, and so does what the dataset answers.
     pub fn run(mut self) -> Result<CompactSummary, IngestError> {
-        let (report, interrupt) = (self.settings.report.take(), self.settings.interrupt.clone());
-        let monitor = Monitor::new(report, interrupt).waiting(self.settings.wait);
-        self.settings.files = monitor.stoppable(self.settings.files);
+        let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;
         on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
     }
@@ -174,20 +159,10 @@ impl Compact {
     }
 }
 
-impl CompactSummary {
-    /// Adds a later merge.
-    fn add(&mut self, later: Self) {
-        self.version = later.version;
-        self.merged.add(later.merged);
-        self.written.add(later.written);
-        self.superseded += later.superseded;
-    }
-}
-
 /// Merges files at the end of the ingest with an id, which has made the version of a manifest, if it pays and takes
 /// little time. Does nothing if somebody else writes to the dataset by now, or if the ingest is to stop.
 pub(crate) fn after_ingest(
-    settings: &Ingest,
+    settings: &CommonSettings,
     id: &str,
     manifest: &Manifest,
     monitor: &Monitor,
@@ -210,7 +185,7 @@ pub(crate) fn after_ingest(
 }
 
 /// Returns the rows of a file that is large enough to stay a file by itself.
-fn full_rows(settings: &Ingest) -> u64 {
+fn full_rows(settings: &CommonSettings) -> u64 {
     (settings.file_rows as u64).div_ceil(2)
 }
 
@@ -259,7 +234,11 @@ fn stored_file<'a>(file: &'a DataFile, superseded: &Superseded) -> StoredFile<'a
 
 /// Makes the next version, in which some files are merged, unless nothing is to be merged. Returns the manifest of the
 /// newest version.
-fn merge_once(settings: &Ingest, scope: Scope, monitor: &Monitor) -> Result<(CompactSummary, Manifest), IngestError> {
+fn merge_once(
+    settings: &CommonSettings,
+    scope: Scope,
+    monitor: &Monitor,
+) -> Result<(CompactSummary, Manifest), IngestError> {
     let dir = settings.dir.as_path();
     let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
     let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };

@@ -46,9 +46,9 @@ impl<'a> Define<'a> {
         }
     }
 
-    /// Lets it wait at most this long, from its start, for others that write to the dataset; without it, it fails at
-    /// once with [`ErrorKind::Busy`]. In an object store, it begins again from the version of another one that was
-    /// published before, unless this time is over.
+    /// Lets the replacement wait at most this long, from its start, for others that write to the dataset. If not set,
+    /// the replacement fails at once with [`ErrorKind::Busy`]. In an object store, it begins again from the newest
+    /// version if another writer was faster, unless this time is over.
     pub fn wait(self, time: Duration) -> Self {
         Self { wait: time, ..self }
     }
@@ -58,7 +58,7 @@ impl<'a> Define<'a> {
         Self { report: Some(ReportProgress::new(report)), ..self }
     }
 
-    /// Sets what can stop it from another thread, until the version is published.
+    /// Sets what can stop the replacement from another thread, until the version is published.
     pub fn interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, IngestError};
 use crate::monitor::{Monitor, Phase, Progress, ReportProgress};
-use crate::version::VersionBuilder;
+use crate::version::{FileCount, VersionBuilder};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
@@ -55,15 +55,6 @@ pub struct ExpireSummary {
     pub waiting: FileCount,
 }
 
-/// A number of files, and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileCount {
-    /// The number of files.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
 impl<'a> Expire<'a> {
     /// Keeps the newest version of a dataset alone.
     #[must_use]
@@ -113,8 +104,8 @@ impl<'a> Expire<'a> {
         Self { interrupt, ..self }
     }
 
-    /// Lets the removal wait at most this long, from its start, for an ingest that writes to the dataset in the folder;
-    /// without it, it fails at once with [`ErrorKind::Busy`]. In an object store, it need not wait.
+    /// Lets the removal wait at most this long, from its start, for an ingest that writes to the dataset in the folder.
+    /// If not set, the removal fails at once with [`ErrorKind::Busy`]. In an object store, it has nothing to wait for.
     #[must_use]
     pub fn wait(self, time: Duration) -> Self {
         Self { wait: time, ..self }
@@ -204,16 +195,5 @@ impl ExpireSummary {
             removed: FileCount::of(unnamed.due.iter().map(|file| file.size)),
             waiting: FileCount::of(unnamed.waiting.iter().map(|file| file.size)),
         }
-    }
-}
-
-impl FileCount {
-    pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> Self {
-        sizes.fold(Self::default(), |Self { files, bytes }, size| Self { files: files + 1, bytes: bytes + size })
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.files += other.files;
-        self.bytes += other.bytes;
     }
 }

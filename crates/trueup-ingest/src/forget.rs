@@ -7,18 +7,15 @@
 mod customers;
 mod rejects;
 
-pub use customers::Customer;
-
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Forgotten, Held, MergedLayout};
-use crate::expire::FileCount;
-use crate::ingest::run::on_threads;
 use crate::left_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;
-use crate::version::VersionBuilder;
-use crate::{CREATED_BY, Ingest, IngestError, Interrupt, Progress, events};
+use crate::settings::{CommonSettings, on_threads};
+use crate::version::{FileCount, VersionBuilder};
+use crate::{CREATED_BY, Customer, IngestError, Interrupt, Progress, events};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -54,7 +51,7 @@ use trueup_core::files::Files;
 #[derive(Debug)]
 #[must_use = "nothing happens until it is run"]
 pub struct Forget {
-    settings: Ingest,
+    settings: CommonSettings,
     customers: BTreeSet<Customer>,
     lists: Vec<PathBuf>,
     purges: bool,
@@ -88,7 +85,7 @@ impl Forget {
     /// Prepares to forget customers of the dataset in a folder or below the URL of an object store.
     pub fn of(dataset: impl AsRef<Path>) -> Self {
         Self {
-            settings: Ingest::into(dataset),
+            settings: CommonSettings::of(dataset),
             customers: BTreeSet::new(),
             lists: Vec::new(),
             purges: false,
@@ -129,8 +126,8 @@ impl Forget {
         Self { grace: Some(grace), ..self }
     }
 
-    /// Also removes rows of the customers from a file that [`Ingest::rejects`] has written. The file is replaced,
-    /// unless it has no such row, before the dataset changes.
+    /// Also removes rows of the customers from a file that [`Ingest::rejects`](crate::Ingest::rejects) has written. The
+    /// file is replaced, unless it has no such row, before the dataset changes.
     ///
     /// A row is of a customer if its cells `account` and `opportunityId` say so. If it has no such cell, because a
     /// mapping reads other columns, it is of a customer if any of its texts has the id as a word.
@@ -139,38 +136,39 @@ impl Forget {
         self
     }
 
-    /// Sets the bytes of memory that it may take, as [`Ingest::memory`].
+    /// Sets the bytes of memory that the call may take, as [`Ingest::memory`](crate::Ingest::memory).
     pub fn memory(self, bytes: usize) -> Self {
         self.with(|settings| settings.memory(bytes))
     }
 
-    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`].
+    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`](crate::Ingest::row_group_rows).
     pub fn row_group_rows(self, rows: usize) -> Self {
         self.with(|settings| settings.row_group_rows(rows))
     }
 
-    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`].
+    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`](crate::Ingest::file_rows).
     pub fn file_rows(self, rows: usize) -> Self {
         self.with(|settings| settings.file_rows(rows))
     }
 
-    /// Sets the number of threads, as [`Ingest::threads`].
+    /// Sets the number of threads, as [`Ingest::threads`](crate::Ingest::threads).
     pub fn threads(self, threads: usize) -> Self {
         self.with(|settings| settings.threads(threads))
     }
 
-    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as [`Ingest::progress`].
+    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as
+    /// [`Ingest::progress`](crate::Ingest::progress).
     pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
         self.with(|settings| settings.progress(report))
     }
 
-    /// Stops it when this interrupt or a clone of it is canceled, or at its deadline. What is complete then stays, and
-    /// the same call completes the rest.
+    /// Stops the call when this interrupt or a clone of it is canceled, or at its deadline. What is complete then
+    /// stays, and the same call completes the rest.
     pub fn interrupt(self, interrupt: Interrupt) -> Self {
         self.with(|settings| settings.interrupt(interrupt))
     }
 
-    /// Sets how long it may wait for others that write to the dataset, as [`Ingest::wait`].
+    /// Sets how long the call may wait for others that write to the dataset, as [`Ingest::wait`](crate::Ingest::wait).
     pub fn wait(self, time: Duration) -> Self {
         self.with(|settings| settings.wait(time))
     }
@@ -180,7 +178,7 @@ impl Forget {
         self.with(|settings| settings.files(files))
     }
 
-    fn with(self, set: impl FnOnce(Ingest) -> Ingest) -> Self {
+    fn with(self, set: impl FnOnce(CommonSettings) -> CommonSettings) -> Self {
         Self { settings: set(self.settings), ..self }
     }
 
@@ -192,9 +190,7 @@ impl Forget {
     /// or has published a version meanwhile, the call is interrupted, or the file system or the store refuses. The
     /// dataset is the old version or the new one. Of a purge, earlier versions may be there or not.
     pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
-        let (report, interrupt) = (self.settings.report.take(), self.settings.interrupt.clone());
-        let monitor = Monitor::new(report, interrupt).waiting(self.settings.wait);
-        self.settings.files = monitor.stoppable(self.settings.files);
+        let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;
         on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
     }

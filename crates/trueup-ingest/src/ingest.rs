@@ -2,13 +2,13 @@
 //! several processes share the work, one has `staged_ingest.rs`, and the others do what `stage.rs` says.
 
 mod given_inputs;
-pub(crate) mod run;
+mod run;
 mod stage;
 mod staged_ingest;
 
 pub use staged_ingest::StagedIngest;
 
-use crate::monitor::{Monitor, ReportProgress};
+use crate::settings::CommonSettings;
 use crate::source::{FileFormat, ReadOptions, TextEncoding};
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Interrupt, MaxRejects, Progress, Source};
@@ -60,7 +60,7 @@ use trueup_core::model::ClockZone;
 #[derive(Debug)]
 #[must_use = "nothing happens until the ingest is run"]
 pub struct Ingest {
-    pub(crate) dir: PathBuf,
+    common: CommonSettings,
     /// The inputs, in the order in which they were added.
     sources: Vec<(Table, Source)>,
     mapping: Option<PathBuf>,
@@ -72,18 +72,7 @@ pub struct Ingest {
     replace_rejects: bool,
     max_rejects: Option<MaxRejects>,
     clock_zone: Option<ClockZone>,
-    pub(crate) memory: usize,
-    pub(crate) group_rows: usize,
-    pub(crate) file_rows: usize,
-    batch_rows: usize,
-    max_columns: usize,
-    max_text_bytes: usize,
     max_customer_events: usize,
-    pub(crate) threads: Option<usize>,
-    pub(crate) files: Files,
-    pub(crate) report: Option<ReportProgress>,
-    pub(crate) interrupt: Interrupt,
-    pub(crate) wait: Duration,
 }
 
 impl Ingest {
@@ -92,7 +81,7 @@ impl Ingest {
     /// and the folders above it, if they do not exist.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
         Self {
-            dir: dataset.as_ref().to_owned(),
+            common: CommonSettings::of(dataset),
             sources: Vec::new(),
             mapping: None,
             reading: ReadOptions::default(),
@@ -103,18 +92,7 @@ impl Ingest {
             replace_rejects: false,
             max_rejects: None,
             clock_zone: None,
-            memory: 1 << 30,
-            group_rows: 65_536,
-            file_rows: 1 << 20,
-            batch_rows: 65_536,
-            max_columns: 2_000,
-            max_text_bytes: 1 << 20,
             max_customer_events: 1_000_000,
-            threads: None,
-            files: Files::default(),
-            report: None,
-            interrupt: Interrupt::default(),
-            wait: Duration::ZERO,
         }
     }
 
@@ -232,14 +210,14 @@ impl Ingest {
     /// A record of CSV or NDJSON may take a sixteenth of the memory: always 4 MiB, and never more than 64 MiB. The
     /// pages of a row group of Parquet and one of its rows may together take a fourth of the memory, and always 96 MiB.
     pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = bytes.max(1);
+        self.common = self.common.memory(bytes);
         self
     }
 
     /// Sets the most rows of a row group of events and spend; 65,536 if not set. The history of a customer is never
     /// split, so a customer with more events makes a larger row group.
     pub fn row_group_rows(mut self, rows: usize) -> Self {
-        self.group_rows = rows.max(1);
+        self.common = self.common.row_group_rows(rows);
         self
     }
 
@@ -247,28 +225,28 @@ impl Ingest {
     /// this number, or within that account at four times as many rows. It ends earlier if its row groups take too much
     /// memory, or if it has too many column chunks.
     pub fn file_rows(mut self, rows: usize) -> Self {
-        self.file_rows = rows.max(1);
+        self.common = self.common.file_rows(rows);
         self
     }
 
     /// Sets the most rows that are decoded as one batch while inputs are read; 65,536 if not set. With little memory, a
     /// batch has fewer rows.
     pub fn batch_rows(mut self, rows: usize) -> Self {
-        self.batch_rows = rows.max(1);
+        self.common.batch_rows = rows.max(1);
         self
     }
 
     /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. An ingest
     /// with more is refused.
     pub fn max_columns(mut self, columns: usize) -> Self {
-        self.max_columns = columns.max(1);
+        self.common.max_columns = columns.max(1);
         self
     }
 
     /// Sets the most bytes of a text; 1 MiB if not set. A row with a longer text breaks a rule. It does not limit
     /// insight documents, whose lines may have 16 MiB.
     pub fn max_text_bytes(mut self, bytes: usize) -> Self {
-        self.max_text_bytes = bytes.max(1);
+        self.common.max_text_bytes = bytes.max(1);
         self
     }
 
@@ -282,14 +260,14 @@ impl Ingest {
     /// Sets the number of threads. If not set, the ingest runs on the caller's rayon pool, which has one thread per
     /// processor unless the caller has made another.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads.max(1));
+        self.common = self.common.threads(threads);
         self
     }
 
     /// Calls `report` when a phase begins, and each time some of its rows or bytes are done. The ingest waits for it,
     /// and several threads call it, one at a time.
     pub fn progress(mut self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
-        self.report = Some(ReportProgress::new(report));
+        self.common = self.common.progress(report);
         self
     }
 
@@ -298,7 +276,7 @@ impl Ingest {
     /// nothing behind: no file, and the dataset as it was. Only in an object store may objects stay, which a later
     /// ingest removes.
     pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
-        self.interrupt = interrupt;
+        self.common = self.common.interrupt(interrupt);
         self
     }
 
@@ -319,13 +297,13 @@ impl Ingest {
     /// # Ok::<(), trueup_ingest::IngestError>(())
     /// ```
     pub fn wait(mut self, time: Duration) -> Self {
-        self.wait = time;
+        self.common = self.common.wait(time);
         self
     }
 
     /// Sets the file operations that read the inputs and write the dataset. Tests use it to make an operation fail.
     pub fn files(mut self, files: Files) -> Self {
-        self.files = files;
+        self.common = self.common.files(files);
         self
     }
 
@@ -343,8 +321,7 @@ impl Ingest {
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`] panics. The dataset is then unchanged.
     pub fn run(mut self) -> Result<IngestSummary, IngestError> {
-        let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
-        self.files = monitor.stoppable(self.files);
+        let monitor = self.common.monitor(true);
         self.run_watched(&monitor).map_err(|error| monitor.explain(error))
     }
 }

@@ -6,7 +6,8 @@
 //!   given            the paths and URLs as given: folders and patterns become files, and streams are opened
 //!   received         sources that are no local files: readers, URLs and record batches, which become files
 //!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
-//!   version          the next version while it is written: the lock, scratch folders, publication
+//!   version          the next version while it is written: the lock, scratch folders, the lists of files and deletion
+//!                    vectors, publication
 //!   batch            skips each table whose batch the dataset already has
 //!   accounts, events, spend, insights     ingest one table each
 //!     read           reads the inputs of a table in parallel, and keeps the order of their rows
@@ -15,8 +16,6 @@
 //!       refused      counts these rows by rule
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
-//!   file_lists       writes the lists of the files of events and spend
-//!   vectors          writes the deletion vectors of superseded rows
 //!     parquet_file   writes a Parquet file (pending_file)
 //!     left_rows      leaves out stored rows that are superseded
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
@@ -25,18 +24,19 @@
 //! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
 //! at the end of an ingest; `compact/choice` decides which. `forget` removes the events of customers;
 //! `forget/customers` reads a list of them, and `forget/rejects` removes their rejected rows. `expire` lets versions
-//! expire, and removes files that nobody needs any more. `table` names the four tables. `monitor` reports the progress
-//! of an ingest and stops it when it is interrupted, `report` holds what an ingest returns, and `error` says how it
-//! fails (`error/input` if an input as a whole is at fault).
+//! expire, and removes files that nobody needs any more. `settings` holds what ingests,
+//! compactions and forgetting let their callers set, `customer` names a customer, and `table` names the four tables.
+//! `monitor` reports the progress of an ingest and stops it when it is interrupted, `report` holds what an ingest
+//! returns, and `error` says how it fails (`error/input` if an input as a whole is at fault).
 
 mod accounts;
 mod batch;
 mod compact;
+mod customer;
 mod define;
 mod error;
 mod events;
 mod expire;
-mod file_lists;
 mod forget;
 mod given;
 mod ingest;
@@ -56,30 +56,32 @@ mod rejects;
 mod report;
 mod row_check;
 mod row_fault;
+mod settings;
 mod source;
 mod spend;
 mod spill_file;
 mod stored_copy;
 mod table;
-mod vectors;
 mod version;
 
-pub use compact::{Compact, CompactSummary};
+pub use compact::Compact;
+pub use customer::Customer;
 pub use define::Define;
 pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
-pub use expire::{Expire, ExpireSummary, FileCount};
-pub use forget::{Customer, Forget, ForgetSummary};
+pub use expire::{Expire, ExpireSummary};
+pub use forget::{Forget, ForgetSummary};
 pub use ingest::{Ingest, StagedIngest};
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
 pub use parts::{StageFault, StagePlan, Staged, part_of};
 pub use received::Source;
 pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
-pub use report::{IngestSummary, RowCounts};
+pub use report::{CompactSummary, IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};
 pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};
 pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
+pub use version::FileCount;
 
 use source::Input;
 

@@ -1,6 +1,6 @@
-//! What an ingest reports: its summary, and columns that it ignores.
+//! What an ingest and a compaction report: their summaries, and columns that an ingest ignores.
 
-use crate::{CompactSummary, Input, RefusedRows};
+use crate::{FileCount, Input, RefusedRows};
 use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
@@ -26,6 +26,30 @@ pub struct IngestSummary {
     pub compacted: Option<CompactSummary>,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
     pub warnings: Vec<String>,
+}
+
+/// What a compaction has merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactSummary {
+    /// The newest version, which holds the result.
+    pub version: u64,
+    /// The files that were merged, which the version does not have any more; none if nothing was to be done.
+    pub merged: FileCount,
+    /// The files that took their place.
+    pub written: FileCount,
+    /// The superseded rows that were left out.
+    pub superseded: u64,
+}
+
+impl CompactSummary {
+    /// Adds a later merge.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.version = later.version;
+        self.merged.add(later.merged);
+        self.written.add(later.written);
+        self.superseded += later.superseded;
+    }
 }
 
 /// Rows of one table.

@@ -1,34 +1,37 @@
 //! The next version of a dataset while an ingest writes it. Either all of it becomes visible, or nothing of it stays.
+//! Definitions, compactions and forgetting make versions in the same way, and are meant where ingests are named.
 //!
 //! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
 //! record of the ingest: it contains its scratch folders, and every data file of the ingest has the id in its name. The
 //! record is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files,
-//! and the next ingest removes the record and all data files with that id. No other file is ever removed.
+//! and the next ingest removes the record and the data files with that id that no version names. It also removes the
+//! files of expired versions whose grace period is over, and no others.
 //!
 //! Only the ingest that has the `lock` of the dataset's folder writes to it.
 //!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
 //! uploads and publishes them. If several processes write a version, `part` is what each of them does. `file_names`
-//! says which ingest wrote a file.
+//! says which ingest wrote a file. At the end, `file_lists` writes the lists of files, and `vectors` the deletion
+//! vectors.
 
+mod file_lists;
 mod file_names;
 mod local_folder;
 mod lock;
 mod part;
 mod scratch;
 mod store_version;
+mod vectors;
 
 pub(crate) use file_names::writer_of;
 pub(crate) use scratch::Scratch;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
-use crate::expire::FileCount;
-use crate::file_lists::StoredLists;
 use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
-use crate::vectors;
+use file_lists::StoredLists;
 use file_names::{RECORD_PREFIX, has_id, is_id, random_id};
 use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -91,6 +94,26 @@ pub(crate) struct VersionBuilder {
     before: Option<CommitTime>,
     /// The definitions that this version brings; `None` if it keeps those of the version before.
     definitions: Option<Definitions>,
+}
+
+/// A number of files, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileCount {
+    /// The number of files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl FileCount {
+    pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> Self {
+        sizes.fold(Self::default(), |Self { files, bytes }, size| Self { files: files + 1, bytes: bytes + size })
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
 }
 
 enum Made {

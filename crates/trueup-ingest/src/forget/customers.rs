@@ -6,30 +6,13 @@ use crate::read::TableReader;
 use crate::row_check::{CheckFault, check_rows};
 use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
-use crate::{IngestError, Input, RowCounts};
+use crate::{Customer, IngestError, Input, RowCounts};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::ArrowError;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
-use trueup_core::Shown;
 use trueup_core::model::{TableFault, read_customers};
-
-/// A customer of an account.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Customer {
-    /// The key of the account.
-    pub account: String,
-    /// The id of the customer in the account.
-    pub opportunity_id: String,
-}
-
-impl fmt::Display for Customer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "customer `{}` of account `{}`", Shown(&self.opportunity_id), Shown(&self.account))
-    }
-}
 
 /// Bytes of memory that a customer takes apart from its texts, approximately.
 const CUSTOMER_BYTES: usize = 160;

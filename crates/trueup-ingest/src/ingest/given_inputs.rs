@@ -29,7 +29,7 @@ impl Ingest {
     /// ingest has no such file.
     pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
         let Some(path) = self.rejects.clone() else { return Ok(None) };
-        let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
+        let outputs = Outputs::new(self.replace_rejects).dataset(&self.common.dir);
         let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
         let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
         outputs.check(&path).map_err(ErrorKind::Output)?;
@@ -90,7 +90,7 @@ impl Ingest {
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());
         }
-        check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.dir)?;
+        check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.common.dir)?;
         Ok(given)
     }
 }

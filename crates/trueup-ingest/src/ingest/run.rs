@@ -10,9 +10,8 @@ use crate::input::MappedInputs;
 use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
-use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
-use crate::source::ReadLimits;
+use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, compact, events, insights, spend};
@@ -22,10 +21,6 @@ use trueup_core::dataset::CommitOperation;
 use trueup_core::dataset::manifest::{FileLists, Manifest, SCHEMA_VERSION};
 use trueup_core::dataset::read_definitions;
 use trueup_core::model::Accounts;
-
-/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
-/// its rows are buffered.
-const ROW_BYTES: usize = 4_096;
 
 impl Ingest {
     /// Runs the ingest, which `monitor` may stop. If another one was published meanwhile, runs it again from the new
@@ -38,9 +33,9 @@ impl Ingest {
             let given = self.given()?;
             let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
             let rejects = self.checked_rejects(&given)?;
-            let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, monitor)?;
+            let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, monitor)?;
             let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
-            let threads = self.threads;
+            let threads = self.common.threads;
             let done;
             (self, done) = on_threads(threads, move || {
                 let done = self.run_here(&given, rejects, version, latest, monitor);
@@ -63,9 +58,9 @@ impl Ingest {
         latest: Option<Manifest>,
         monitor: &Monitor,
     ) -> Result<IngestSummary, IngestError> {
-        let limits = self.limits();
-        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits, self.clock_zone)?;
-        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
+        let limits = self.common.limits();
+        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.common.files, limits, self.clock_zone)?;
+        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.common.files, monitor)?;
         let warnings = plan.warnings();
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
@@ -75,7 +70,7 @@ impl Ingest {
             Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
             None => FaultyRows::Refuse { first: None },
         };
-        let mut reader = self.reader(faulty_rows, monitor);
+        let mut reader = self.common.reader(faulty_rows, monitor);
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
@@ -88,7 +83,7 @@ impl Ingest {
         summary.changed = true;
         // The version is published. Another ingest merges what this one cannot merge now.
         monitor.stop_waiting();
-        match compact::after_ingest(self, &id, &manifest, monitor) {
+        match compact::after_ingest(&self.common, &id, &manifest, monitor) {
             Ok(compacted) => summary.compacted = compacted,
             Err(error) => {
                 let warning = format!("the new version is complete, but its files were not merged: {error}");
@@ -96,29 +91,6 @@ impl Ingest {
             }
         }
         Ok(summary)
-    }
-
-    /// Returns the reader of all tables.
-    pub(crate) fn reader<'a>(&'a self, faulty_rows: FaultyRows, monitor: &'a Monitor) -> TableReader<'a> {
-        let limits = self.limits();
-        TableReader {
-            files: &self.files,
-            limits,
-            monitor,
-            faulty_rows,
-            refused: RefusedRows::default(),
-            warnings: Vec::new(),
-        }
-    }
-
-    /// Returns the limits of what is read.
-    fn limits(&self) -> ReadLimits {
-        ReadLimits {
-            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
-            decoded_bytes: self.memory / 8,
-            max_columns: self.max_columns,
-            max_text_bytes: self.max_text_bytes,
-        }
     }
 
     /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
@@ -153,7 +125,7 @@ impl Ingest {
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
-        let dir = self.dir.as_path();
+        let dir = self.common.dir.as_path();
         let AccountsWritten { accounts, zone_changes, mut manifest } =
             self.write_accounts(&plan, latest, version, reader, summary)?;
         let event_inputs = plan.inputs(Table::Events);
@@ -164,7 +136,7 @@ impl Ingest {
             }
             let inputs = event_inputs.unwrap_or_default();
             // What a mapping holds may be most of a small memory; the events still have half of it.
-            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
+            let memory = self.common.memory.saturating_sub(mapped.held_bytes()).max(self.common.memory / 2);
             let (superseded, defined_names) = (&manifest.superseded, self.defined_names(Some(&manifest))?);
             let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
@@ -196,7 +168,7 @@ impl Ingest {
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<AccountsWritten, IngestError> {
-        let dir = self.dir.as_path();
+        let dir = self.common.dir.as_path();
         let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
         let mut account_files = None;
         let mut zone_changes = ZoneChanges::default();
@@ -234,7 +206,7 @@ impl Ingest {
         let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
             return Ok(BTreeSet::new());
         };
-        let definitions = read_definitions(&self.dir, file).of_dataset(&self.dir.join(&file.path))?;
+        let definitions = read_definitions(&self.common.dir, file).of_dataset(&self.common.dir.join(&file.path))?;
         Ok(definitions.names().map(str::to_owned).collect())
     }
 
@@ -248,7 +220,7 @@ impl Ingest {
         memory: usize,
     ) -> events::Settings<'a> {
         let budget = Budget { memory, customer_events: self.max_customer_events };
-        let (clock_zone, group_rows, file_rows) = (self.clock_zone, self.group_rows, self.file_rows);
+        let (clock_zone, group_rows, file_rows) = (self.clock_zone, self.common.group_rows, self.common.file_rows);
         events::Settings {
             accounts,
             zone_changes,
@@ -270,10 +242,16 @@ impl Ingest {
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<(), IngestError> {
-        let dir = self.dir.as_path();
+        let dir = self.common.dir.as_path();
         if let Some(inputs) = plan.inputs(Table::Spend) {
-            (manifest.spend, summary.spend) =
-                spend::ingest(&inputs, (&manifest.spend, &manifest.superseded), dir, self.group_rows, version, reader)?;
+            (manifest.spend, summary.spend) = spend::ingest(
+                &inputs,
+                (&manifest.spend, &manifest.superseded),
+                dir,
+                self.common.group_rows,
+                version,
+                reader,
+            )?;
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
             (manifest.insights, summary.insights) =
@@ -314,13 +292,4 @@ pub(super) fn receive(
     }
     let inputs = given.into_iter().map(|given| (given.table, given.input)).collect();
     Ok(ReceivedInputs { inputs, received })
-}
-
-/// Runs `run` on a number of threads; without one, on the current thread pool.
-pub(crate) fn on_threads<T: Send>(
-    threads: Option<usize>,
-    run: impl FnOnce() -> Result<T, IngestError> + Send,
-) -> Result<T, IngestError> {
-    let Some(threads) = threads else { return run() };
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
 }

@@ -1,13 +1,14 @@
 //! A part of a distributed ingest: the events of its accounts become files, which nobody sees yet.
 
 use super::Ingest;
-use super::run::{ReceivedInputs, on_threads, receive};
+use super::run::{ReceivedInputs, receive};
 use crate::error::ErrorKind;
-use crate::events::{self, StoredEvents};
+use crate::events::{self, StoredEvents, ZoneChange, ZoneChanges};
 use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::parts::{StageFault, StagePlan, Staged, base_of};
 use crate::rejects::{self, FaultyRows};
+use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input};
@@ -51,11 +52,10 @@ impl Ingest {
         let settings = &plan.settings;
         self.clock_zone = settings.clock_zone()?;
         self.ignore.clone_from(&settings.ignore);
-        (self.group_rows, self.file_rows) = (settings.group_rows, settings.file_rows);
-        (self.max_columns, self.max_text_bytes) = (settings.max_columns, settings.max_text_bytes);
+        (self.common.group_rows, self.common.file_rows) = (settings.group_rows, settings.file_rows);
+        (self.common.max_columns, self.common.max_text_bytes) = (settings.max_columns, settings.max_text_bytes);
         self.max_customer_events = settings.max_customer_events;
-        let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
-        self.files = monitor.stoppable(self.files);
+        let monitor = self.common.monitor(false);
         let staged = self.stage_watched(plan, part, &monitor).map_err(|error| monitor.explain(error));
         staged.map_err(|error| of_part(error, plan, part))
     }
@@ -63,17 +63,18 @@ impl Ingest {
     fn stage_watched(mut self, plan: &StagePlan, part: u32, monitor: &Monitor) -> Result<Staged, IngestError> {
         monitor.check()?;
         let given = self.given()?;
-        let (mut version, attempt) = VersionBuilder::begin_part(&self.files, &self.dir, plan, part, monitor)?;
+        let (mut version, attempt) =
+            VersionBuilder::begin_part(&self.common.files, &self.common.dir, plan, part, monitor)?;
         let base = match plan.version - 1 {
             0 => None,
-            base => Some(store::read(&self.dir, base)?),
+            base => Some(store::read(&self.common.dir, base)?),
         };
         if base_of(base.as_ref()) != plan.base {
             return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
         }
         let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
         let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
-        on_threads(self.threads, move || {
+        on_threads(self.common.threads, move || {
             let staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
             version.hand_over(monitor)?;
             Ok(staged)
@@ -92,17 +93,20 @@ impl Ingest {
         version: &mut VersionBuilder,
         monitor: &Monitor,
     ) -> Result<Staged, IngestError> {
-        let (accounts, zone_changes) = (plan.zoned_accounts()?, plan.zone_changes()?);
+        let accounts = plan.zoned_accounts()?;
+        let zones = plan.zone_changes()?.into_iter();
+        let zone_changes =
+            ZoneChanges::new(zones.map(|(account, (from, to))| (account, ZoneChange { from, to })).collect());
         let rewritten = plan.rewritten_of(base.map_or(&[], |manifest| &manifest.events));
         let accounts_of_part = plan.part(part)?;
         let defined_names = self.defined_names(base)?;
         let none = Superseded::new();
         let superseded = base.map_or(&none, |manifest| &manifest.superseded);
-        let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, self.memory);
-        let mut reader = self.reader(FaultyRows::Refuse { first: None }, monitor);
+        let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, self.common.memory);
+        let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
         let inputs: Vec<&Input> = inputs.iter().collect();
-        let written = events::ingest(&inputs, stored, &self.dir, &settings, version, &mut reader);
+        let written = events::ingest(&inputs, stored, &self.common.dir, &settings, version, &mut reader);
         let written = written.map_err(|error| monitor.explain(error));
         let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
         Ok(Staged {

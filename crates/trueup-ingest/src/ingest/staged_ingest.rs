@@ -2,15 +2,16 @@
 //! publishes the version.
 
 use super::Ingest;
-use super::run::{AccountsWritten, ReceivedInputs, on_threads, receive};
+use super::run::{AccountsWritten, ReceivedInputs, receive};
 use crate::batch::{BatchPlan, combine};
 use crate::error::ErrorKind;
-use crate::events::{ZoneChanges, files_with, repeated_warning};
+use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
 use crate::left_rows::count_left;
 use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, Settings, StageFault, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
+use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{CREATED_BY, IngestError, IngestSummary, Input};
@@ -98,13 +99,12 @@ impl Ingest {
         if !(1..=MAX_PARTS).contains(&parts) {
             return Err(StageFault::Count { parts, limit: MAX_PARTS }.into());
         }
-        let monitor = Arc::new(Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait));
-        self.files = monitor.stoppable(self.files);
+        let monitor = Arc::new(self.common.monitor(true));
         monitor.check()?;
         let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };
-        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir, &monitor)?;
+        let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, &monitor)?;
         let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, &monitor)?;
-        on_threads(self.threads, move || {
+        on_threads(self.common.threads, move || {
             let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor);
             begun.map_err(|error| monitor.explain(error))
         })
@@ -119,9 +119,9 @@ impl Ingest {
         latest: Option<Manifest>,
         monitor: &Arc<Monitor>,
     ) -> Result<StagedIngest, IngestError> {
-        let batches = BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.files, monitor)?;
+        let batches = BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.common.files, monitor)?;
         let mut summary = IngestSummary { warnings: batches.warnings(), ..IngestSummary::default() };
-        let mut reader = self.reader(FaultyRows::Refuse { first: None }, monitor);
+        let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
         let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);
         let written = written.and_then(|mut written| {
@@ -137,14 +137,15 @@ impl Ingest {
         (rewritten, manifest.events) = match &changed {
             Some(changed) => {
                 let is_changed = |account: &str| changed.contains(account) || zone_changes.has(account);
-                files_with(&stored, &manifest.superseded, &self.dir, &is_changed)?
+                files_with(&stored, &manifest.superseded, &self.common.dir, &is_changed)?
             }
             None => (stored, Vec::new()),
         };
         manifest.version = version.number();
         CREATED_BY.clone_into(&mut manifest.created_by);
         let settings = self.settings_of_parts();
-        let known = (&accounts, &zone_changes);
+        let zones = zone_changes.iter().map(|(account, ZoneChange { from, to })| (account.to_owned(), (from, to)));
+        let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
         version.admit_parts()?;
         let monitor = Arc::clone(monitor);
@@ -160,10 +161,10 @@ impl Ingest {
         Settings {
             clock_zone,
             ignore: self.ignore.clone(),
-            group_rows: self.group_rows,
-            file_rows: self.file_rows,
-            max_columns: self.max_columns,
-            max_text_bytes: self.max_text_bytes,
+            group_rows: self.common.group_rows,
+            file_rows: self.common.file_rows,
+            max_columns: self.common.max_columns,
+            max_text_bytes: self.common.max_text_bytes,
             max_customer_events: self.max_customer_events,
         }
     }

@@ -3,7 +3,6 @@
 use super::{PartOfAccounts, StageFault, part_of};
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::events::{ZoneChange, ZoneChanges};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -55,13 +54,13 @@ impl StagePlan {
         parts: u32,
         accounts: Option<BTreeSet<String>>,
         rewritten: &[DataFile],
-        (all_accounts, zone_changes): (&Accounts, &ZoneChanges),
+        (all_accounts, zone_changes): (&Accounts, BTreeMap<String, (Tz, Tz)>),
         settings: Settings,
     ) -> Self {
         let zoned = all_accounts.iter().filter(|account| account.time_zone != Tz::UTC);
-        let changes = zone_changes.iter().map(|(account, ZoneChange { from, to })| {
-            (account.to_owned(), (from.name().to_owned(), to.name().to_owned()))
-        });
+        let changes = zone_changes
+            .into_iter()
+            .map(|(account, (from, to))| (account, (from.name().to_owned(), to.name().to_owned())));
         Self {
             ingest: ingest.to_owned(),
             version: base.map_or(0, |manifest| manifest.version) + 1,
@@ -134,11 +133,12 @@ impl StagePlan {
         Ok(accounts)
     }
 
-    pub(crate) fn zone_changes(&self) -> Result<ZoneChanges, StageFault> {
+    /// Returns the old and the new time zone of each account with stored events that gets another one.
+    pub(crate) fn zone_changes(&self) -> Result<BTreeMap<String, (Tz, Tz)>, StageFault> {
         let change = |(account, (from, to)): (&String, &(String, String))| {
-            Ok((account.clone(), ZoneChange { from: time_zone(from)?, to: time_zone(to)? }))
+            Ok((account.clone(), (time_zone(from)?, time_zone(to)?)))
         };
-        Ok(ZoneChanges::new(self.zone_changes.iter().map(change).collect::<Result<_, StageFault>>()?))
+        self.zone_changes.iter().map(change).collect()
     }
 
     /// Returns those of some files that the parts write again.

@@ -1,7 +1,7 @@
 //! The deletion vectors of a new version: those of the version before, and what the new version supersedes.
 
+use super::VersionBuilder;
 use crate::IngestError;
-use crate::version::VersionBuilder;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use trueup_core::dataset::DeletionVector;

@@ -8,8 +8,8 @@
 #[cfg(test)]
 mod tests;
 
+use super::VersionBuilder;
 use crate::IngestError;
-use crate::version::VersionBuilder;
 use std::collections::{HashMap, HashSet};
 use trueup_core::dataset::manifest::{DataFile, FileList, Manifest};
 
