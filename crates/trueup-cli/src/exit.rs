@@ -1,6 +1,5 @@
 //! Exit codes, and the errors that lead to them.
 
-use crate::signals::StopSignals;
 use crate::terminal::printable;
 use std::error::Error;
 use std::fmt;
@@ -70,16 +69,16 @@ impl Failure {
         Self::request(format!("`{}`: {error}", path.display()))
     }
 
-    /// Creates a failure of a command that one of the signals has stopped.
-    pub(crate) fn stopped(error: impl Into<Box<dyn Error + Send + Sync>>, signals: &StopSignals) -> Self {
-        Self { exit: signals.exit(), error: error.into() }
+    /// Creates a failure of a command that a signal has stopped, with the exit for that signal.
+    pub(crate) fn stopped(error: impl Into<Box<dyn Error + Send + Sync>>, exit: Exit) -> Self {
+        Self { exit, error: error.into() }
     }
 
-    /// Creates a failure of an ingest, which the signals may have stopped.
-    pub(crate) fn ingest(error: IngestError, signals: &StopSignals) -> Self {
-        let exit = error.interruption().map(|_| signals.exit());
+    /// Creates a failure of an ingest; `stopped` is the exit if a signal has stopped it.
+    pub(crate) fn ingest(error: IngestError, stopped: Exit) -> Self {
+        let is_stopped = error.interruption().is_some();
         let failure = Self::from(error);
-        Self { exit: exit.unwrap_or(failure.exit), ..failure }
+        if is_stopped { Self { exit: stopped, ..failure } } else { failure }
     }
 
     /// Puts `what` before the message, such as the query of a batch that failed.

@@ -29,9 +29,10 @@
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
 // `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
 // `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and `response`, and makes a
-// `refusal` where hyper passes no request on. `operations` answers operators, with `metrics` and `readiness`. `signal`
-// stops the server.
+// `refusal` where hyper passes no request on. `operations` answers operators, with `metrics` and `readiness`.
+// `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
 mod connection_state;
+mod endpoint;
 mod explorer;
 mod head_reader;
 mod http_error;

@@ -3,6 +3,7 @@
 //! other header, because those may contain a key or data of customers.
 
 use crate::connection_state::InFlightGuard;
+use crate::endpoint::endpoint_name;
 use crate::operations::Operations;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Method};
@@ -26,13 +27,6 @@ const MAX_LENGTH: usize = 64;
 /// An id with this number of letters and digits in a row, or more, may be a key or a session token, which must not be
 /// logged. Usual ids have fewer.
 const SECRET_LENGTH: usize = 40;
-
-/// The names of all endpoints.
-pub(crate) const ENDPOINTS: [&str; 10] =
-    ["access", "events", "benchmarks", "insights", "explorer", "openapi", "health", "ready", "metrics", NO_ENDPOINT];
-
-/// The name for paths of no endpoint.
-pub(crate) const NO_ENDPOINT: &str = "none";
 
 /// The generator of ids.
 #[derive(Debug, Default)]
@@ -170,23 +164,6 @@ fn method_name(method: &Method) -> &'static str {
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
-/// Returns the name of the API endpoint of a path; `none` for any other path, such as those of the explorer.
-fn endpoint_name(path: &str) -> &'static str {
-    let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
-    match segments.as_slice() {
-        ["", "health"] => "health",
-        ["", "ready"] => "ready",
-        ["", "metrics"] => "metrics",
-        ["", "explore"] | ["", "explore", _] => "explorer",
-        ["", "openapi.json"] => "openapi",
-        ["", "api"] => "access",
-        ["", "api", _, "events"] => "events",
-        ["", "api", _, "benchmarks"] => "benchmarks",
-        ["", "api", _, "insights"] => "insights",
-        _ => NO_ENDPOINT,
-    }
-}
-
 /// Logs the cause of an answer with a status of 500 or more, in the span of the request, which contains its id. The
 /// failure of benchmarks that no request waited for has no span. Errors with a lower status are not logged. Give this
 /// function to [`ServiceBuilder::on_failure`](trueup::service::ServiceBuilder::on_failure).
@@ -237,22 +214,6 @@ fn causes(error: &ServiceError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_an_endpoint_does_not_contain_its_path() {
-        for (path, name) in [
-            ("/api", "access"),
-            ("/api/", "access"),
-            ("/api/acme/events", "events"),
-            ("/api/acme/events/", "events"),
-            ("/api/acme/tu_secret", "none"),
-            ("/tu_secret", "none"),
-            ("/health", "health"),
-            ("", "none"),
-        ] {
-            assert_eq!(endpoint_name(path), name, "{path}");
-        }
-    }
 
     #[test]
     fn a_valid_id_of_a_client_is_kept() {

@@ -1,7 +1,7 @@
 //! The figures of a server, in the text format of Prometheus. Requests are counted when they end; everything else is
 //! read when somebody asks for the figures.
 
-use crate::log::ENDPOINTS;
+use crate::endpoint::ENDPOINTS;
 use crate::readiness::NotReady;
 use prometheus::core::Collector;
 use prometheus::{
@@ -206,7 +206,7 @@ impl SampledMetrics {
             dataset_events: add.count("trueup_dataset_events", "Events of the version that is served")?,
             dataset_published: add.seconds(
                 "trueup_dataset_published_timestamp_seconds",
-                "Unix time at which the last ingest published the version that is served; 0 if unknown",
+                "Unix time at which the version that is served was published; 0 if unknown",
             )?,
             dataset_opened: add.seconds(
                 "trueup_dataset_opened_timestamp_seconds",

@@ -1,10 +1,11 @@
 //! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
+use crate::endpoint::NO_ENDPOINT;
 use crate::explorer;
 use crate::head_reader::HeadReader;
 use crate::http_error::HttpError;
-use crate::log::{NO_ENDPOINT, REQUEST_ID, RequestIds, RequestLog, id_header};
+use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
 use crate::openapi;
 use crate::operations::{Operations, RefreshReport, health};
 use crate::refusal::Refusal;

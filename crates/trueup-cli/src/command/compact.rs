@@ -65,7 +65,7 @@ impl CompactCommand {
         let mut progress = IngestProgress::default();
         let compact = compact.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
         let summary = compact.run().map_err(|error| match error.interruption() {
-            Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", &signals),
+            Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", signals.exit()),
             None => error.into(),
         })?;
         match self.format {

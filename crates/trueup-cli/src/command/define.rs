@@ -77,7 +77,7 @@ impl DefineCommand {
     fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
         match (error.kind(), &self.file) {
             (ErrorKind::Definitions(fault), Some(file)) => of_file(file, fault),
-            _ => Failure::ingest(error, signals),
+            _ => Failure::ingest(error, signals.exit()),
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct ExpireCommand {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     keep_last: Option<u32>,
 
-    /// Keep the versions that were the newest one at some time during this long, such as 30d, 12h or 2w
+    /// Keep the versions that were the newest one at some time in the last AGE, such as 30d, 12h or 2w
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     older_than: Option<Duration>,
 }
@@ -114,7 +114,7 @@ impl RemovalArgs {
         let mut progress = IngestProgress::default();
         let expire = expire.wait(self.wait.time()).interrupt(signals.interrupt());
         let expire = expire.progress(move |now| progress.show(now));
-        let summary = run(expire).map_err(|error| Failure::ingest(error, &signals))?;
+        let summary = run(expire).map_err(|error| Failure::ingest(error, signals.exit()))?;
         match self.format {
             ReportFormat::Json => output::print_json(&Report::new(&summary, self.dry_run)),
             ReportFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),

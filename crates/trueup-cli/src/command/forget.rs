@@ -85,7 +85,7 @@ impl ForgetCommand {
         let mut progress = IngestProgress::default();
         let forget = self.forget().progress(move |now| progress.show(now)).interrupt(signals.interrupt());
         let summary = forget.run().map_err(|error| match error.interruption() {
-            Some(_) => Failure::stopped("the command was canceled; run it again to complete it", &signals),
+            Some(_) => Failure::stopped("the command was canceled; run it again to complete it", signals.exit()),
             None => error.into(),
         })?;
         for customer in summary.absent.iter().take(NAMED) {

@@ -200,7 +200,7 @@ impl IngestCommand {
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
     fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
-        let Some(refused) = error.refused_rows() else { return Failure::ingest(error, signals) };
+        let Some(refused) = error.refused_rows() else { return Failure::ingest(error, signals.exit()) };
         if refused.rows() > 1 {
             show_refused(refused);
         }

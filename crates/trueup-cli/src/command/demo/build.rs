@@ -136,7 +136,7 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
 }
 
 fn canceled(signals: &StopSignals) -> Failure {
-    Failure::stopped("the demo was canceled, and nothing was created", signals)
+    Failure::stopped("the demo was canceled, and nothing was created", signals.exit())
 }
 
 /// The folders above the demo that this command creates. Dropping the list removes the empty ones.
