@@ -45,6 +45,7 @@ from = "date"
 part = "weekday"
 "#;
 
+/// A question, and the plain one that it is measured against.
 struct Pair {
     name: &'static str,
     plain: EventsQuery,
@@ -132,7 +133,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 fn compare(dataset: &Dataset, named: &str) {
-    println!("| question | plain, ms | asked, ms | ratio |\n|---|---:|---:|---:|");
+    println!("| question | plain, ms | this question, ms | ratio |\n|---|---:|---:|---:|");
     for Pair { name, plain, other } in pairs(dataset).into_iter().filter(|pair| pair.name.contains(named)) {
         // The first of each decodes its columns.
         time(dataset, &plain);

@@ -1,4 +1,4 @@
-//! A first question after an update: 10,000,000 events of 200 accounts over 24 months, the default seed of the
+//! The first question after an update: 10,000,000 events of 200 accounts over 24 months, the default seed of the
 //! generator, in the page cache. Each update writes the histories of one in 500 customers, who are in all row groups,
 //! to a new file, and supersedes their rows. No event changes, so that every answer must stay the same.
 //!

@@ -23,7 +23,7 @@ use trueup_ingest::Ingest;
 
 const ACCOUNTS: u32 = 200;
 
-/// The events of a benchmark by default, and the days that are ingested one by one.
+/// Without arguments: the number of events, and of days that are ingested one by one.
 const DEFAULT: (u64, usize) = (200_000, 10);
 
 fn main() {
@@ -88,9 +88,9 @@ fn bytes_of_newest(dataset: &Path) -> u64 {
     store::read_latest(dataset).unwrap().unwrap().files().map(|file| file.size).sum()
 }
 
-/// Prints a figure and the mark that it has to keep.
-fn report(what: &str, figure: f64, mark: &str) {
-    println!("{what}: {figure:.2}x (mark {mark})");
+/// Prints a figure, and its upper limit.
+fn report(what: &str, figure: f64, most: &str) {
+    println!("{what}: {figure:.2}x (at most {most})");
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]

@@ -13,7 +13,7 @@ use trueup_ingest::Ingest;
 /// Returns a dataset in memory of about `events` events in `accounts` accounts over 24 months.
 ///
 /// # Errors
-/// If the generator does not support the numbers.
+/// The generator does not support the numbers.
 pub fn dataset(events: u64, accounts: u32) -> Result<Dataset, Box<dyn Error>> {
     let generator = Generator::new(Settings::scale(events, accounts))?;
     Ok(Dataset::from_tables(&Tables {
@@ -28,7 +28,7 @@ pub fn dataset(events: u64, accounts: u32) -> Result<Dataset, Box<dyn Error>> {
 /// path.
 ///
 /// # Errors
-/// If the generator does not support the numbers, or if the folder cannot be written.
+/// The generator does not support the numbers, or the folder cannot be written.
 pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<dyn Error>> {
     let generator = Generator::new(Settings::scale(events, accounts))?;
     let write = |name: &str, batches: &mut dyn Iterator<Item = Result<RecordBatch, _>>| {
@@ -54,7 +54,7 @@ pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<
     Ok(into)
 }
 
-/// Returns the first and the last of the last 90 days of the data; `None` without data.
+/// Returns the first and the last day of the 90 days that end with the last day of the data; `None` without data.
 #[must_use]
 pub fn last_quarter(dataset: &Dataset) -> Option<(Day, Day)> {
     let end = dataset.date_range()?.end;

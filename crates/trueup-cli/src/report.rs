@@ -88,7 +88,7 @@ pub(crate) struct ReportSpec {
 pub(crate) struct Report(Document);
 
 impl Report {
-    /// Asks the questions of a report. The accounts must be those of the dataset.
+    /// Asks the questions of a report. Its accounts must be accounts of the dataset.
     ///
     /// # Errors
     /// The dataset has no data in the month, `through` is outside of it, or a question has no answer.

@@ -61,7 +61,7 @@ impl DiffCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         if self.spec.limit.is_some() || !self.spec.sort.is_empty() || self.spec.compare.is_some() {
             return Err(Failure::usage(
-                "`--sort`, `--limit` and `--compare` cannot be used here: rows are compared by their dimensions, and all of them",
+                "`--sort`, `--limit` and `--compare` cannot be used here, because all rows of both answers are compared",
             ));
         }
         let format = self.output.check(&self.dataset)?;

@@ -16,8 +16,8 @@ Examples:
 
 /// List the versions of a dataset: when and by what each was made, and its size
 ///
-/// Times are in UTC. `ownFiles` and `ownBytes` are of files that no other version names: what is free once the version
-/// has expired.
+/// Times are in UTC. `ownFiles` and `ownBytes` are of files that no other version names: what is freed when the
+/// version expires.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VersionsCommand {

@@ -15,8 +15,8 @@ use trueup::{Dataset, Execution, Value};
 /// The number of significant digits of benchmarks.
 const DIGITS: usize = 3;
 
-/// Returns the benchmarks. The accounts of the report are all that its reader sees, so that the others are anonymous in
-/// it, by the rules of the service.
+/// Returns the section. Its reader is taken to see only the accounts of the report, so that the figures of all others
+/// follow the privacy rules of the service.
 pub(super) fn benchmarks(
     subject: &Subject<'_>,
     dataset: &Dataset,
@@ -34,7 +34,7 @@ pub(super) fn benchmarks(
     let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &scope, privacy: Privacy::default() };
     let rows = data.answer(&query);
     let Some(pooled) = rows.first() else {
-        return none("There are none, because the dataset has too few other accounts that they could be based on.");
+        return none("There are none, because the dataset has too few other accounts to base them on.");
     };
     let own = questions.ask(&Question::new(
         subject.accounts,
@@ -43,15 +43,16 @@ pub(super) fn benchmarks(
     ))?;
     let industries: BTreeSet<&str> =
         scope.iter().filter_map(|key| dataset.accounts().get(key)?.industry.as_deref()).collect();
-    let is_whole = scope.iter().any(|key| dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()));
-    let among = if is_whole {
+    let lacks_industry =
+        scope.iter().any(|key| dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()));
+    let among = if lacks_industry {
         "accounts of all industries".to_owned()
     } else {
         format!("accounts in {}", industries.into_iter().collect::<Vec<_>>().join(", "))
     };
     let mut blocks = vec![Block::Paragraph(Text::of(format!(
         "Compared with {} {among}. The figures of others are anonymous and rounded to {DIGITS} significant digits; a dash is a \
-         figure that is withheld, because it could tell of a single account.",
+         figure that is withheld, because it could reveal that of a single account.",
         pooled.cohort_accounts
     )))];
     let (mut table_rows, mut sentences, mut charts) = (Vec::new(), Vec::new(), Vec::new());
@@ -94,7 +95,7 @@ fn figure(metric: BenchmarkMetric, series: Series, value: Option<f64>) -> Figure
     Figure::new(metric.name(), value, format!("benchmarks/{series}/{metric}"))
 }
 
-/// Says where the accounts of the report stand; `None` if they have no value, or others have none.
+/// Says where the accounts of the report stand; `None` if they or the others have no value.
 fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usize) -> Option<Text> {
     let series = |series: Series| {
         let row = rows.iter().find(|row| row.series == series)?;

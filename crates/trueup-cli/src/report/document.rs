@@ -79,7 +79,7 @@ pub(super) struct Chart {
 
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// Horizontal bars, from the first to the last. Each may have an earlier bar below it.
+    /// Horizontal bars from top to bottom. Each may have the bar of earlier days below it.
     Bars(Vec<Bar>),
     /// One line over time, with the name of each point.
     Line(Vec<(String, Figure)>),

@@ -34,7 +34,7 @@ pub(super) struct Figure {
     /// The question, the row and the column: `3/0/leads.change`. A sum of columns is written `a+b`; the rows `rest` and
     /// `all` are sums over the rows that a sentence does not name, and over all.
     pub(super) source: String,
-    /// What it says about the business.
+    /// Whether it is a change for the better; [`Mood::Neither`] if it is no change.
     pub(super) mood: Mood,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct EarlierPeriod {
     pub(super) name: String,
     /// How a query asks for the comparison; `None` if the data begin after these days.
     pub(super) compare: Option<Earlier>,
-    /// Whether the data begin among these days, and not before them.
+    /// Whether the data begin after the first of these days, and not after the last.
     pub(super) is_partial: bool,
 }
 
@@ -56,8 +56,8 @@ impl Period {
     /// Returns the days of a report about a month, up to the day `through` if it is given.
     ///
     /// # Errors
-    /// The dataset has neither events nor spend, or none in the range of days from the first to the last of the month;
-    /// `through` is on no day of the month.
+    /// The dataset has neither events nor spend, its first and last day are both before or both after the days of the
+    /// report, or `through` is not in the month.
     pub(super) fn new(dataset: &Dataset, month: DateRange, through: Option<Day>) -> Result<Self, Failure> {
         let data = dataset.date_range().ok_or_else(|| Failure::request("the dataset has neither events nor spend"))?;
         let end = through.unwrap_or(month.end);
@@ -94,7 +94,8 @@ impl Period {
         self.data.end < self.range.end
     }
 
-    /// Returns the months of the trend: that of the report and the twelve before it, from the first one that has data.
+    /// Returns the months of the trend: that of the report and [`TREND_MONTHS`] before it, from the first one that has
+    /// data.
     pub(super) fn trend(&self) -> DateRange {
         self.last_months(TREND_MONTHS)
     }

@@ -30,10 +30,11 @@ const KEY_METRICS: [&str; 10] = [
 /// The metrics whose change the campaigns explain.
 const CAMPAIGN_METRICS: [&str; 4] = ["leads", "spend", "closedRevenue", "roasClosed"];
 
-/// The metrics of which a group has none if it is new or gone.
+/// The metrics that are all 0 for a new group in the earlier range, and for a group that is gone in the days of the
+/// report.
 const ACTIVITY: [&str; 4] = ["leads", "customers", "spend", "closedRevenue"];
 
-/// The most rows of a table by group. The others are one row more.
+/// The most rows of groups in a table by group. One more row is that of all others.
 const TABLE_ROWS: usize = 15;
 
 /// The stages of the funnel: name, number of leads that reached it, and median of the days until then.
@@ -300,7 +301,7 @@ pub(super) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
     if sign(answer.value(row, "openLeads")) != 0 {
         let open = answer.figure(row, "openLeads");
         blocks.push(Block::Warning(Text::of("For ").figure(open).text(format!(
-            " of the leads, fewer than {FUNNEL_DAYS} days have passed, so that the stages may still grow."
+            " of the leads, fewer than {FUNNEL_DAYS} days have passed, so that the numbers of the stages may still grow."
         ))));
     }
     blocks.push(bar_chart(&format!("Funnel within {FUNNEL_DAYS} days"), bars, period));

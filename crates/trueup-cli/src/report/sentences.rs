@@ -10,8 +10,11 @@ use trueup::Value;
 use trueup::dictionary::{self, Unit};
 use trueup::query::ComparedColumn;
 
-/// The most groups that a sentence names. The others are counted together, unless there is only one.
+/// The most groups that a sentence about contributions names. The others are added up, unless there is only one.
 const NAMED: usize = 3;
+
+/// The most groups that a sentence about new or gone groups names. The others are counted, unless there is only one.
+const LISTED: usize = 5;
 
 /// A dimension whose groups explain a change.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +71,8 @@ pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierPeriod, per
     let points = if magnitude.is_points { " percentage points" } else { "" };
     let words = format!("{}{points} {}", magnitude.text, more_or_less(metric, change));
     let mut text = text.figure(figure(ComparedColumn::Change).with_text(words));
-    // The ratio to a negative amount has the wrong sign, and that of percentages is taken for percentage points.
+    // A ratio to a negative amount would have the wrong sign, and one of percentages would be read as percentage
+    // points.
     if sign(before) > 0 && !is_percent(metric) {
         let ratio = column(ComparedColumn::Ratio);
         let source = format!("{}/{}/{ratio}", answer.number, AnswerRow::Totals);
@@ -114,7 +118,7 @@ struct Split {
     others: Vec<AnswerRow>,
 }
 
-/// Splits groups with their contributions into those with the largest ones and the others.
+/// Splits groups, given with their contributions, into those with the largest contributions and the others.
 fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Split {
     parts.retain(|(_, contribution)| *contribution != 0.0);
     // Stable, so that groups with equal contributions stay in the order of the answer.
@@ -224,7 +228,8 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
     Some(text.text(", and their mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
 }
 
-/// Says which groups are new, and which are gone: without any of the metrics in one of the two ranges.
+/// Says which groups are new, and which are gone: without any of the metrics in one of the two ranges. The first metric
+/// is the number of leads, which the sentence shows for each group.
 pub(super) fn new_and_gone(
     metrics: &[&str],
     answer: &Answer,
@@ -251,7 +256,7 @@ pub(super) fn new_and_gone(
         let number = |row: &AnswerRow| answer.value(*row, &column).as_f64().unwrap_or_default();
         rows.sort_by(|a, b| number(b).total_cmp(&number(a)));
         let mut items: Vec<Text> = Vec::new();
-        let listed = if rows.len() == NAMED + 3 { rows.len() } else { rows.len().min(NAMED + 2) };
+        let listed = if rows.len() == LISTED + 1 { rows.len() } else { rows.len().min(LISTED) };
         for row in rows.iter().take(listed) {
             let name = label(answer.text(*row, grouping.dimension));
             let value = answer.value(*row, &column);

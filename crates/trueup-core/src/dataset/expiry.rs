@@ -49,8 +49,8 @@ const MAX_RECORD_BYTES: u64 = 1 << 29;
 pub struct Retention {
     /// The number of newest versions that are kept.
     pub keep_last: NonZeroUsize,
-    /// Versions are kept that were the newest one at some time during this long. An answer as of a time that is not
-    /// longer ago can be repeated.
+    /// How far back an answer as of any time can be repeated: the versions that were the newest one at some time since
+    /// then are kept.
     pub older_than: Duration,
 }
 

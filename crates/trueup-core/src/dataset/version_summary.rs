@@ -30,7 +30,7 @@ pub struct VersionSummary {
     pub bytes: u64,
     /// The number of its files that no other version names.
     pub own_files: u64,
-    /// The bytes of the files that no other version names, which are free once the version has expired.
+    /// The bytes of the files that no other version names, which are freed after the version has expired.
     pub own_bytes: u64,
 }
 

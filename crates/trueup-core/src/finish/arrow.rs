@@ -16,10 +16,9 @@ impl ResultTable {
     /// | days | `Date32` |
     /// | dimensions | `Dictionary(Int32, Utf8)`, of the texts that occur |
     /// | counts | `UInt64` |
-    /// | sums of counts of which some are subtracted | `Int64` |
     /// | money | `Decimal128(38, 6)`, in currency units |
     /// | ratios | `Float64` |
-    /// | whole numbers that may be negative | `Int64` |
+    /// | whole numbers that may be negative, such as changes of counts | `Int64` |
     /// | numbers that some rows do not have | `Float64`, nullable |
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::{Column, ResultTable, Texts, Values};
 use crate::{Day, TextList};
 use std::collections::BTreeMap;
 
-/// The name of the first column of a difference: `added`, `removed` or `changed`.
+/// The name of the first column of a difference, whose texts are [`STATUSES`].
 const STATUS: &str = "status";
 
 /// The texts of the column [`STATUS`], in the order of their codes.

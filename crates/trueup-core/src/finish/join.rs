@@ -26,8 +26,8 @@ pub(super) struct JoinedRow([u32; 2]);
 /// bits.
 const ABSENT: u32 = u32::MAX;
 
-/// Joins the groups of two ranges by their texts. Each range has a number of groups, in the order of their texts.
-/// Returns the rows in that order, and their texts.
+/// Joins the groups of two ranges by their texts. A range is given as its number of groups and their texts per
+/// dimension; the groups are in the order of these texts. Returns the rows in that order, and their texts.
 pub(super) fn join(
     ranges: [(usize, &[SortedTexts]); 2],
     interrupt: &Interrupt,

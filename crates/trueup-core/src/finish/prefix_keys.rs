@@ -106,7 +106,6 @@ pub(super) const fn code(key: u128) -> u32 {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

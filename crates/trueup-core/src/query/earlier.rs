@@ -71,7 +71,7 @@ impl Earlier {
                 (start, days_before(range.start.date(), 1))
             }
         };
-        // No calendar of this crate is near the bounds of `NaiveDate`.
+        // No day of this crate is near the bounds of `NaiveDate`.
         let (start, end) = (start.unwrap_or(NaiveDate::MIN), end.unwrap_or(NaiveDate::MIN));
         match (Day::from_date(start), Day::from_date(end)) {
             (Ok(start), Ok(end)) => Ok(DateRange { start, end }),
@@ -225,7 +225,7 @@ mod tests {
             ("2026-01-01", "2026-03-31", "2025-10-01 to 2025-12-31"),
             ("2024-02-01", "2024-02-29", "2024-01-01 to 2024-01-31"),
             ("2025-01-01", "2025-12-31", "2024-01-01 to 2024-12-31"),
-            // Not whole months: as many days.
+            // The range is not whole months: the same number of days before it.
             ("2024-02-01", "2024-02-28", "2024-01-04 to 2024-01-31"),
             ("2026-05-02", "2026-05-31", "2026-04-02 to 2026-05-01"),
             ("2026-05-15", "2026-05-15", "2026-05-14 to 2026-05-14"),

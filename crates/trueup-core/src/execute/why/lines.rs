@@ -20,7 +20,7 @@ pub(super) struct Listing {
     pub(super) limit: Option<usize>,
 }
 
-/// The lines behind some measures. Of the lines that are beyond the limit of the listing, some are left out.
+/// The lines behind some measures. Lines that are certainly beyond the limit of the listing are left out.
 #[derive(Debug, Default)]
 pub(super) struct Lines<'a> {
     /// The number of events in the row of the answer.
@@ -67,7 +67,7 @@ pub(super) struct EventLine {
 pub(super) struct AgentLines {
     /// The number of customers.
     pub(super) customers: u64,
-    /// The lines that may be the first of them, which their ids decide.
+    /// The lines that may be the first of the agent's; the ids of the customers decide which one is.
     pub(super) first: Vec<EventLine>,
 }
 
@@ -105,7 +105,7 @@ impl Listing {
 }
 
 impl SpendLine {
-    /// Compares two lines in the order of a listing. Lines that are equal are alike.
+    /// Compares two lines in the order of a listing. Lines that it finds equal are equal in every column.
     pub(super) fn compare(&self, other: &Self, listing: Listing) -> Ordering {
         let key = |line: &Self| (line.adds, line.day);
         let by_place = || (&self.account, &self.texts).cmp(&(&other.account, &other.texts));
@@ -205,7 +205,7 @@ impl<'a> Lines<'a> {
         self.cut(listing);
     }
 
-    /// Drops lines that are not listed.
+    /// Drops lines that are certainly not listed.
     fn cut(&mut self, listing: Listing) {
         let row_groups = &self.row_groups;
         let first = Listing { order: LineOrder::Oldest, limit: Some(1) };
@@ -242,7 +242,7 @@ impl EventRowGroup<'_> {
     }
 }
 
-/// Compares two lines of events as far as their customers' ids are not needed.
+/// Compares two lines of events by all that orders them except the ids of their customers.
 pub(super) fn compare_events(
     row_groups: &[EventRowGroup<'_>],
     listing: Listing,
