@@ -30,7 +30,7 @@ pub(crate) use mapped_texts::MappedTexts;
 pub(crate) use mapping::{DatePart, ValueMapping};
 
 use crate::dictionary::{self, ValueFormat};
-use crate::query::CompiledPatterns;
+use crate::filter::CompiledPatterns;
 use declaration::DefinitionsFile;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -295,7 +295,7 @@ fn aggregate_in_pool(
 ) -> Result<WorkerResult, Error> {
     let _span = tracing::debug_span!("scan", row_groups = row_groups.len(), rows = row_groups.rows()).entered();
     row_groups.read_footers(&execution.interrupt)?;
-    let mut context = QueryContext::new(plan, dataset.accounts(), memo);
+    let mut context = QueryContext::new(plan, dataset.accounts(), &memo.increments);
     if plan.layout.has(Measure::OpenLeads)
         && let Some(day) = last_event_day(dataset, &plan.accounts, &execution.interrupt)?
     {
@@ -304,15 +304,19 @@ fn aggregate_in_pool(
     let next = NextRowGroup { rows: row_groups.rows(), ..NextRowGroup::default() };
     let is_remote = row_groups.get(0).is_some_and(|(_, row_group)| row_group.is_remote());
     let ahead = ReadAhead::new(is_remote, |at| row_groups.get(at).map(|(_, row_group)| row_group.read_ahead(plan)));
+    let aggregate = || {
+        let aggregator = EventAggregator::new(&context, memo);
+        aggregate(&context, aggregator, execution, row_groups, &next, &ahead)
+    };
     let work = |_| {
         // If one thread fails, the others need not read any more row groups.
         let stop = |_: &Error| next.taken.store(row_groups.len(), Ordering::Relaxed);
-        aggregate(&context, execution, row_groups, &next, &ahead).inspect_err(stop)
+        aggregate().inspect_err(stop)
     };
     let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
     let workers = (0..threads).into_par_iter().with_max_len(1);
     let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
-    merged.unwrap_or_else(|| aggregate(&context, execution, row_groups, &next, &ahead))
+    merged.unwrap_or_else(aggregate)
 }
 
 /// How far the threads of a query are, which they share.
@@ -330,13 +334,13 @@ struct NextRowGroup {
 /// groups take different times.
 fn aggregate(
     context: &QueryContext<'_>,
+    mut aggregator: EventAggregator<'_>,
     execution: &Execution,
     row_groups: &SelectedRowGroups<'_>,
     next: &NextRowGroup,
     ahead: &ReadAhead<impl Fn(usize) -> Option<ReadingAhead>>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
-    let mut aggregator = EventAggregator::new(context);
     let mut share = Share::new(execution.memory.clone());
     let (mut covered, mut rows) = (RowGroupSet::default(), 0);
     loop {

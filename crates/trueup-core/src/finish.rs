@@ -40,8 +40,8 @@ pub(crate) use exact::nearest_quotient;
 pub(crate) use measures::to_f64;
 pub use parquet::ParquetProgress;
 pub(crate) use sort_columns::sort_columns;
+pub(crate) use table::TableMemory;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
-pub(crate) use table::{ROW_TYPE, TableMemory};
 
 use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};

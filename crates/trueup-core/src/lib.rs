@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`dictionary`] | defines the metrics, their measures, and the dimensions |
 //! | [`definitions`] | holds the metrics and dimensions that users define |
-//! | [`query`] | says what is wanted: fields, range, interval, accounts, filter |
+//! | [`query`] | says what is wanted: fields, range, interval, accounts; `filter` holds its conditions |
 //! | `execute` | answers a query: calls the next five modules |
 //! | `plan` | resolves the query against the dictionary and the columns of the dataset |
 //! | [`dataset`] | opens and checks files, skips row groups, caches columns |
@@ -15,7 +15,8 @@
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] has the file operations that write a
-//! dataset. [`day`], [`money`], `text`, `similar` and `error` hold small types and functions that all modules share.
+//! dataset. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and functions that all modules
+//! share.
 
 mod aggregate;
 pub mod benchmarks;
@@ -26,6 +27,7 @@ pub mod dictionary;
 mod error;
 mod execute;
 pub mod files;
+mod filter;
 mod finish;
 mod interrupt;
 mod memory;
@@ -35,6 +37,7 @@ mod plan;
 pub mod query;
 mod scan;
 mod similar;
+mod stage;
 mod text;
 
 pub use dataset::{Dataset, DatasetError};

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `stage`, `account` | the stages of the funnel; the accounts |
+//! | `account` | the accounts |
 //! | `columns` | the columns of the tables, and the checks of a given schema |
 //! | `fault` | faults of tables, rows and values |
 //! | `instant` | points in time |
@@ -21,7 +21,6 @@ mod normalize;
 mod order;
 mod plain_column;
 mod spend;
-mod stage;
 mod stored_events;
 #[cfg(test)]
 mod tests;
@@ -40,7 +39,8 @@ pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use plain_column::day_from_text;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
-pub use stage::Stage;
 pub use stored_events::{EventKeys, concat_events, keep_latest};
+
+pub use crate::stage::Stage;
 
 pub(crate) use spend::SPEND_TEXTS;

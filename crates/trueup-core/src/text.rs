@@ -1,4 +1,4 @@
-//! A compact list of texts, the code of a text in it, and the form of a text in an error message.
+//! A compact list of texts, the code of a text in it, bytes as text, and the form of a text in an error message.
 
 use std::fmt;
 use std::ops::Index;
@@ -162,6 +162,12 @@ impl fmt::Display for Shown<'_> {
             None => f.write_str(self.0),
         }
     }
+}
+
+/// Returns bytes in lower-case hex, as manifests hold checksums.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

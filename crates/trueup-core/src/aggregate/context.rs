@@ -1,6 +1,6 @@
 //! What all row groups of one query share.
 
-use super::memo::AggregationMemo;
+use super::facts::Increments;
 use super::shape::ResultShape;
 use crate::model::Accounts;
 use crate::plan::Plan;
@@ -16,15 +16,16 @@ pub(crate) struct QueryContext<'a> {
     pub(crate) plan: &'a Plan,
     accounts: &'a Accounts,
     pub(crate) shape: ResultShape,
-    pub(super) memo: &'a AggregationMemo,
+    /// What rows add to the counters.
+    pub(super) increments: &'a Arc<Increments>,
     /// The last day whose leads have a window that is over; negative if there is none.
     pub(super) open_after_day: i64,
 }
 
 impl<'a> QueryContext<'a> {
-    /// Returns the context of a plan; `memo` must be one of this plan.
-    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts, memo: &'a AggregationMemo) -> Self {
-        Self { plan, accounts, shape: ResultShape::new(plan), memo, open_after_day: -1 }
+    /// Returns the context of a plan; `increments` must be those of the memo of this plan.
+    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts, increments: &'a Arc<Increments>) -> Self {
+        Self { plan, accounts, shape: ResultShape::new(plan), increments, open_after_day: -1 }
     }
 
     /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a

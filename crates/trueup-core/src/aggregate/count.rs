@@ -190,7 +190,7 @@ impl<'a> Counting<'a> {
         let (context, slots) = (self.context, &self.slots);
         let flags = self.columns.histories.events();
         let kinds = batch.rows.events.iter().map(|event| u32::from(flags.get(*event as usize).bits()));
-        state.count(&context.memo.increments.of_rows, slots.iter().copied().zip(kinds));
+        state.count(&context.increments.of_rows, slots.iter().copied().zip(kinds));
         if let Some(grades) = &mut self.grades {
             grades.count_rows(batch, slots, state);
         }
@@ -207,7 +207,7 @@ impl<'a> Counting<'a> {
             last_segments.grow(groups);
             let new = last_segments.slots_of_new(slots, &batch.rows.segments);
             let counts_once = u32::from(state_fact(Measure::Opportunities, true));
-            state.count(&context.memo.increments.of_states, new.iter().map(|slot| (*slot, counts_once)));
+            state.count(&context.increments.of_states, new.iter().map(|slot| (*slot, counts_once)));
         }
     }
 

@@ -4,7 +4,7 @@ use super::context::QueryContext;
 use super::count::{Counting, LastSegments};
 use super::filter::EventFilter;
 use super::group::Grouping;
-use super::memo::SegmentMemo;
+use super::memo::{AggregationMemo, SegmentMemo};
 use super::partial_result::PartialResult;
 use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter};
 use super::types::Granularity;
@@ -24,6 +24,8 @@ pub(crate) struct EventAggregator<'a> {
     context: &'a QueryContext<'a>,
     pub(crate) partial: PartialResult,
     splitter: SegmentSplitter,
+    /// Where the memo of this thread is taken from, and given back to.
+    shared_memo: &'a AggregationMemo,
     memo: SegmentMemo,
     batch: SegmentBatch,
     last_segments: LastSegments,
@@ -51,12 +53,14 @@ impl<'a> BoundQuery<'a> {
 }
 
 impl<'a> EventAggregator<'a> {
-    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
+    /// Prepares the aggregation in one thread; `memo` must be one of the query's plan.
+    pub(crate) fn new(context: &'a QueryContext<'a>, memo: &'a AggregationMemo) -> Self {
         Self {
             context,
             partial: PartialResult::new(&context.shape),
             splitter: SegmentSplitter::new(),
-            memo: context.memo.take(),
+            shared_memo: memo,
+            memo: memo.take(),
             batch: SegmentBatch::default(),
             last_segments: LastSegments::default(),
         }
@@ -64,7 +68,7 @@ impl<'a> EventAggregator<'a> {
 
     /// Returns what has been aggregated, and leaves the classes of segments to other splits of the query.
     pub(crate) fn into_partial(self) -> PartialResult {
-        self.context.memo.give_back(self.memo);
+        self.shared_memo.give_back(self.memo);
         self.partial
     }
 

@@ -95,7 +95,7 @@ pub(super) fn for_each_batch<'b>(
     add: &mut impl FnMut(&SegmentBatch, &SegmentCache),
 ) -> Result<(), Interruption> {
     let mut filter = EventFilter::bind(context, columns);
-    let mut cache = SegmentCache::new(&context.memo.increments);
+    let mut cache = SegmentCache::new(context.increments);
     cache.begin_row_group(Granularity::Row);
     let passing = filter.passing_customers(blocks.clone(), &cache);
     let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());

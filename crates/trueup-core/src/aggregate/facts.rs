@@ -85,6 +85,27 @@ impl IncrementTable {
     }
 }
 
+/// What rows add to the counters of a query.
+#[derive(Debug)]
+pub(crate) struct Increments {
+    pub(super) layout: MeasureLayout,
+    /// What a row adds, by the flags of its event; without what depends on its grade, and without open leads.
+    pub(super) of_rows: IncrementTable,
+    /// What a state row adds in addition, by its facts; without what depends on its status.
+    pub(super) of_states: IncrementTable,
+}
+
+impl Increments {
+    pub(super) fn new(layout: &MeasureLayout) -> Self {
+        let row_facts = (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits)));
+        Self {
+            of_rows: IncrementTable::from_facts(layout, row_facts),
+            of_states: IncrementTable::from_facts(layout, (0..=StateFacts::MAX).map(facts_of_state)),
+            layout: layout.clone(),
+        }
+    }
+}
+
 /// Returns the number of quads that hold the counts of a layout.
 pub(crate) fn quads(layout: &MeasureLayout) -> usize {
     layout.counts().len().div_ceil(QUAD)

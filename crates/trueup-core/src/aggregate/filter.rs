@@ -6,8 +6,8 @@ use super::key_encoder::KeyEncoder;
 use super::segment::{GroupingUnits, SegmentBatch, SegmentCache, Segments};
 use super::types::{Granularity, select_indexes};
 use crate::TextList;
+use crate::filter::TextPredicate;
 use crate::plan::{AmountRange, Condition, FieldPredicate, Ternary};
-use crate::query::TextPredicate;
 use crate::scan::{CustomerBlock, EventColumns};
 
 /// A query's filter on events, bound to the columns of a row group.

@@ -1,32 +1,10 @@
 //! What the threads of a query have derived from its plan, kept for its other splits in this process.
 
 use super::count::Histogram;
-use super::facts::{IncrementTable, StateFacts, facts_of_state, row_facts};
+use super::facts::Increments;
 use super::segment::SegmentCache;
-use crate::plan::{MeasureLayout, Plan};
-use crate::scan::EventFlags;
+use crate::plan::Plan;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// What rows add to the counters of a query.
-#[derive(Debug)]
-pub(crate) struct Increments {
-    pub(super) layout: MeasureLayout,
-    /// What a row adds, by the flags of its event; without what depends on its grade, and without open leads.
-    pub(super) of_rows: IncrementTable,
-    /// What a state row adds in addition, by its facts; without what depends on its status.
-    pub(super) of_states: IncrementTable,
-}
-
-impl Increments {
-    fn new(layout: &MeasureLayout) -> Self {
-        let row_facts = (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits)));
-        Self {
-            of_rows: IncrementTable::from_facts(layout, row_facts),
-            of_states: IncrementTable::from_facts(layout, (0..=StateFacts::MAX).map(facts_of_state)),
-            layout: layout.clone(),
-        }
-    }
-}
 
 /// What is derived from a plan alone, whichever row groups are read: what rows add, and the classes of the segments
 /// seen so far. Whole queries drop it at their end. The splits of a query share it, because to classify the histories
@@ -35,7 +13,7 @@ impl Increments {
 /// The memory of the classes is not counted towards a query, because it is bounded whatever the size of the data.
 #[derive(Debug)]
 pub(crate) struct AggregationMemo {
-    pub(super) increments: Arc<Increments>,
+    pub(crate) increments: Arc<Increments>,
     /// What no thread uses at the moment.
     idle: Mutex<Vec<SegmentMemo>>,
 }

@@ -1,7 +1,6 @@
 //! The cache that holds the decoded columns of row groups for later queries. Versions that were reopened from each
 //! other share one.
 
-use super::condition::ColumnCacheCounts;
 use crate::MemoryBudget;
 use crate::memory::Evict;
 use std::any::Any;
@@ -20,6 +19,17 @@ pub(super) struct ColumnCache {
     misses: AtomicU64,
     /// A key that nothing has yet.
     next_key: AtomicUsize,
+}
+
+/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened, and since
+/// the first of several versions that were reopened from each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColumnCacheCounts {
+    /// All columns were in memory.
+    pub hits: u64,
+    /// Some had to be decoded.
+    pub misses: u64,
 }
 
 /// What a cache holds.

@@ -2,23 +2,13 @@
 //! are still there, and how often columns were found in memory.
 
 use super::Dataset;
+use super::column_cache::ColumnCacheCounts;
 use super::commit::CommitTime;
 use super::error::DatasetError;
 use super::row_group::RowGroup;
 use super::store;
 use crate::error::Error;
 use std::time::SystemTime;
-
-/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened, and since
-/// the first of several versions that were reopened from each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ColumnCacheCounts {
-    /// All columns were in memory.
-    pub hits: u64,
-    /// Some had to be decoded.
-    pub misses: u64,
-}
 
 impl Dataset {
     /// Returns when the version was committed; `None` in memory. A version of an earlier trueup, which did not record

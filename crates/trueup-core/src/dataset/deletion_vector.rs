@@ -1,5 +1,5 @@
-//! Deletion vectors: the rows of files of events and spend that an ingest has superseded. The files stay as they are,
-//! and every reader leaves these rows out.
+//! Deletion vectors: the superseded rows of files of events and spend. The files stay as they are, and every reader
+//! leaves these rows out.
 //!
 //! A version names files of deletion vectors. Each holds vectors of several files of the tables, and a file of a table
 //! may have vectors in several of them: all their rows are superseded. An ingest thus writes only what it supersedes.
@@ -7,8 +7,8 @@
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::file_list::{list, lists, numbers, range, texts};
+use super::footer::read_plain;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
-use super::open::read_plain;
 use crate::scan::{ColumnFault, LeftRows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;

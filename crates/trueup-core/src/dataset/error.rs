@@ -327,3 +327,19 @@ impl StoreError {
         matches!(self, Self::Unsynced { .. } | Self::Uncertain { .. })
     }
 }
+
+/// Why a manifest was not published.
+pub(super) enum Unpublished {
+    /// Another manifest has the name.
+    Taken,
+    /// The file system or the store reported an error, and the manifest does not exist.
+    Refused(io::Error),
+    /// The file system or the store reported an error, and whether the manifest exists is unknown.
+    Unknown(io::Error),
+}
+
+impl From<io::Error> for Unpublished {
+    fn from(error: io::Error) -> Self {
+        Self::Refused(error)
+    }
+}

@@ -5,8 +5,8 @@
 
 use super::checked_file::{CheckedFile, ReadingAhead};
 use super::error::DatasetError;
+use super::footer::read_plain;
 use super::manifest::{DataFile, FileList, Manifest, RowGroupEntry};
-use super::open::read_plain;
 use crate::scan::ColumnFault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, UInt64Type};

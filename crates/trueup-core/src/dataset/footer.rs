@@ -1,8 +1,12 @@
 //! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
+//! [`read_plain`] reads small files of any schema whole.
 
+use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::thrift::{FieldValue, Thrift};
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
@@ -11,6 +15,7 @@ use parquet::file::metadata::{
 use parquet::file::reader::{ChunkReader, Length};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 /// The columns whose statistics are decoded.
 const WITH_STATISTICS: [&str; 2] = ["account", "date"];
@@ -141,6 +146,18 @@ fn panic_error(panic: &(dyn Any + Send)) -> ParquetError {
 
 fn general(message: String) -> ParquetError {
     ParquetError::General(message)
+}
+
+/// Reads all rows of a Parquet file, whatever its schema.
+pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
+    let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
+    let length = file.len();
+    let read = || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        check_chunk_ranges(builder.metadata(), length)?;
+        Ok(builder.build()?.collect::<Result<_, _>>()?)
+    };
+    catch_panics(read).map_err(failed)
 }
 
 #[cfg(test)]

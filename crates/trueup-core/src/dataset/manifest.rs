@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+pub use crate::text::hex;
+
 /// The version of the layout that this crate writes. The crate also reads the two layouts before.
 pub const SCHEMA_VERSION: u32 = 4;
 
@@ -27,12 +29,6 @@ pub(super) const BLOCK_BYTES: u64 = 1 << 16;
 
 /// The most bytes of a manifest.
 pub(super) const MAX_BYTES: u64 = 1 << 29;
-
-/// Returns bytes in lower-case hex, as manifests hold checksums.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A version of a dataset. Its files never change; a later version has a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

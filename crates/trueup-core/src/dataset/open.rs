@@ -4,7 +4,7 @@ use super::as_of::{AsOf, manifest, newer};
 use super::checked_file::CheckedFile;
 use super::column_cache::ColumnCache;
 use super::error::DatasetError;
-use super::footer::{catch_panics, check_chunk_ranges};
+use super::footer::read_plain;
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry, hex};
@@ -19,8 +19,6 @@ use crate::scan::{
 };
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::reader::ChunkReader;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -232,18 +230,6 @@ pub fn read_definitions(folder: &Path, file: &DataFile) -> Result<Definitions, D
     let text = std::str::from_utf8(&bytes);
     let text = text.map_err(|error| DatasetError::Io { path: path(), source: io::Error::other(error) })?;
     Definitions::parse(text).map_err(|source| DatasetError::Definitions { path: path(), source })
-}
-
-/// Reads all rows of a Parquet file, whatever its schema.
-pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
-    let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-    let length = file.len();
-    let read = || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-        check_chunk_ranges(builder.metadata(), length)?;
-        Ok(builder.build()?.collect::<Result<_, _>>()?)
-    };
-    catch_panics(read).map_err(failed)
 }
 
 /// Tables in canonical form: the names of columns are those of fields.

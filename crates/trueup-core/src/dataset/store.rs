@@ -8,6 +8,7 @@ pub use super::error::StoreError;
 
 use super::commit::{Commit, CommitTime};
 use super::deletion_vector::read_vectors;
+use super::error::Unpublished;
 use super::file_list::read_lists;
 use super::manifest::{Batch, DataFile, FORMER_SCHEMA_VERSION, FileLists, MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
@@ -301,22 +302,6 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     written.map_err(|source| StoreError::Io { action: "write", path: staged.clone(), source })?;
     link(files, &staged, &path, &text).map_err(unpublished)?;
     files.sync_folder(dir).map_err(|source| StoreError::Unsynced { dir: dir.to_owned(), version, source })
-}
-
-/// Why a manifest was not published.
-pub(super) enum Unpublished {
-    /// Another manifest has the name.
-    Taken,
-    /// The file system or the store reported an error, and the manifest does not exist.
-    Refused(io::Error),
-    /// The file system or the store reported an error, and whether the manifest exists is unknown.
-    Unknown(io::Error),
-}
-
-impl From<io::Error> for Unpublished {
-    fn from(error: io::Error) -> Self {
-        Self::Refused(error)
-    }
 }
 
 /// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.

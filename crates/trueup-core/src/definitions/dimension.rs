@@ -4,7 +4,7 @@ use super::declaration::DimensionDefinition;
 use super::mapping::{DatePart, ValueMapping};
 use super::{DefinitionError, names};
 use crate::dictionary::{self, Computed, DimensionSource, FieldKind, ValueFormat};
-use crate::query::CompiledPatterns;
+use crate::filter::CompiledPatterns;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

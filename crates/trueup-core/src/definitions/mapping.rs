@@ -4,7 +4,7 @@ use super::DefinitionError;
 use super::declaration::{Case, DimensionDefinition, Otherwise};
 use super::mapped_dictionary::KnownDictionaries;
 use crate::day::calendar_date;
-use crate::query::{CompiledPattern, CompiledPatterns, decimal_number};
+use crate::filter::{CompiledPattern, CompiledPatterns, decimal_number};
 use chrono::{Datelike, NaiveDate};
 use std::borrow::Cow;
 use std::collections::HashMap;

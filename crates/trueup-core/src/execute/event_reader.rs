@@ -152,7 +152,8 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
         if plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
-        let rows = EventRows::new(&QueryContext::new(plan, self.dataset.accounts(), &memos[0]), &columns, interrupt)?;
+        let context = QueryContext::new(plan, self.dataset.accounts(), &memos[0].increments);
+        let rows = EventRows::new(&context, &columns, interrupt)?;
         Ok(Some(RowGroupEvents { columns, rows, returned: 0 }))
     }
 }

@@ -71,7 +71,7 @@ pub struct ExplainedMeasure {
     pub lines: u64,
     /// The number of lines that are listed.
     pub listed: u64,
-    /// What all of them add up to: a count, or money.
+    /// What all its lines add up to: a count, or money.
     pub sum: Value<'static>,
 }
 
@@ -129,12 +129,12 @@ impl Dataset {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn why(&self, why: &WhyQuery, execution: Execution) -> Result<Why, Error> {
-        let question = self.plan(why.query())?;
+        let whole = self.plan(why.query())?;
         let row = why.row(self.definitions())?;
         let plan = self.plan(&row.query)?;
         let listing = Listing { order: why.order, limit: why.limit };
-        let explanation = Question { dataset: self, question: &question, row: &row, plan: &plan, listing };
-        in_pool(&execution, || explanation.answer(why.query(), &execution))
+        let question = Question { dataset: self, whole: &whole, row: &row, plan: &plan, listing };
+        in_pool(&execution, || question.answer(why.query(), &execution))
     }
 }
 
@@ -142,7 +142,7 @@ impl Dataset {
 struct Question<'a> {
     dataset: &'a Dataset,
     /// The plan of the whole query.
-    question: &'a Plan,
+    whole: &'a Plan,
     row: &'a AnswerRow,
     /// The plan of the query for the row alone.
     plan: &'a Plan,
@@ -168,7 +168,7 @@ impl Question<'_> {
             None
         };
         let memo = AggregationMemo::new(plan);
-        let mut context = QueryContext::new(plan, dataset.accounts(), &memo);
+        let mut context = QueryContext::new(plan, dataset.accounts(), &memo.increments);
         if let Some(day) = last_event {
             context = context.with_last_event(day);
         }
@@ -233,14 +233,14 @@ impl Question<'_> {
         Error::Query(RowFault::NoSuchRow { row }.into())
     }
 
-    /// Returns whether a row without events is none of the answer: spend without events makes a row only if no row with
-    /// events shows it.
+    /// Returns whether the answer to the whole query has no row with these values, given that the row has no events:
+    /// spend without events makes a row only if no row with events shows it.
     fn is_taken_by_others(&self, query: &EventsQuery, execution: &Execution) -> Result<bool, Error> {
         let carried = |name: &str| {
             let of_plan = |dimension: &&crate::plan::DimensionRef| dimension.name == name;
-            self.question.dimensions.iter().find(of_plan).is_some_and(|dimension| dimension.spend.is_some())
+            self.whole.dimensions.iter().find(of_plan).is_some_and(|dimension| dimension.spend.is_some())
         };
-        let dimensions: BTreeSet<&str> = self.question.dimensions.iter().map(|dimension| &*dimension.name).collect();
+        let dimensions: BTreeSet<&str> = self.whole.dimensions.iter().map(|dimension| &*dimension.name).collect();
         if dimensions.iter().all(|name| carried(name)) {
             return Ok(false);
         }

@@ -2,12 +2,9 @@
 
 use crate::definitions::Definitions;
 use crate::memory::Share;
-use crate::query::DateRange;
+use crate::query::{DateRange, ROW_TYPE};
 use crate::{Day, NoRoom, TextList, money};
 use std::sync::Arc;
-
-/// The name of the column by which [`ResultTable::with_totals_row`] marks the totals.
-pub(crate) const ROW_TYPE: &str = "rowType";
 
 /// The answer to a query: finished rows, column by column, in the order of the query's fields.
 ///
@@ -36,9 +33,7 @@ impl TableMemory {
     pub(crate) fn new(share: Share) -> Self {
         Self(Some(Arc::new(share)))
     }
-}
 
-impl TableMemory {
     /// Counts another number of bytes, unless the table has clones.
     pub(crate) fn set(&mut self, bytes: usize) -> Result<(), NoRoom> {
         self.0.as_mut().and_then(Arc::get_mut).map_or(Ok(()), |share| share.set(|| bytes))
@@ -70,7 +65,7 @@ pub struct Column {
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// The first or last day of the row's sub-range.
+    /// Days, such as the first or the last one of the row's sub-range.
     Days(Vec<Day>),
     /// A dimension's texts; null is the empty text.
     Texts(Texts),

@@ -1,9 +1,8 @@
 //! The accounts, and the table that describes them.
 
-use super::columns::{ACCOUNT, Meaning, check_columns, find, names, require};
+use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, find, names, require};
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
-use super::spend::SPEND_MEASURES;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use chrono_tz::Tz;

@@ -34,6 +34,13 @@ pub const EVENT_ID: &str = "eventId";
 /// The column of the amounts of events.
 pub const TOTAL: &str = "total";
 
+/// The columns of spend with amounts of money.
+pub(super) const SPEND_AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
+/// The columns of spend with counts.
+pub(super) const SPEND_COUNTS: [&str; 2] = ["clicks", "impressions"];
+/// The columns of spend that are summed.
+pub(super) const SPEND_MEASURES: [&str; 4] = [SPEND_AMOUNTS[0], SPEND_AMOUNTS[1], SPEND_COUNTS[0], SPEND_COUNTS[1]];
+
 /// The leading columns of stored events, in order.
 pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
 

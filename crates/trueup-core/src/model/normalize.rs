@@ -5,17 +5,16 @@ use super::account::Accounts;
 use super::amount::read_amounts;
 use super::columns::{
     ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
-    OPPORTUNITY_ID, OWN_PREFIX, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column,
-    is_leading_column, is_own_column, names, require, require_all, stored_event_schema,
+    OPPORTUNITY_ID, OWN_PREFIX, SPEND_MEASURES, TOTAL, TYPE, check_columns, check_same_columns, find,
+    is_ignored_event_column, is_leading_column, is_own_column, names, require, require_all, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
 use super::instant::{ClockZone, UtcMicros, format_date_time};
 use super::plain_column::{
     GivenTimes, PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_times, reject_empty,
 };
-use super::spend::SPEND_MEASURES;
-use super::stage::Stage;
 use crate::Day;
+use crate::stage::Stage;
 use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::types::Int32Type;

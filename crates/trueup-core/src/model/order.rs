@@ -2,9 +2,9 @@
 
 use super::fault::too_many_rows;
 use super::instant::UtcMicros;
-use super::stage::Stage;
 use super::stored_events::{EventKeys, KeyGroups, StoredEvents, texts};
 use crate::Day;
+use crate::stage::Stage;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take;

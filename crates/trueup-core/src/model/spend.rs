@@ -2,8 +2,8 @@
 
 use super::amount::read_amounts;
 use super::columns::{
-    ACCOUNT, DATE, Meaning, OPPORTUNITY_ID, TYPE, amount_field, check_columns, check_same_columns, find, names,
-    require, require_all,
+    ACCOUNT, DATE, Meaning, OPPORTUNITY_ID, SPEND_AMOUNTS, SPEND_COUNTS, TYPE, amount_field, check_columns,
+    check_same_columns, find, names, require, require_all,
 };
 use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
@@ -21,15 +21,18 @@ use std::sync::Arc;
 /// The text columns of the spend table. Null means that the spend is not attributed.
 pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
 
-const AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
-const COUNTS: [&str; 2] = ["clicks", "impressions"];
-
 /// The columns of a table of spend.
-pub const SPEND_COLUMNS: [&str; 9] =
-    [ACCOUNT, DATE, SPEND_TEXTS[0], SPEND_TEXTS[1], SPEND_TEXTS[2], AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
-
-/// The columns of spend that are summed.
-pub(super) const SPEND_MEASURES: [&str; 4] = [AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
+pub const SPEND_COLUMNS: [&str; 9] = [
+    ACCOUNT,
+    DATE,
+    SPEND_TEXTS[0],
+    SPEND_TEXTS[1],
+    SPEND_TEXTS[2],
+    SPEND_AMOUNTS[0],
+    SPEND_AMOUNTS[1],
+    SPEND_COUNTS[0],
+    SPEND_COUNTS[1],
+];
 
 /// Returns the schema of stored spend: `account` and `date`, which are never null; texts, which are never empty;
 /// amounts in currency units with six decimal places; counts. A missing text, amount or count is null.
@@ -37,8 +40,8 @@ pub(super) const SPEND_MEASURES: [&str; 4] = [AMOUNTS[0], AMOUNTS[1], COUNTS[0],
 pub fn stored_spend_schema() -> SchemaRef {
     let mut fields = vec![Field::new(ACCOUNT, DataType::Utf8, false), Field::new(DATE, DataType::Date32, false)];
     fields.extend(SPEND_TEXTS.map(|name| Field::new(name, DataType::Utf8, true)));
-    fields.extend(AMOUNTS.map(amount_field));
-    fields.extend(COUNTS.map(|name| Field::new(name, DataType::Int64, true)));
+    fields.extend(SPEND_AMOUNTS.map(amount_field));
+    fields.extend(SPEND_COUNTS.map(|name| Field::new(name, DataType::Int64, true)));
     Arc::new(Schema::new(fields))
 }
 
@@ -74,8 +77,8 @@ impl SpendNormalizer {
         require_all(given, &[&[ACCOUNT], &[DATE]])?;
         check_columns(given, &SPEND_COLUMNS)?;
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
-        let [ad_spend, fee] = AMOUNTS.map(|name| find(given, name, Meaning::Amount));
-        let [clicks, impressions] = COUNTS.map(|name| find(given, name, Meaning::Count));
+        let [ad_spend, fee] = SPEND_AMOUNTS.map(|name| find(given, name, Meaning::Amount));
+        let [clicks, impressions] = SPEND_COUNTS.map(|name| find(given, name, Meaning::Count));
         Ok(Self {
             given: given.clone(),
             account: require(given, &[ACCOUNT], Meaning::Id)?,

@@ -5,7 +5,7 @@ use super::columns::{
 };
 use super::fault::too_many_rows;
 use super::instant::UtcMicros;
-use super::stage::Stage;
+use crate::stage::Stage;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, TimestampMicrosecondType};
 use arrow_array::{

@@ -1,7 +1,7 @@
 //! Tests of events' amounts as ranges of integers, so that no amount is converted to a double to be compared.
 
+use crate::filter::{Comparison, NumberPredicate};
 use crate::money;
-use crate::query::{Comparison, NumberPredicate};
 use crate::scan::Amounts;
 use std::ops::Range;
 

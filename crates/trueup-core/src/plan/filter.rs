@@ -4,7 +4,7 @@
 use super::{AmountRange, DimensionRef, MetricRef};
 use crate::definitions::Definitions;
 use crate::error::QueryError;
-use crate::query::{
+use crate::filter::{
     CompiledPatterns, Filter, FilterFault, NumberPredicate, Predicate, TextPredicate, is_result_metric,
 };
 use std::collections::BTreeSet;

@@ -1,14 +1,17 @@
 //! A query for aggregated metrics.
 
 use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interval, Predicate, SortKey, Within};
-use crate::dataset::manifest::hex;
 use crate::definitions::Definitions;
 use crate::error::{QueryError, UnknownField};
-use crate::finish::ROW_TYPE;
+use crate::text::hex;
 use crate::{Day, dictionary};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
+
+/// The name of the column by which [`ResultTable::with_totals_row`](crate::ResultTable::with_totals_row) marks the
+/// totals; no column of a query with totals may have it.
+pub(crate) const ROW_TYPE: &str = "rowType";
 
 /// The set of accounts that a query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

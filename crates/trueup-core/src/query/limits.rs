@@ -1,8 +1,8 @@
 //! The limits on the size of a request's filters.
 
-use super::predicate::{NumberPredicate, TextPredicate};
 use super::{CompiledPatterns, Filter, FilterFault, Predicate, is_result_metric};
 use crate::definitions::Definitions;
+use crate::filter::{NumberPredicate, TextPredicate};
 use std::slice::from_ref;
 
 /// The largest depth of an expression. A predicate has depth 1; each `and`, `or` or `not` around it adds 1.

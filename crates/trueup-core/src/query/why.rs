@@ -1,9 +1,9 @@
 //! A question about one row of an answer: which events and customers make up its numbers.
 
-use super::{AccountFilter, DateRange, EventsQuery, Filter, Interval, RowValues};
+use super::{AccountFilter, DateRange, EventsQuery, Filter, Interval, RowFault, RowValues};
 use crate::definitions::Definitions;
 use crate::error::QueryError;
-use crate::{Day, Shown, dictionary};
+use crate::{Day, dictionary};
 use std::collections::BTreeSet;
 
 /// The dimensions that select accounts by their keys.
@@ -51,91 +51,6 @@ pub struct WhyQuery {
     pub(crate) order: LineOrder,
     /// The most lines of each measure; `None` lists all.
     pub(crate) limit: Option<usize>,
-}
-
-/// Why a row cannot be explained.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RowFault {
-    /// A text is neither a value of a dimension nor a row as JSON.
-    #[error("expected a dimension and its value, such as `campaign=Drains`, or a row as JSON, but found `{}`", Shown(.text))]
-    NotAValue {
-        /// The text.
-        text: String,
-    },
-    /// A text that starts like a row as JSON is no JSON object.
-    #[error("expected a row as a JSON object: {fault}")]
-    NotJson {
-        /// What the JSON reader found.
-        fault: String,
-    },
-    /// The row has a value for something that is no dimension of the query.
-    #[error("a row of the answer is known by {}, not by `{}`", known_by(.columns), Shown(.name))]
-    NotADimension {
-        /// The name.
-        name: String,
-        /// The columns by which a row is known.
-        columns: Vec<String>,
-    },
-    /// The row has no value for a dimension of the query, or no first day of a sub-range.
-    #[error("expected a value for each of {}, by which a row of the answer is known, but `{}` has none", known_by(.columns), Shown(.missing))]
-    MissingValue {
-        /// The name of the column.
-        missing: String,
-        /// The columns by which a row is known.
-        columns: Vec<String>,
-    },
-    /// Different values are given for a column.
-    #[error("two values are given for `{}`: `{}` and `{}`", Shown(.name), Shown(.one), Shown(.other))]
-    TwoValues {
-        /// The name of the column.
-        name: String,
-        /// One of the values.
-        one: String,
-        /// The other value.
-        other: String,
-    },
-    /// The given first day begins no sub-range, or the given last day ends none.
-    #[error("expected the {which} day of a sub-range between {} and {}, but found `{}`", .range.start, .range.end, Shown(.found))]
-    NotASubRange {
-        /// `first` or `last`.
-        which: &'static str,
-        /// The range of the query.
-        range: DateRange,
-        /// What is given.
-        found: String,
-    },
-    /// The query does not have a metric that is to be explained.
-    #[error("expected one of the metrics of the query ({}), but found `{}`", .metrics.join(", "), Shown(.name))]
-    NotAMetric {
-        /// The name.
-        name: String,
-        /// The metrics of the query.
-        metrics: Vec<String>,
-    },
-    /// The answer has no such row.
-    #[error("the answer has no row with {row}")]
-    NoSuchRow {
-        /// The values of the row.
-        row: String,
-    },
-    /// A percentile is to be explained, to which no single line adds anything.
-    #[error(
-        "`{metric}` is a percentile, and no sum of what single customers add to it; choose other metrics of the query, \
-         such as the average, whose lines are the days of each customer"
-    )]
-    NotASum {
-        /// The name of the metric.
-        metric: &'static str,
-    },
-}
-
-/// Returns the names of columns in backticks, for a message.
-fn known_by(columns: &[String]) -> String {
-    match columns {
-        [] => "nothing but its metrics".to_owned(),
-        _ => columns.iter().map(|name| format!("`{}`", Shown(name))).collect::<Vec<_>>().join(", "),
-    }
 }
 
 /// One row of the answer to a query.

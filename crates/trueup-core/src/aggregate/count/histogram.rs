@@ -185,7 +185,7 @@ impl DistinctIncrements {
         };
         if granularity == Granularity::Row {
             for event in 0..EventFlags::COUNT {
-                increments.by_event[event] = increments.number(&context.memo.increments.of_rows, event);
+                increments.by_event[event] = increments.number(&context.increments.of_rows, event);
             }
         }
         Some(increments)

@@ -1,8 +1,7 @@
 //! A memo table of segments: the outcome and the increments of each class of segments, derived once.
 
 use super::{SegmentClass, SegmentOutcome, Segments};
-use crate::aggregate::facts::{IncrementTable, state_fact};
-use crate::aggregate::memo::Increments;
+use crate::aggregate::facts::{IncrementTable, Increments, state_fact};
 use crate::aggregate::types::{Granularity, add_quad};
 use crate::dictionary::Measure;
 use crate::scan::{EventColumns, FlagsSlice, PackedFlags, PatternId, StagePattern, stage};

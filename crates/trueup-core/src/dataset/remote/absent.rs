@@ -1,7 +1,7 @@
 //! What stands for folders and files in object stores, and for the block cache, where there can be none. A URL is an
 //! error, so that nothing else of this is ever called.
 
-use super::super::store::Unpublished;
+use super::super::error::Unpublished;
 use super::{ReadFault, RemoteObject, check_slashes, is_url};
 use crate::interrupt::Interrupt;
 use bytes::Bytes;

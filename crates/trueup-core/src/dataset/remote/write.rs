@@ -1,7 +1,7 @@
 //! Writing objects: one that must not exist yet, uploads of whole files, and what removes them again. An object becomes
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
-use super::super::store::Unpublished;
+use super::super::error::Unpublished;
 use super::RemoteObject;
 use super::fault::{io_error, status, write_error};
 use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};

@@ -1,4 +1,12 @@
-//! Conditions on fields, and the reasons why one is refused.
+//! Conditions on fields, and the reasons why one is refused. `predicate` compiles what a condition asks of one value.
+
+mod predicate;
+#[cfg(test)]
+mod tests;
+
+pub use predicate::{CompiledPatterns, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERNS_BYTES, is_result_metric};
+
+pub(crate) use predicate::{CompiledPattern, NumberPredicate, TextPredicate, decimal_number};
 
 use crate::{Interruption, Shown};
 use serde::{Deserialize, Serialize};
@@ -23,8 +31,8 @@ use std::cmp::Ordering;
 /// # Errors
 /// Building a filter never fails. The query that it is added to refuses it with a [`FilterFault`] if a predicate does
 /// not suit its field, if a regular expression does not compile or is too large, if the two kinds are mixed, or if the
-/// filter exceeds [`MAX_FILTER_DEPTH`](super::MAX_FILTER_DEPTH) or
-/// [`MAX_FILTER_OPERANDS`](super::MAX_FILTER_OPERANDS).
+/// filter exceeds [`MAX_FILTER_DEPTH`](crate::query::MAX_FILTER_DEPTH) or
+/// [`MAX_FILTER_OPERANDS`](crate::query::MAX_FILTER_OPERANDS).
 ///
 /// # Example: new customers with an event of at least 500 currency units
 /// ```
