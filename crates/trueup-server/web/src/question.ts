@@ -4,6 +4,9 @@ import { countDays, ATTRIBUTION_WINDOW, resolveDays, type DayRange, type Days, t
 import { filterParameters, type Condition } from "./condition";
 import { OPEN_LEADS, type Dictionary } from "./dictionary";
 
+/** A row of an answer: texts of dimensions and days, numbers of metrics; `null` where a comparison has no value. */
+export type Row = Record<string, string | number | null>;
+
 /** A column to sort by. */
 export interface Sort {
   field: string;

@@ -1,11 +1,10 @@
 // Requests to the service that serves the page. The key is kept in this object alone.
 
 import { readIndex, type Index } from "./dictionary";
-import { pathOf, type EventsRequest } from "./question";
+import { pathOf, type EventsRequest, type Row } from "./question";
 import { readExplanation, type Explanation } from "./why";
 
-/** A row of an answer: texts of dimensions and days, numbers of metrics; `null` where a comparison has no value. */
-export type Row = Record<string, string | number | null>;
+export type { Row };
 
 export interface Answer {
   /** The columns in order, with `start` and `end` first if there is an interval. */

@@ -2,8 +2,7 @@
 
 import type { DayRange } from "./days";
 import type { Dictionary } from "./dictionary";
-import { encode, pathOf, rowsRequest, type Question } from "./question";
-import type { Row } from "./service";
+import { encode, pathOf, rowsRequest, type Question, type Row } from "./question";
 
 /** Lines of each measure that are listed at first, and with "show more". */
 export const FIRST_LINES = 100;
