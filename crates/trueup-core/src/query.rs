@@ -43,6 +43,5 @@ pub use crate::filter::{
     Operand, Predicate, is_result_metric,
 };
 
-pub(crate) use crate::filter::NumberPredicate;
 pub(crate) use events::ROW_TYPE;
 pub(crate) use why::AnswerRow;

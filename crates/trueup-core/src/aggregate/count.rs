@@ -163,7 +163,7 @@ impl<'a> Counting<'a> {
             open_leads.count(&batch.segments.events, &self.slots, state);
         }
         if let Some(durations) = &mut self.durations {
-            durations.add_segments(&batch.segments, &self.slots, state);
+            durations.add_segments(&batch.segments, &self.slots, &mut state.durations);
         }
         let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
         if self.grades.is_none() && totals.is_none() {
@@ -198,7 +198,7 @@ impl<'a> Counting<'a> {
             open_leads.count(&batch.rows.events, slots, state);
         }
         if let Some(durations) = &mut self.durations {
-            durations.add_rows(batch, slots, state);
+            durations.add_rows(batch, slots, &mut state.durations);
         }
         if let Some(amounts) = &self.amounts {
             amounts.add_totals_of_rows(batch, slots, state);

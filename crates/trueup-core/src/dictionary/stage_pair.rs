@@ -1,6 +1,6 @@
 //! Pairs of stages, the days between which metrics show.
 
-use crate::model::Stage;
+use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 
 /// Two stages. Metrics show the days from the first to the second.

@@ -8,9 +8,9 @@ use crate::aggregate::{GroupSlot, PartialResult, SpendSums};
 use crate::definitions::{DefinedFormula, SignedSum};
 use crate::dictionary::{Formula, Measure, MeasureKind, Unit};
 use crate::error::{Error, QueryError};
+use crate::filter::NumberPredicate;
 use crate::money;
 use crate::plan::{Condition, MetricPredicate, MetricRef, Plan, Ternary};
-use crate::query::NumberPredicate;
 use crate::{Interrupt, Interruption};
 
 /// The number of groups whose sums are computed together: few enough for all sums to stay in the processor's caches.

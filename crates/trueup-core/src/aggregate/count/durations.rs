@@ -1,6 +1,5 @@
 //! Days between two stages, counted on the event with which they begin.
 
-use super::GroupState;
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::segment::{SegmentBatch, Segments};
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
@@ -200,7 +199,7 @@ impl<'a> DurationColumns<'a> {
     }
 
     /// Adds the durations that begin with events of segments, given the slot of each segment.
-    pub(super) fn add_segments(&mut self, segments: &Segments, slots: &[GroupSlot], state: &mut GroupState) {
+    pub(super) fn add_segments(&mut self, segments: &Segments, slots: &[GroupSlot], durations: &mut Durations) {
         let Segments { events, lengths, customers, .. } = segments;
         let only_first_events = self.only_first_events;
         let length = |length: &u32| if only_first_events { 1 } else { *length };
@@ -211,11 +210,11 @@ impl<'a> DurationColumns<'a> {
             events.map(|event| Beginning { slot: *slot, customer: *customer, event })
         });
         self.find(most, events);
-        self.add_found(state);
+        self.add_found(durations);
     }
 
     /// Adds the durations that begin with rows, given the slot of each row.
-    pub(super) fn add_rows(&mut self, batch: &SegmentBatch, slots: &[GroupSlot], state: &mut GroupState) {
+    pub(super) fn add_rows(&mut self, batch: &SegmentBatch, slots: &[GroupSlot], durations: &mut Durations) {
         let SegmentBatch { segments, rows } = batch;
         let events = slots.iter().zip(&rows.segments).zip(&rows.events);
         let events = events.map(|((slot, segment), event)| Beginning {
@@ -224,7 +223,7 @@ impl<'a> DurationColumns<'a> {
             event: *event,
         });
         self.find(slots.len(), events);
-        self.add_found(state);
+        self.add_found(durations);
     }
 
     /// Finds the events with which a duration may begin among `events`, of which there are `most`.
@@ -244,12 +243,12 @@ impl<'a> DurationColumns<'a> {
     }
 
     /// Adds the durations that begin with the events found.
-    fn add_found(&self, state: &mut GroupState) {
+    fn add_found(&self, durations: &mut Durations) {
         let flags = self.columns.histories.events();
         for Beginning { slot, customer, event } in &self.found {
             let (customer, event) = (*customer as usize, *event as usize);
             let places = self.beginning[flags.get(event).index()];
-            let pairs = state.durations.pairs.iter_mut().zip(&self.second_stages).enumerate();
+            let pairs = durations.pairs.iter_mut().zip(&self.second_stages).enumerate();
             for (_, (pair, stage)) in pairs.filter(|(place, _)| places >> place & 1 == 1) {
                 if let Some(next) = next_of_stage(self.columns, customer, event, *stage) {
                     let days = self.columns.days[next] - self.columns.days[event];
