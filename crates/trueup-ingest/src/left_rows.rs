@@ -32,7 +32,7 @@ pub(crate) fn only_left(
 
 /// Returns those of consecutive rows of a row group that are in some ranges, which are ascending; `first` is the number
 /// of the first row in the row group.
-fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize>]) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize>]) -> Result<RecordBatch, ArrowError> {
     let mut ranges = ranges.iter().peekable();
     let is_in = (first..first + batch.num_rows()).map(|row| {
         while ranges.next_if(|range| range.end <= row).is_some() {}

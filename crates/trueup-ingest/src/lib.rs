@@ -18,6 +18,7 @@
 //!     spill_file     rows on disk that do not fit into memory
 //!     parquet_file   writes a Parquet file (pending_file)
 //!     left_rows      leaves out stored rows that are superseded
+//!     held_chunks    reads some column chunks of a stored file, each at once
 //!     stored_copy    copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
@@ -39,6 +40,7 @@ mod events;
 mod expire;
 mod forget;
 mod given;
+mod held_chunks;
 mod ingest;
 mod input;
 mod insights;

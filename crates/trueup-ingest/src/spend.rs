@@ -1,9 +1,16 @@
-//! Spend: the rows of the inputs replace all stored rows of the same accounts and days. New and kept rows are collected
-//! by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to one file ([`SpendFile`]). A compaction
-//! does the same with the rows of stored files alone.
+//! Spend: the rows of the inputs replace all stored rows of the same accounts and days. The cost of an ingest follows
+//! what it changes: the rows of the inputs go to a new file, and deletion vectors leave the replaced rows out of the
+//! stored files (`replaced`, which reads them through `stored_spend`; `new_days` says which accounts and days are new).
+//!
+//! Rows that are written are collected by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to
+//! one file ([`SpendFile`]). A compaction does the same with the rows of stored files alone.
+
+mod new_days;
+mod replaced;
+mod stored_spend;
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::left_rows::{Superseded, count_left, only_left};
+use crate::left_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
@@ -14,26 +21,26 @@ use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, Input, RowCounts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
-use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
-use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
-use hashbrown::{HashMap, HashSet};
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use new_days::NewDays;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use stored_spend::StoredSpend;
+use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{
     ACCOUNT, CellFault, DATE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
 
-/// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: one file with all
-/// spend, or the stored files if the inputs have no sound row or if faulty rows make the ingest fail.
+/// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: those of the version
+/// before, unless all their rows are written again, and one with the new rows. If the inputs have no sound row or if
+/// faulty rows make the ingest fail, they are the stored files.
 pub(crate) fn ingest(
     inputs: &[&Input],
     (stored, superseded): (&[DataFile], &Superseded),
@@ -44,7 +51,7 @@ pub(crate) fn ingest(
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let limit = reader.limits.table_bytes();
-    let (mut quarters, mut replaced_days) = (Quarters::new(limit), ReplacedDays::default());
+    let (mut quarters, mut new_days) = (Quarters::new(limit), NewDays::new(limit));
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
@@ -54,7 +61,7 @@ pub(crate) fn ingest(
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
         reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
-            replaced_days.add(&batch, limit)?;
+            new_days.add(&batch)?;
             quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
@@ -64,17 +71,17 @@ pub(crate) fn ingest(
     if counts.taken == 0 || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
+    let replaced = replaced::find(stored, superseded, dir, &new_days.finish(), reader.monitor)?;
+    counts.replaced = replaced.rows;
     let mut rows = counts.taken;
-    for file in stored {
-        read_stored(dir, (file, superseded), &mut |batch| {
-            reader.monitor.check()?;
-            let kept = replaced_days.kept_rows(&batch).doing("replace spend")?;
-            rows += u64::try_from(kept.num_rows()).unwrap_or(0);
-            counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
-            quarters.push(&kept, version)
-        })?;
+    for (file, superseded) in &replaced.rewritten {
+        rows += file.rows - superseded.rows();
+        push_left(&mut quarters, dir, (file, Some(superseded)), version, reader.monitor)?;
     }
-    Ok((vec![write(quarters, rows, group_rows, version, reader.monitor)?], counts))
+    version.supersede(replaced.vectors);
+    let mut files = replaced.kept;
+    files.push(write(quarters, rows, group_rows, version, reader.monitor)?);
+    Ok((files, counts))
 }
 
 /// Writes the rows that some files of spend have left to a new file, which it returns; none if no row is left. The
@@ -88,15 +95,30 @@ pub(crate) fn merge(
 ) -> Result<Option<DataFile>, IngestError> {
     let mut quarters = Quarters::new(limit);
     for file in stored {
-        read_stored(dir, (file, superseded), &mut |batch| {
-            monitor.check()?;
-            quarters.push(&batch, version)
-        })?;
+        let superseded = superseded.get(&file.path).map(|vector| &**vector);
+        push_left(&mut quarters, dir, (file, superseded), version, monitor)?;
     }
     match count_left(stored, superseded) {
         0 => Ok(None),
         rows => write(quarters, rows, group_rows, version, monitor).map(Some),
     }
+}
+
+/// Adds the rows that a stored file has left, if it has any.
+fn push_left(
+    quarters: &mut Quarters,
+    dir: &Path,
+    (file, superseded): (&DataFile, Option<&DeletionVector>),
+    version: &mut VersionBuilder,
+    monitor: &Monitor,
+) -> Result<(), IngestError> {
+    if superseded.is_some_and(|vector| vector.rows() == file.rows) {
+        return Ok(());
+    }
+    StoredSpend::open(dir, file, monitor)?.each_left(superseded, &mut |batch| {
+        monitor.check()?;
+        quarters.push(&batch, version)
+    })
 }
 
 /// Writes a number of rows to a file.
@@ -309,48 +331,6 @@ impl RowRules<RecordBatch> for SpendRules {
     }
 }
 
-/// The days of each account for which the inputs have rows. These rows replace the stored rows of the same days.
-#[derive(Default)]
-struct ReplacedDays {
-    /// Days since 1970-01-01, by account.
-    days: HashMap<String, HashSet<i32>>,
-    /// Bytes of memory that the days take, approximately.
-    bytes: usize,
-}
-
-/// Bytes of memory per day of an account, and per account besides its key, approximately.
-const DAY_BYTES: usize = 16;
-
-impl ReplacedDays {
-    /// Adds the days of new rows.
-    ///
-    /// # Errors
-    /// The days take more than `limit` bytes.
-    fn add(&mut self, batch: &RecordBatch, limit: usize) -> Result<(), IngestError> {
-        for (account, day) in account_days(batch).doing("read spend")? {
-            if !self.days.contains_key(account) {
-                self.bytes += account.len() + DAY_BYTES;
-            }
-            if self.days.entry_ref(account).or_default().insert(day) {
-                self.bytes += DAY_BYTES;
-            }
-        }
-        let bytes = self.bytes;
-        if bytes > limit {
-            return Err(ErrorKind::LargeTable { what: "days of spend", bytes, limit }.into());
-        }
-        Ok(())
-    }
-
-    /// Returns the stored rows that are not replaced.
-    fn kept_rows(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let kept: BooleanArray = account_days(batch)?
-            .map(|(account, day)| Some(!self.days.get(account).is_some_and(|days| days.contains(&day))))
-            .collect();
-        filter_record_batch(batch, &kept)
-    }
-}
-
 /// Returns the account and the day of each row of spend in stored form; the day is counted from 1970-01-01.
 fn account_days(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
     let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
@@ -360,36 +340,6 @@ fn account_days(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>
         (Some(accounts), Some(days)) => Ok(accounts.iter().flatten().zip(days.values().iter().copied())),
         _ => Err(ArrowError::SchemaError("stored spend has no `account` and `date` of the expected types".to_owned())),
     }
-}
-
-/// Passes on the rows that a stored file has left, row group by row group.
-fn read_stored(
-    dir: &Path,
-    (file, superseded): (&DataFile, &Superseded),
-    take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
-) -> Result<(), IngestError> {
-    let path = dir.join(&file.path);
-    let bytes = CheckedFile::open(dir, file).and_then(|file| file.whole()).of_dataset(&path)?;
-    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let metadata = || {
-        let metadata = ArrowReaderMetadata::load(&bytes, options)?;
-        check_chunk_ranges(metadata.metadata(), bytes.len() as u64)?;
-        Ok(metadata)
-    };
-    let metadata = catch_panics(metadata).of_dataset(&path)?;
-    for row_group in 0..metadata.metadata().num_row_groups() {
-        let rows = || {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
-            Ok(builder.with_row_groups(vec![row_group]).build()?.collect::<Result<Vec<_>, _>>()?)
-        };
-        let mut first = 0;
-        for batch in catch_panics(rows).of_dataset(&path)? {
-            let from = (file, row_group, first);
-            first += batch.num_rows();
-            take(only_left(batch, from, superseded).doing("read stored spend")?)?;
-        }
-    }
-    Ok(())
 }
 
 fn properties() -> WriterProperties {

@@ -6,6 +6,7 @@ use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
+use crate::held_chunks::HeldChunks;
 use crate::left_rows::{Superseded, only_left};
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
@@ -14,18 +15,16 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
-use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::reader::Length;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, DatasetError, catch_panics, check_chunk_ranges};
+use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// Returns the accounts that have events in some files of a dataset.
@@ -107,55 +106,6 @@ fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BT
         Ok(accounts)
     };
     catch_panics(read).of_dataset(&path)
-}
-
-/// A file of the dataset, some column chunks of which were read as a whole: in a store, each read is a round trip.
-#[derive(Clone)]
-struct HeldChunks {
-    file: CheckedFile,
-    /// The position of each chunk, and its bytes.
-    chunks: Vec<(u64, Bytes)>,
-}
-
-impl HeldChunks {
-    /// Reads chunks, each given by its position and its length.
-    fn read(file: CheckedFile, ranges: impl Iterator<Item = (u64, u64)>) -> Result<Self, DatasetError> {
-        let chunks = ranges.map(|(start, length)| Ok((start, file.bytes(&(start..start.saturating_add(length)))?)));
-        let chunks = chunks.collect::<Result<_, DatasetError>>()?;
-        Ok(Self { file, chunks })
-    }
-
-    /// Returns the bytes of a held chunk from a position of the file on; `None` if the position is in none.
-    fn held(&self, at: u64) -> Option<Bytes> {
-        self.chunks.iter().find_map(|(start, chunk)| {
-            let from = usize::try_from(at.checked_sub(*start)?).ok()?;
-            (from < chunk.len()).then(|| chunk.slice(from..))
-        })
-    }
-}
-
-impl Length for HeldChunks {
-    fn len(&self) -> u64 {
-        self.file.len()
-    }
-}
-
-impl ChunkReader for HeldChunks {
-    type T = Box<dyn Read>;
-
-    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(match self.held(start) {
-            Some(bytes) => Box::new(bytes.reader()),
-            None => Box::new(self.file.get_read(start)?),
-        })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        match self.held(start).filter(|bytes| length <= bytes.len()) {
-            Some(bytes) => Ok(bytes.slice(..length)),
-            None => self.file.get_bytes(start, length),
-        }
-    }
 }
 
 /// Returns the value that all rows of a row group have in a column, if the statistics prove that there is one.

@@ -36,7 +36,8 @@ impl DamagedDataset {
         write("insights.ndjson", insights);
         let more = "account,opportunityId,type,date,dateTime,total,campaign\na,1,closed,2025-01-12,,12.5,\nc,1,sold,2025-01-09,,7,z\n";
         write("more-events.csv", more);
-        write("more-spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-03,x,4,3\n");
+        // A stored day is restated, so that stored spend is read.
+        write("more-spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-03,x,4,3\na,2025-01-02,x,5,3\n");
         write("more-accounts.csv", "account,accountName\nc,C\n");
         write("more-insights.ndjson", "{\"account\":\"a\",\"date\":\"2025-01-03\",\"insight\":{\"n\":2}}\n");
         let mut dataset = Self { dir, sound: String::new(), later: String::new() };

@@ -63,16 +63,12 @@ impl Case {
     /// Returns the stored events that are not superseded as text, in stored order, without the columns that trueup
     /// itself writes.
     pub(crate) fn stored_events(&self) -> Vec<String> {
-        let Manifest { events, superseded, .. } = self.manifest();
-        let batches = events.iter().flat_map(|file| {
-            let vector = superseded.get(&file.path).map(Arc::as_ref);
-            left(&self.dataset().join(&file.path), file, vector)
-        });
         let fields = |batch: &RecordBatch| {
             let own = |at: &usize| is_own_column(batch.schema_ref().field(*at).name());
             batch.project(&(0..batch.num_columns()).filter(|at| !own(at)).collect::<Vec<_>>()).unwrap()
         };
-        batches.flat_map(|batch| shown(&fields(&batch))).collect()
+        let manifest = self.manifest();
+        self.left(&manifest, &manifest.events).iter().flat_map(|batch| shown(&fields(batch))).collect()
     }
 
     /// Returns the number of rows of each row group of events.
@@ -85,8 +81,23 @@ impl Case {
         self.manifest().events.iter().flat_map(groups).collect()
     }
 
+    /// Returns the stored rows of spend that are not superseded as text, sorted.
     pub(crate) fn stored_spend(&self) -> Vec<String> {
-        self.rows(&self.manifest().spend)
+        let manifest = self.manifest();
+        let mut rows: Vec<String> = self.left(&manifest, &manifest.spend).iter().flat_map(shown).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Returns all rows of a file as text, in stored order.
+    pub(crate) fn rows_of(&self, file: &DataFile) -> Vec<String> {
+        self.rows(std::slice::from_ref(file))
+    }
+
+    /// Returns the rows that files of a version have left.
+    fn left(&self, manifest: &Manifest, files: &[DataFile]) -> Vec<RecordBatch> {
+        let vector = |file: &DataFile| manifest.superseded.get(&file.path).map(Arc::as_ref);
+        files.iter().flat_map(|file| left(&self.dataset().join(&file.path), file, vector(file))).collect()
     }
 
     pub(crate) fn stored_accounts(&self) -> Vec<String> {
@@ -127,7 +138,7 @@ fn read(path: &Path) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// Returns the rows that a file of events has left.
+/// Returns the rows that a file of events or spend has left.
 fn left(path: &Path, file: &DataFile, vector: Option<&DeletionVector>) -> Vec<RecordBatch> {
     let left_of = |number: usize, entry: &RowGroupEntry| {
         let all = 0..usize::try_from(entry.rows).unwrap();

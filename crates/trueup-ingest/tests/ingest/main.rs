@@ -11,6 +11,7 @@ mod rejects;
 mod replace;
 mod round_trip;
 mod sources;
+mod spend;
 mod time_zones;
 mod wait;
 mod warnings;

@@ -10,6 +10,7 @@ mod faults;
 mod forget;
 mod leftovers;
 mod real;
+mod spend;
 mod staged;
 mod urls;
 

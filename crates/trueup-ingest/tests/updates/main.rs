@@ -32,8 +32,20 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
 fn any_sequence_answers_as_a_dataset_built_in_one_go() {
     let seen = run(0..if is_exhaustive() { 2_000 } else { 60 });
     println!("{seen:?}");
-    let Seen { ingests, replaced, moved, zones, with_vectors, rewritten, merged_vectors, spilled, forgotten, purged } =
-        seen;
+    let Seen {
+        ingests,
+        replaced,
+        moved,
+        zones,
+        with_vectors,
+        rewritten,
+        merged_vectors,
+        spilled,
+        forgotten,
+        purged,
+        ..
+    } = seen;
+    let Seen { spend_replaced, spend_in_files, spend_with_vectors, spend_rewritten, .. } = seen;
     for (what, count) in [
         ("ingests", ingests),
         ("replaced events", replaced),
@@ -45,6 +57,10 @@ fn any_sequence_answers_as_a_dataset_built_in_one_go() {
         ("ingests with little memory", spilled),
         ("forgotten customers", forgotten),
         ("purged versions", purged),
+        ("replaced spend", spend_replaced),
+        ("versions with three files of spend", spend_in_files),
+        ("versions with deletion vectors of two files of spend", spend_with_vectors),
+        ("files of spend that were written again", spend_rewritten),
     ] {
         assert!(count > 0, "{what}: {count}");
     }

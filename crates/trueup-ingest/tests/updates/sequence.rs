@@ -36,6 +36,10 @@ pub(crate) struct Seen {
     pub(crate) spilled: u64,
     pub(crate) forgotten: u64,
     pub(crate) purged: u64,
+    pub(crate) spend_replaced: u64,
+    pub(crate) spend_in_files: u64,
+    pub(crate) spend_with_vectors: u64,
+    pub(crate) spend_rewritten: u64,
 }
 
 impl Seen {
@@ -50,6 +54,10 @@ impl Seen {
         self.spilled += other.spilled;
         self.forgotten += other.forgotten;
         self.purged += other.purged;
+        self.spend_replaced += other.spend_replaced;
+        self.spend_in_files += other.spend_in_files;
+        self.spend_with_vectors += other.spend_with_vectors;
+        self.spend_rewritten += other.spend_rewritten;
     }
 }
 
@@ -140,13 +148,15 @@ impl Sequence {
         if self.random.below(5) == 0 && !is_long {
             ingest = self.with_zone(ingest);
         }
-        if self.random.below(4) == 0 || (kind == 0 && number > 0) {
-            ingest = self.with_spend(ingest);
+        let mut replaced_spend = 0;
+        if self.random.below(2) == 0 || (kind == 0 && number > 0) {
+            (ingest, replaced_spend) = self.with_spend(ingest);
         }
         if self.random.below(6) == 0 {
             ingest = self.with_insights(ingest);
         }
         let summary = ingest.run().unwrap();
+        assert_eq!(summary.spend.replaced, replaced_spend, "ingest {number}");
         self.look(before.as_ref(), &summary);
     }
 
@@ -194,6 +204,12 @@ impl Sequence {
         let gone = before.events.iter().filter(|file| !after.events.contains(file)).count();
         self.seen.rewritten += u64::from(gone > 0);
         assert!(after.deletion_vectors.len() <= 17, "{}", after.deletion_vectors.len());
+        self.seen.spend_replaced += u64::from(summary.spend.replaced > 0);
+        self.seen.spend_in_files += u64::from(after.spend.len() > 2);
+        self.seen.spend_with_vectors +=
+            u64::from(after.spend.iter().filter(|file| after.superseded.contains_key(&file.path)).count() > 1);
+        let is_gone = before.spend.iter().any(|file| !after.spend.contains(file));
+        self.seen.spend_rewritten += u64::from(is_gone && summary.compacted.is_none());
     }
 
     fn manifest(&self) -> Option<Manifest> {
@@ -265,18 +281,22 @@ impl Sequence {
         ingest.accounts(csv(text))
     }
 
-    fn with_spend(&mut self, ingest: Ingest) -> Ingest {
+    /// Ingests the spend of some days. Returns how many rows it replaces.
+    fn with_spend(&mut self, ingest: Ingest) -> (Ingest, u64) {
         let mut text = "account,date,adSpend,campaign\n".to_owned();
         let mut new: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for _ in 0..=self.random.below(9) {
+        // Mostly few rows, so that an ingest replaces some of a file; and days that recur.
+        let rows = [2, 9, 9, 80][self.random.index(4)];
+        for _ in 0..=self.random.below(rows) {
             let account = self.account();
             let day = format!("2025-{:02}-{:02}", self.random.below(9) + 1, self.random.below(3) + 1);
             let row = format!("{account},{day},{}.5,c{}\n", self.random.below(90), self.random.below(3));
             text += &row;
             new.entry((account, day)).or_default().push(row);
         }
+        let replaced = new.keys().filter_map(|key| self.spend.get(key)).map(Vec::len).sum::<usize>() as u64;
         self.spend.extend(new);
-        ingest.spend(csv(text))
+        (ingest.spend(csv(text)), replaced)
     }
 
     fn with_insights(&mut self, ingest: Ingest) -> Ingest {
@@ -309,6 +329,7 @@ impl Sequence {
         ingest.run().unwrap();
         let (expected, found) = (Dataset::open(&expected).unwrap(), Dataset::open(self.dataset()).unwrap());
         assert_eq!(found.event_rows(), expected.event_rows(), "{what}");
+        assert_eq!(found.spend_rows(), expected.spend_rows(), "{what}");
         assert_eq!(found.date_range(), expected.date_range(), "{what}");
         for (expected, found) in answers(&expected).into_iter().zip(answers(&found)) {
             assert_eq!(found, expected, "{what}");
@@ -331,7 +352,7 @@ fn rows(manifest: &Manifest) -> u64 {
 
 /// Returns what a dataset answers to several questions.
 pub(crate) fn answers(dataset: &Dataset) -> Vec<ResultTable> {
-    let asked: [(&[&str], Interval); 4] = [
+    let asked: [(&[&str], Interval); 5] = [
         (
             &[
                 "account",
@@ -350,6 +371,7 @@ pub(crate) fn answers(dataset: &Dataset) -> Vec<ResultTable> {
         (&["account", "customers", "leads", "closedRevenue", "spend", "adjustedType", "typeIsLast"], Interval::Total),
         (&["campaign", "firstBooked", "bookRate", "closedRevenue", "roasClosed", "stepSoldRate"], Interval::Month),
         (&["leads", "bookedCustomers", "cancelRate", "revenuePotential", "spend"], Interval::Week),
+        (&["account", "campaign", "date", "spend", "campaignSpend"], Interval::Total),
     ];
     let answer = |(fields, interval): &(&[&str], Interval)| {
         let (start, end) = ("2024-12-30".parse().unwrap(), "2025-10-02".parse().unwrap());
