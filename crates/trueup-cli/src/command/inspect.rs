@@ -10,7 +10,7 @@ use crate::notice;
 use crate::output::{self, ReportFormat, number};
 use crate::progress::Step;
 use crate::terminal::printable;
-use report::{CheckedDataset, Contents};
+use report::{CheckedDataset, Contents, TableSize};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -62,11 +62,12 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     let manifest = dataset.manifest();
     if let Some(manifest) = manifest {
         let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
+        let size = |files| size_of(manifest, files);
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
         let row_groups = number::counted(dataset.event_row_groups() as u64, "row group");
-        lines.push(("events", format!("{}, {row_groups}", size_of(events))));
-        lines.push(("spend", size_of(spend)));
-        lines.push(("insights", size_of(insights)));
+        lines.push(("events", format!("{}, {row_groups}", size(events))));
+        lines.push(("spend", size(spend)));
+        lines.push(("insights", size(insights)));
     }
     let keys = dataset.account_keys().map_err(trueup::Error::from)?;
     lines.push(("accounts", accounts(&keys, dataset)));
@@ -102,14 +103,13 @@ fn accounts(keys: &BTreeSet<String>, dataset: &Dataset) -> String {
 }
 
 /// Returns the rows, files and bytes of a table as a text; `none` if the table has no files.
-fn size_of(files: &[DataFile]) -> String {
+fn size_of(manifest: &Manifest, files: &[DataFile]) -> String {
     if files.is_empty() {
         return "none".to_owned();
     }
-    let rows: u64 = files.iter().map(|file| file.rows).sum();
-    let size: u64 = files.iter().map(|file| file.size).sum();
-    let (files, size) = (number::counted(files.len() as u64, "file"), number::bytes(size));
-    format!("{}, {files}, {size}", number::counted(rows, "row"))
+    let TableSize { rows, files, bytes } = TableSize::of(manifest, files);
+    let (files, bytes) = (number::counted(files as u64, "file"), number::bytes(bytes));
+    format!("{}, {files}, {bytes}", number::counted(rows, "row"))
 }
 
 /// Returns what one ingest added, by table: rows, inputs, and rejects if there are any.

@@ -235,6 +235,21 @@ fn inspect_shows_the_contents() {
 }
 
 #[test]
+fn inspect_counts_no_superseded_row() {
+    let workspace = Workspace::new();
+    for days in [1..5, 2..3] {
+        let rows: String = days.map(|day| format!("acme,2025-01-0{day},{day}\n")).collect();
+        workspace.write("spend.csv", &format!("account,date,adSpend\n{rows}"));
+        workspace.run(&["ingest", "--spend", "spend.csv", "--into", "ds"]).succeeded();
+    }
+    let text = workspace.run(&["inspect", "ds"]).succeeded();
+    assert!(text.contains("spend      4 rows, 2 files"), "{text}");
+    let json = workspace.run(&["inspect", "ds", "--format", "json"]).succeeded();
+    let contents: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&contents["tables"]["spend"]["rows"], &contents["tables"]["spend"]["files"]), (&4.into(), &2.into()));
+}
+
+#[test]
 fn verify_finds_a_changed_byte() {
     let workspace = Workspace::with_dataset();
     assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 5 files"));

@@ -23,11 +23,13 @@ pub(super) struct Contents<'a> {
     ingests: Vec<Ingested<'a>>,
 }
 
+/// The size of a table.
 #[derive(Serialize)]
-struct TableSize {
-    rows: u64,
-    files: usize,
-    bytes: u64,
+pub(super) struct TableSize {
+    /// The rows that are not superseded.
+    pub(super) rows: u64,
+    pub(super) files: usize,
+    pub(super) bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -75,13 +77,20 @@ impl<'a> Contents<'a> {
     }
 }
 
+impl TableSize {
+    /// Returns the size of some files of a version.
+    pub(super) fn of(manifest: &Manifest, files: &[DataFile]) -> Self {
+        let superseded = |file: &DataFile| manifest.superseded.get(&file.path).map_or(0, |vector| vector.rows());
+        Self {
+            rows: files.iter().map(|file| file.rows.saturating_sub(superseded(file))).sum(),
+            files: files.len(),
+            bytes: files.iter().map(|file| file.size).sum(),
+        }
+    }
+}
+
 fn sizes(manifest: &Manifest) -> BTreeMap<&'static str, TableSize> {
-    let size = |files: &[DataFile]| TableSize {
-        rows: files.iter().map(|file| file.rows).sum(),
-        files: files.len(),
-        bytes: files.iter().map(|file| file.size).sum(),
-    };
-    manifest.tables().into_iter().map(|(table, files)| (table, size(files))).collect()
+    manifest.tables().into_iter().map(|(table, files)| (table, TableSize::of(manifest, files))).collect()
 }
 
 fn ingested(batch: &Batch) -> Ingested<'_> {
