@@ -3,7 +3,8 @@
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it; each file of
 //! `testdata/worked-example/cohorts` one of a cohort, of `durations` one about days between stages, of `comparisons`
-//! one that compares, and of `why` a row of an answer, with the lines that explain its numbers.
+//! one that compares, of `definitions` one about what `definitions.toml` defines, and of `why` a row of an answer, with
+//! the lines that explain its numbers.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -23,6 +24,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::Execution;
+use trueup::definitions::Definitions;
 use trueup::query::{EventsQuery, Interval, WhyQuery, Within};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
@@ -87,6 +89,47 @@ fn all() -> impl Iterator<Item = Expected> {
     expected().into_iter().chain(["cohorts", "durations", "comparisons"].into_iter().flat_map(expected_in))
 }
 
+/// Returns the expected answers about what `definitions.toml` defines, and the explained rows.
+fn defined() -> (Vec<Expected>, Vec<Expected>) {
+    expected_in("definitions").into_iter().partition(|expected| expected.query.get("row").is_none())
+}
+
+fn definitions() -> Definitions {
+    Definitions::parse(&fs::read_to_string(folder().join("definitions.toml")).unwrap()).unwrap()
+}
+
+/// Returns the definitions of `definitions.toml` for the oracle, which reads no files.
+fn oracle_definitions() -> oracle::Definitions {
+    let metric = |name: &str, numerator: &[&str], denominator: Option<&str>| oracle::OwnMetric {
+        name: name.to_owned(),
+        numerator: numerator.iter().map(|part| (*part).to_owned()).collect(),
+        denominator: denominator.map(|part| vec![part.to_owned()]),
+    };
+    let dimension =
+        |name: &str, from: &str, rule| oracle::OwnDimension { name: name.to_owned(), from: from.to_owned(), rule };
+    let equals = |text: &str| oracle::CaseTest::Equals(vec![text.to_owned()]);
+    let cases = |cases: Vec<(oracle::CaseTest, &str)>, otherwise| {
+        oracle::OwnRule::Cases(cases.into_iter().map(|(test, value)| (test, value.to_owned())).collect(), otherwise)
+    };
+    let part = |name: &str| oracle::OwnRule::Part(name.to_owned());
+    let heat = oracle::CaseTest::Matches("^(heat|boil)".to_owned(), "i".to_owned());
+    let work = vec![(equals("Drains"), "Pipes"), (heat, "Heat"), (equals(""), "None")];
+    let (small, large) = (oracle::CaseTest::Range(None, Some(10.0)), oracle::CaseTest::Range(Some(10.0), None));
+    oracle::Definitions {
+        metrics: vec![
+            metric("netRevenuePerLead", &["closedRevenue", "-spend"], Some("leads")),
+            metric("unsoldLeads", &["leads", "-soldLeads"], None),
+            metric("bookedShare", &["bookedCustomers"], Some("customers")),
+        ],
+        dimensions: vec![
+            dimension("work", "campaign", cases(work, oracle::Otherwise::Keep)),
+            dimension("crewSize", "crew", cases(vec![(small, "small"), (large, "large")], oracle::Otherwise::Empty)),
+            dimension("quarter", "date", part("quarter")),
+            dimension("hour", "dateTime", part("hour")),
+        ],
+    }
+}
+
 fn expected_in(name: &str) -> Vec<Expected> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -129,7 +172,12 @@ fn assert_rows(who: &str, expected: &Expected, answer: &str) {
 #[test]
 fn the_oracle_agrees_with_the_worked_example() {
     let tables = oracle_tables();
-    for expected in expected().into_iter().chain(expected_in("durations")) {
+    let none = oracle::Definitions::default();
+    let (defined, _) = defined();
+    assert!(!defined.is_empty());
+    let own = oracle_definitions();
+    for (expected, definitions) in all().map(|expected| (expected, &none)).chain(defined.into_iter().map(|e| (e, &own)))
+    {
         let request = oracle::Request {
             fields: expected.texts("fields").unwrap(),
             start: date(expected.text("start")),
@@ -143,8 +191,17 @@ fn the_oracle_agrees_with_the_worked_example() {
                 Within::All => oracle::Window::All,
             }),
         };
-        let answer = oracle::answer(&tables, &request).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
-        assert_rows("oracle", &expected, &answer);
+        let answer = match expected.query.get("compare") {
+            None => oracle::answer_with(&tables, &request, definitions),
+            Some(earlier) => {
+                let earlier = match earlier.as_str().unwrap() {
+                    "previous-period" => oracle::Earlier::PreviousPeriod,
+                    other => panic!("{}: {other}", expected.name),
+                };
+                oracle::compared_with(&tables, &request, definitions, earlier, &[], None)
+            }
+        };
+        assert_rows("oracle", &expected, &answer.unwrap_or_else(|why| panic!("{}: {why}", expected.name)));
     }
 }
 
@@ -152,34 +209,39 @@ fn the_oracle_agrees_with_the_worked_example() {
 fn the_engine_agrees_with_the_worked_example() {
     // One customer per row group, and everything in one row group.
     for row_group_rows in [1, 65_536] {
-        let dataset = Dataset::from_tables(&Tables {
-            events: vec![read("events.csv")],
-            spend: vec![read("spend.csv")],
-            accounts: vec![read("accounts.csv")],
-            row_group_rows,
-        });
-        let dataset = dataset.unwrap();
-        for expected in all() {
-            let table =
-                dataset.query(&engine_query(&expected)).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
-            let mut answer = Vec::new();
-            trueup::json::write_rows(&table, &mut answer).unwrap();
-            assert_rows("engine", &expected, &String::from_utf8(answer).unwrap());
+        let mut dataset = engine_dataset(row_group_rows);
+        for (asked, definitions) in [(all().collect(), None), (defined().0, Some(definitions()))] {
+            if let Some(definitions) = definitions {
+                dataset = dataset.with_definitions(definitions).unwrap();
+            }
+            for expected in asked {
+                let query = engine_query(&expected, dataset.definitions());
+                let table = dataset.query(&query).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
+                let mut answer = Vec::new();
+                trueup::json::write_rows(&table, &mut answer).unwrap();
+                assert_rows("engine", &expected, &String::from_utf8(answer).unwrap());
+            }
         }
     }
 }
 
-#[test]
-fn the_lines_behind_numbers_of_the_worked_example_are_those_computed_by_hand() {
+fn engine_dataset(row_group_rows: usize) -> Dataset {
     let dataset = Dataset::from_tables(&Tables {
         events: vec![read("events.csv")],
         spend: vec![read("spend.csv")],
         accounts: vec![read("accounts.csv")],
-        row_group_rows: 4,
+        row_group_rows,
     });
-    let dataset = dataset.unwrap();
-    for expected in expected_in("why") {
-        let mut question = WhyQuery::new(engine_query(&expected));
+    dataset.unwrap()
+}
+
+#[test]
+fn the_lines_behind_numbers_of_the_worked_example_are_those_computed_by_hand() {
+    let dataset = engine_dataset(4).with_definitions(definitions()).unwrap();
+    let (_, defined) = defined();
+    assert!(!defined.is_empty());
+    for expected in expected_in("why").into_iter().chain(defined) {
+        let mut question = WhyQuery::new(engine_query(&expected, dataset.definitions()));
         for (column, value) in expected.query["row"].as_object().unwrap() {
             question = question.value(column, value.as_str().unwrap());
         }
@@ -191,7 +253,7 @@ fn the_lines_behind_numbers_of_the_worked_example_are_those_computed_by_hand() {
     }
 }
 
-fn engine_query(expected: &Expected) -> EventsQuery {
+fn engine_query(expected: &Expected, definitions: &Definitions) -> EventsQuery {
     let (start, end) = (expected.text("start").parse().unwrap(), expected.text("end").parse().unwrap());
     let interval: Interval = expected.text("interval").parse().unwrap();
     let query = EventsQuery::new(expected.texts("fields").unwrap(), start, end).interval(interval);
@@ -206,9 +268,7 @@ fn engine_query(expected: &Expected) -> EventsQuery {
     if let Some(earlier) = expected.query.get("compare") {
         query = query.compare(earlier.as_str().unwrap().parse().unwrap());
     }
-    if let Some(filter) = trueup::filter::from_parameters(&expected.parameters()).unwrap() {
-        query = query.filter(filter);
-    }
+    query = trueup::filter::apply(query.definitions(definitions), &expected.parameters()).unwrap();
     if let Some(text) = expected.across() {
         query = query.filter(trueup::filter::from_json(text).unwrap());
     }
@@ -218,21 +278,36 @@ fn engine_query(expected: &Expected) -> EventsQuery {
 #[test]
 fn the_service_agrees_with_the_worked_example() {
     let platform = Platform::new();
-    for expected in all() {
-        let path = path(&expected);
-        let response = platform.get("anna", &path);
-        assert_eq!(response.status, 200, "{path}");
-        assert_rows("service", &expected, &String::from_utf8(response.body).unwrap());
+    let mut asked: Vec<Expected> = all().collect();
+    for _ in 0..2 {
+        for expected in asked {
+            let path = path(&expected);
+            let response = platform.get("anna", &path);
+            assert_eq!(response.status, 200, "{path}");
+            assert_rows("service", &expected, &String::from_utf8(response.body).unwrap());
+        }
+        define(&platform);
+        (asked, _) = defined();
     }
+}
+
+/// Gives the dataset of a platform what `definitions.toml` defines.
+fn define(platform: &Platform) {
+    let dataset = trueup::Dataset::open(platform.dataset()).unwrap();
+    platform.service.replace_dataset(Arc::new(dataset.with_definitions(definitions()).unwrap()));
 }
 
 #[test]
 fn the_service_explains_numbers_of_the_worked_example() {
     let platform = Platform::new();
-    for expected in expected_in("why") {
+    define(&platform);
+    let definitions = definitions();
+    for expected in expected_in("why").into_iter().chain(defined().1) {
         // Names that are no metrics are refused.
         let fields = expected.texts("fields").unwrap();
-        let metrics = fields.into_iter().filter(|name| trueup::dictionary::metric(name).is_some()).collect::<Vec<_>>();
+        let is_metric =
+            |name: &String| trueup::dictionary::metric(name).is_some() || definitions.metric(name).is_some();
+        let metrics = fields.into_iter().filter(is_metric).collect::<Vec<_>>();
         let row = encoded(&expected.query["row"].to_string());
         let path = format!("{}&why={}&row={row}", path(&expected), metrics.join(","));
         let response = platform.get("anna", &path);
