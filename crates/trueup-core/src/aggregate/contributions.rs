@@ -87,7 +87,10 @@ impl Contributions {
     fn add(&mut self, counted: &CountedColumns<'_>, measures: &[Measure], batch: &SegmentBatch, cache: &SegmentCache) {
         let SegmentBatch { segments, rows } = batch;
         self.rows += rows.events.len() as u64;
-        let has_facts = |measure: &Measure| matches!(measure.kind(), MeasureKind::Rows | MeasureKind::StateRows);
+        let has_facts = |measure: &Measure| {
+            matches!(measure.kind(), MeasureKind::Rows | MeasureKind::StateRows)
+                || matches!(measure, Measure::NotReached(_))
+        };
         let needs_facts = measures.iter().any(has_facts);
         let mut last_segment = None;
         for (event, segment) in rows.events.iter().zip(&rows.segments) {
@@ -153,6 +156,10 @@ impl CountedColumns<'_> {
                 let (customer, event) = (row.contribution.customer as usize, event as usize);
                 match measure {
                     Measure::Reached(pair) => next_of_pair(self.columns, customer, event, pair).map(|_| 1),
+                    Measure::NotReached(pair) => {
+                        let is_at_first = has_fact(row.facts, pair.population());
+                        (is_at_first && next_of_pair(self.columns, customer, event, pair).is_none()).then_some(1)
+                    }
                     Measure::Days(pair) => {
                         let next = next_of_pair(self.columns, customer, event, pair)?;
                         Some(i128::from(self.columns.days[next] - self.columns.days[event]))

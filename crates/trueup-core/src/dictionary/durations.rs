@@ -1,10 +1,10 @@
-//! The metrics of the days between two stages: four for each pair of stages.
+//! The metrics of the days between two stages: five for each pair of stages.
 
 use super::entry::{average_days, count, percentile_days};
 use super::{Field, FieldGroup, Measure, StagePair};
 
-/// Returns the metrics of a pair: how many of these customers reach the second stage, and the days from their
-/// first event of the first stage to the next one of the second.
+/// Returns the metrics of a pair: how many of these customers reach the second stage, how many do not, and the days
+/// from their first event of the first stage to the next one of the second.
 macro_rules! metrics {
     ($pair:ident, $title:literal, $customers:literal, $first:literal, $reach:literal, $next:literal) => {{
         macro_rules! between {
@@ -29,6 +29,22 @@ macro_rules! metrics {
                 " on the day of their ",
                 $first,
                 " or later, even after the end of the range. 0 if there is none."
+            )),
+            count(
+                FieldGroup::Funnel,
+                concat!("notReached", stringify!($pair)),
+                concat!("Not Reached ", $title),
+                &[Measure::NotReached(PAIR)],
+            )
+            .lower()
+            .means(concat!(
+                "The number of ",
+                $customers,
+                " that have no ",
+                $next,
+                " on the day of their ",
+                $first,
+                " or later. 0 if there is none."
             )),
             average_days(
                 concat!("avgDays", stringify!($pair)),
@@ -62,7 +78,7 @@ macro_rules! metrics {
 }
 
 /// The metrics, by pair.
-pub(super) static TABLES: [&[Field]; 7] = [
+pub(super) static TABLES: [&[Field]; 10] = [
     metrics!(LeadToBooked, "Lead to Booked", "leads", "first event", "are booked", "booking"),
     metrics!(LeadToEstimated, "Lead to Estimated", "leads", "first event", "have an estimate", "estimate"),
     metrics!(LeadToSold, "Lead to Sold", "leads", "first event", "are sold something", "sale"),
@@ -76,12 +92,36 @@ pub(super) static TABLES: [&[Field]; 7] = [
         "estimate"
     ),
     metrics!(
+        BookedToSold,
+        "Booked to Sold",
+        "customers booked for the first time of all in the range",
+        "first booking",
+        "are sold something",
+        "sale"
+    ),
+    metrics!(
+        BookedToClosed,
+        "Booked to Closed",
+        "customers booked for the first time of all in the range",
+        "first booking",
+        "have work completed",
+        "completed work"
+    ),
+    metrics!(
         EstimatedToSold,
         "Estimated to Sold",
         "customers given their first estimate of all in the range",
         "first estimate",
         "are sold something",
         "sale"
+    ),
+    metrics!(
+        EstimatedToClosed,
+        "Estimated to Closed",
+        "customers given their first estimate of all in the range",
+        "first estimate",
+        "have work completed",
+        "completed work"
     ),
     metrics!(
         SoldToClosed,

@@ -78,6 +78,8 @@ pub enum Measure {
     // Durations, each counted on the event with which it begins.
     /// Customers with a duration.
     Reached(StagePair),
+    /// Customers at the first stage without a duration.
+    NotReached(StagePair),
     /// Sum of durations, in days.
     Days(StagePair),
     /// Number of durations of each number of days.
@@ -154,7 +156,7 @@ impl Measure {
             Self::Total => MeasureKind::RowMoney,
             Self::EstimatedRevenue | Self::SoldRevenue | Self::ClosedRevenue => MeasureKind::StateMoney,
             Self::OpportunityAgents => MeasureKind::StateDistinct,
-            Self::Reached(_) | Self::Days(_) | Self::DayCounts(_) => MeasureKind::Durations,
+            Self::Reached(_) | Self::NotReached(_) | Self::Days(_) | Self::DayCounts(_) => MeasureKind::Durations,
             Self::AdSpend | Self::ManagementFee | Self::CampaignSpend => MeasureKind::SpendMoney,
             Self::Clicks | Self::Impressions => MeasureKind::SpendCount,
         }
@@ -228,6 +230,7 @@ impl Measure {
             ),
             Self::OpportunityAgents => ("opportunityAgents", "Distinct non-empty opportunity agents of state events."),
             Self::Reached(pair) => pair.texts().reached,
+            Self::NotReached(pair) => pair.texts().not_reached,
             Self::Days(pair) => pair.texts().days,
             Self::DayCounts(pair) => pair.texts().day_counts,
             Self::AdSpend => ("adSpend", "The ad spend of spend rows."),

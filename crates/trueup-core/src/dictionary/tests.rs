@@ -130,14 +130,15 @@ fn metrics_and_formulas_match_the_specification() {
 }
 
 #[test]
-fn each_pair_of_stages_has_four_metrics() {
-    const PAIRS: &str =
-        "LeadToBooked LeadToEstimated LeadToSold LeadToClosed BookedToEstimated EstimatedToSold SoldToClosed";
+fn each_pair_of_stages_has_five_metrics() {
+    const PAIRS: &str = "LeadToBooked LeadToEstimated LeadToSold LeadToClosed BookedToEstimated BookedToSold \
+         BookedToClosed EstimatedToSold EstimatedToClosed SoldToClosed";
     let expected: Vec<(String, String)> = PAIRS
         .split(' ')
         .flat_map(|pair| {
             [
                 (format!("reached{pair}"), format!("Reached({pair})")),
+                (format!("notReached{pair}"), format!("NotReached({pair})")),
                 (format!("avgDays{pair}"), format!("Days({pair}) / Reached({pair})")),
                 (format!("medianDays{pair}"), format!("p50 {pair}")),
                 (format!("p90Days{pair}"), format!("p90 {pair}")),
@@ -151,9 +152,11 @@ fn each_pair_of_stages_has_four_metrics() {
     assert_eq!(found, expected);
     assert!(duration_fields().all(|field| fields().all(|other| other.name != field.name)));
     for (field, metric) in duration_fields().filter_map(|field| metric(field.name)) {
-        let is_count = field.name.starts_with("reached");
-        let expected = if is_count {
-            (Unit::Count, ValueFormat::Number, Direction::Higher, Additivity::EVERYWHERE)
+        let count = |direction| (Unit::Count, ValueFormat::Number, direction, Additivity::EVERYWHERE);
+        let expected = if field.name.starts_with("reached") {
+            count(Direction::Higher)
+        } else if field.name.starts_with("notReached") {
+            count(Direction::Lower)
         } else {
             (Unit::Days, ValueFormat::Decimal, Direction::Lower, Additivity::NOWHERE)
         };
@@ -168,6 +171,7 @@ fn each_pair_of_stages_has_four_metrics() {
         assert_eq!(format!("{pair:?}"), format!("{}To{}", named(first), named(second)));
         for (measure, prefix) in [
             (Measure::Reached(pair), "reached"),
+            (Measure::NotReached(pair), "notReached"),
             (Measure::Days(pair), "days"),
             (Measure::DayCounts(pair), "dayCounts"),
         ] {

@@ -354,9 +354,8 @@ impl<'a> GroupMeasures<'a> {
     }
 
     fn signed_sum(&self, sum: &SignedSum) -> MeasureSum {
-        let terms = sum.terms().iter();
         MeasureSum {
-            sources: terms.map(|(measure, is_subtracted)| (self.source(*measure), *is_subtracted)).collect(),
+            sources: self.sources(sum.terms().iter().copied()),
             is_money: sum.unit() == Unit::Currency,
             is_signed: sum.may_be_negative(),
         }
@@ -364,12 +363,28 @@ impl<'a> GroupMeasures<'a> {
 
     fn sum(&self, measures: &[Measure]) -> MeasureSum {
         MeasureSum {
-            sources: measures.iter().map(|measure| (self.source(*measure), false)).collect(),
+            sources: self.sources(measures.iter().map(|measure| (*measure, false))),
             is_money: measures.iter().any(|measure| measure.is_money()),
             is_signed: false,
         }
     }
 
+    /// Returns where measures come from, each with whether it is subtracted.
+    fn sources(&self, measures: impl Iterator<Item = (Measure, bool)>) -> Vec<(MeasureSource, bool)> {
+        let mut sources = Vec::new();
+        for (measure, is_subtracted) in measures {
+            match measure {
+                Measure::NotReached(pair) => {
+                    sources.push((self.source(pair.population()), is_subtracted));
+                    sources.push((self.source(Measure::Reached(pair)), !is_subtracted));
+                }
+                _ => sources.push((self.source(measure), is_subtracted)),
+            }
+        }
+        sources
+    }
+
+    /// Returns where a measure other than [`Measure::NotReached`] comes from.
     fn source(&self, measure: Measure) -> MeasureSource {
         let layout = &self.plan.layout;
         match measure {

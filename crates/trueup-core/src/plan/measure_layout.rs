@@ -38,7 +38,7 @@ impl MeasureLayout {
         let mut layout = Self::default();
         for measure in measures {
             match measure.kind() {
-                MeasureKind::Rows | MeasureKind::StateRows => layout.counts.push(*measure),
+                MeasureKind::Rows | MeasureKind::StateRows => layout.add_count(*measure),
                 MeasureKind::RowMoney | MeasureKind::StateMoney => layout.money.push(*measure),
                 MeasureKind::StateDistinct => layout.agents = true,
                 MeasureKind::Durations => layout.add_durations(*measure),
@@ -55,8 +55,22 @@ impl MeasureLayout {
         layout
     }
 
+    fn add_count(&mut self, measure: Measure) {
+        if !self.counts.contains(&measure) {
+            self.counts.push(measure);
+        }
+    }
+
     fn add_durations(&mut self, measure: Measure) {
-        let (Measure::Reached(pair) | Measure::Days(pair) | Measure::DayCounts(pair)) = measure else { return };
+        let pair = match measure {
+            Measure::Reached(pair) | Measure::Days(pair) | Measure::DayCounts(pair) => pair,
+            // The customers without a duration are those of the population that are not among the ones with it.
+            Measure::NotReached(pair) => {
+                self.add_count(pair.population());
+                pair
+            }
+            _ => return,
+        };
         let by_day = matches!(measure, Measure::DayCounts(_));
         match self.durations.iter_mut().find(|durations| durations.pair == pair) {
             Some(durations) => durations.by_day |= by_day,

@@ -50,7 +50,7 @@ pub(super) struct DurationColumns<'a> {
     /// The second stage of each pair.
     second_stages: Vec<u8>,
     /// By the flags of an event, the pairs of which a duration may begin with it: a bit for each place.
-    beginning: [u8; EventFlags::COUNT],
+    beginning: [u16; EventFlags::COUNT],
     /// Whether every duration begins with the first event of a customer.
     only_first_events: bool,
     /// The events with which a duration may begin.
@@ -66,7 +66,7 @@ struct Beginning {
 }
 
 // Each pair has one bit.
-const _: () = assert!(StagePair::ALL.len() <= u8::BITS as usize);
+const _: () = assert!(StagePair::ALL.len() <= u16::BITS as usize);
 
 impl Durations {
     pub(super) fn new(layout: &MeasureLayout) -> Self {
@@ -186,7 +186,7 @@ impl<'a> DurationColumns<'a> {
         let mut beginning = [0; EventFlags::COUNT];
         for (flags, places) in (0..=u8::MAX).map(EventFlags::new).zip(&mut beginning) {
             for (place, layout) in layouts.iter().enumerate() {
-                *places |= u8::from(may_begin(flags, layout.pair)) << place;
+                *places |= u16::from(may_begin(flags, layout.pair)) << place;
             }
         }
         Some(Self {

@@ -84,7 +84,7 @@ impl<'a> Customer<'a> {
             Measure::FirstEstimatedSold => and_then(&first_of(Stage::Estimated), Stage::Sold),
             Measure::FirstSold => first_of(Stage::Sold),
             Measure::FirstSoldClosed => and_then(&first_of(Stage::Sold), Stage::Closed),
-            Measure::Reached(pair) | Measure::Days(pair) => self.duration(pair),
+            Measure::Reached(pair) | Measure::NotReached(pair) | Measure::Days(pair) => self.duration(pair),
             Measure::Opportunities => "the customer's first event in the row".to_owned(),
             Measure::Total => "the amount of an event".to_owned(),
             Measure::Customers | Measure::PayingCustomers => self.state(),
@@ -185,7 +185,7 @@ impl<'a> Customer<'a> {
         }
     }
 
-    /// Returns from which event to which a duration is.
+    /// Returns from which event to which a duration is, or that there is none.
     fn duration(&self, pair: StagePair) -> String {
         let (first, second) = pair.stages();
         let what = match first {
@@ -200,7 +200,10 @@ impl<'a> Customer<'a> {
                 let days = format!("{days} day{}", if days == 1 { "" } else { "s" });
                 format!("{what}; {days} later, the customer is {} by {}", second.name(), self.reference(next))
             }
-            None => what,
+            None => {
+                let until = if self.cohort.is_some() { ", up to the end of its window" } else { "" };
+                format!("{what}; no {} event on that day or later{until}", second.name())
+            }
         }
     }
 

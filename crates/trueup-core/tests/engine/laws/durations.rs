@@ -3,6 +3,7 @@
 
 use super::law_case::law_case;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use trueup_core::dictionary::duration_fields;
 use trueup_core::query::Interval;
 use trueup_core::{Day, Row, Value};
@@ -68,6 +69,22 @@ proptest! {
                 for metric in &metrics[1..] {
                     prop_assert_eq!(days(row, metric), f64::from(expected), "{}", metric);
                 }
+            }
+        }
+    }
+
+    /// The customers at a first stage are the same for every second stage, and of leads they are all.
+    #[test]
+    fn each_customer_reaches_a_stage_or_not(asked in law_case()) {
+        let names = pairs().into_iter().flat_map(|pair| [format!("reached{pair}"), format!("notReached{pair}")]);
+        let names: Vec<String> = names.chain(["leads".to_owned()]).collect();
+        let table = asked.ask(&asked.query(asked.fields(&names.iter().map(String::as_str).collect::<Vec<_>>())));
+        for row in table.rows() {
+            let mut at_first: BTreeMap<&str, u64> = BTreeMap::from([("Lead", count(row, "leads"))]);
+            for pair in pairs() {
+                let all = count(row, &format!("reached{pair}")) + count(row, &format!("notReached{pair}"));
+                let (first, _) = pair.split_once("To").unwrap();
+                prop_assert_eq!(*at_first.entry(first).or_insert(all), all, "{}", pair);
             }
         }
     }
