@@ -92,7 +92,7 @@ impl<'a> Expire<'a> {
         Self { grace: Some(grace), ..self }
     }
 
-    /// Only finds out what would be removed. What killed ingests have left is not counted.
+    /// Only finds out what would be removed. What killed ingests and purges have left is not counted.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
@@ -183,6 +183,8 @@ impl<'a> Expire<'a> {
         unnamed.remove(&files, self.dataset, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         let mut summary = ExpireSummary::new(&plan, &unnamed);
         summary.removed.add(version.removed_at_begin());
+        summary.expired.extend(version.expired_at_begin());
+        summary.expired.sort_unstable();
         Ok(summary)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The newest version without the events is a version like any other: `events::Forgotten` finds them, and deletion
 //! vectors leave them out. To purge means that no file has them any more. Files with events of the customers, even
-//! superseded ones, are then written again for the new version, and all other versions that name such files expire.
+//! superseded ones, are then written again for the new version, and all other versions that name such files expire. The
+//! manifest of the new version says which, so that whoever writes next completes a purge that was stopped.
 
 mod customers;
 mod rejects;
@@ -35,7 +36,8 @@ use trueup_core::files::Files;
 /// not, because they change nothing.
 ///
 /// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was meanwhile.
-/// A process that is killed leaves the old version or the new one, and the same call completes what it has begun.
+/// A process that is killed leaves the old version or the new one. Once the new one is there, the next command that
+/// writes completes a purge; otherwise the same call does.
 ///
 /// ```
 /// use trueup_ingest::{Forget, Ingest};
@@ -249,21 +251,27 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Removes the events from the newest version or, once it has none, ends the call. Returns whether that is done.
     fn step(&mut self) -> Result<bool, IngestError> {
-        let Forget { settings, purges, .. } = self.forget;
+        let Forget { settings, purges, grace, .. } = self.forget;
         let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
         let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
         let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };
         self.summary.version = manifest.version;
         self.summary.removed.add(version.removed_at_begin());
+        self.summary.expired.extend(version.expired_at_begin());
         let mut held = self.find(&manifest.events, &manifest.superseded)?;
         if !purges {
             held.retain(|_, held| held.vector.rows() > 0);
         }
+        let mut expired = if *purges { self.find_versions(manifest.version)? } else { BTreeSet::new() };
         if held.is_empty() {
             if *purges {
-                self.purge(manifest.version, &version)?;
+                self.purge(&expired, &version)?;
             }
             return Ok(true);
+        }
+        if *purges {
+            expired.insert(manifest.version);
+            version.expire_once_published(expired, grace.unwrap_or(GRACE));
         }
         let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
@@ -348,24 +356,33 @@ impl<'a> Pass<'a> {
         Ok(written)
     }
 
-    /// Lets all versions but the newest one expire that name a file with events of the customers, and removes the files
-    /// whose grace period is over.
-    fn purge(&mut self, newest: u64, version: &VersionBuilder) -> Result<(), IngestError> {
-        let Forget { settings, grace, .. } = self.forget;
-        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
+    /// Finds all versions but the newest one that name a file with events of the customers.
+    fn find_versions(&mut self, newest: u64) -> Result<BTreeSet<u64>, IngestError> {
+        let (dir, monitor) = (self.forget.settings.dir.as_path(), self.reader.monitor);
         monitor.begin(Phase::ReadingManifests, None);
         let mut files: BTreeMap<String, DataFile> = BTreeMap::new();
         let mut named: Vec<(u64, Vec<String>)> = Vec::new();
         for number in store::versions(dir)?.into_iter().filter(|number| *number != newest) {
             monitor.check()?;
-            let manifest = store::read(dir, number)?;
+            let manifest = match store::read(dir, number) {
+                Ok(manifest) => manifest,
+                // In a store, another command may complete this purge meanwhile.
+                Err(_) if !store::versions(dir)?.contains(&number) => continue,
+                Err(error) => return Err(error.into()),
+            };
             named.push((number, manifest.events.iter().map(|file| file.path.clone()).collect()));
             files.extend(manifest.events.into_iter().map(|file| (file.path.clone(), file)));
         }
         let held = self.find(files.values(), &Superseded::new())?;
         let is_held = |paths: &[String]| paths.iter().any(|path| held.contains_key(path));
-        let expired = named.iter().filter(|(_, paths)| is_held(paths)).map(|(number, _)| *number).collect();
-        let plan = Expiry::of(dir, &expired)?;
+        Ok(named.iter().filter(|(_, paths)| is_held(paths)).map(|(number, _)| *number).collect())
+    }
+
+    /// Lets versions expire, and removes the files whose grace period is over.
+    fn purge(&mut self, expired: &BTreeSet<u64>, version: &VersionBuilder) -> Result<(), IngestError> {
+        let Forget { settings, grace, .. } = self.forget;
+        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
+        let plan = Expiry::of(dir, expired)?;
         plan.commit(&settings.files, dir, version.id(), grace.unwrap_or(GRACE))?;
         self.summary.expired.extend(plan.expired);
         let unnamed = Unnamed::find(dir, *grace)?;

@@ -37,10 +37,11 @@ use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use store_version::StoreVersion;
-use trueup_core::dataset::expiry::{self, Unnamed};
+use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
-    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, SCHEMA_VERSION, VECTORS_FOLDER,
+    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, SCHEMA_VERSION, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
     Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, shown, store,
@@ -92,6 +93,10 @@ pub(crate) struct VersionBuilder {
     removed: FileCount,
     /// When the version before was committed; `None` if there is none.
     before: Option<CommitTime>,
+    /// The versions that expired when the version was begun, because a purge was stopped before.
+    expired: Vec<u64>,
+    /// The earlier versions that this one lets expire.
+    purge: Option<Purge>,
     /// The definitions that this version brings; `None` if it keeps those of the version before.
     definitions: Option<Definitions>,
 }
@@ -133,7 +138,8 @@ enum Outcome {
 impl VersionBuilder {
     /// Begins the version after the newest of the dataset, and returns the newest version's manifest; `None` if the
     /// dataset has no version yet. Makes the dataset's folder if it does not exist. If there is a version, removes the
-    /// files of ingests that were killed.
+    /// files of ingests that were killed, completes a purge that was stopped, and removes files whose grace period is
+    /// over.
     ///
     /// # Errors
     /// Another ingest is writing to the dataset for as long as this one may wait, the newest manifest is damaged, the
@@ -150,6 +156,7 @@ impl VersionBuilder {
         let latest = version.follow_newest(dir)?;
         if latest.is_some() {
             version.remove_leftovers()?;
+            version.complete_purge(dir, latest.as_ref());
             version.remove_expired(dir, monitor);
         }
         Ok((version, latest))
@@ -171,6 +178,7 @@ impl VersionBuilder {
         let mut version = Self::without_number(files, dir, id, DatasetLock::of(folder), made);
         let latest = version.follow_newest(location)?;
         version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
+        version.complete_purge(location, latest.as_ref());
         version.remove_expired(location, monitor);
         Ok((version, latest))
     }
@@ -194,6 +202,8 @@ impl VersionBuilder {
             superseded: BTreeMap::new(),
             removed: FileCount::default(),
             before: None,
+            expired: Vec::new(),
+            purge: None,
             definitions: None,
         }
     }
@@ -215,6 +225,34 @@ impl VersionBuilder {
     /// Returns the files of expired versions that were removed when the version was begun.
     pub(crate) const fn removed_at_begin(&self) -> FileCount {
         self.removed
+    }
+
+    /// Returns the versions that expired when the version was begun.
+    pub(crate) fn expired_at_begin(&self) -> &[u64] {
+        &self.expired
+    }
+
+    /// Lets earlier versions expire once this one is published: whoever begins the version after it does so.
+    pub(crate) fn expire_once_published(&mut self, versions: BTreeSet<u64>, grace: Duration) {
+        let purge = self.purge.get_or_insert_with(|| Purge { grace_seconds: u64::MAX, ..Purge::default() });
+        purge.versions.extend(versions);
+        purge.grace_seconds = purge.grace_seconds.min(grace.as_secs());
+    }
+
+    /// Lets the versions expire that the newest one purges, unless they have. If that fails, this version purges them.
+    fn complete_purge(&mut self, dataset: &Path, latest: Option<&Manifest>) {
+        let Some(purge) = latest.and_then(|manifest| manifest.purge.as_ref()) else { return };
+        match self.expire(dataset, purge) {
+            Ok(expired) => self.expired = expired,
+            Err(_) => self.purge = Some(purge.clone()),
+        }
+    }
+
+    fn expire(&self, dataset: &Path, purge: &Purge) -> Result<Vec<u64>, IngestError> {
+        let plan = Expiry::of(dataset, &purge.versions)?;
+        // Not the id of this version, which the record of another expiry may get.
+        plan.commit(&self.files, dataset, &random_id()?, Duration::from_secs(purge.grace_seconds))?;
+        Ok(plan.expired)
     }
 
     /// Removes the files of expired versions whose grace period is over. What cannot be read or removed now is removed
@@ -397,6 +435,7 @@ impl VersionBuilder {
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
         manifest.schema_version = SCHEMA_VERSION;
         manifest.commit = Some(Commit::after(self.before, operation));
+        manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);
         }

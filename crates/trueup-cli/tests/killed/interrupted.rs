@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Returns the paths of everything below a folder.
-fn paths(folder: &Path) -> BTreeSet<PathBuf> {
+pub(super) fn paths(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
         found.extend(paths(&path));

@@ -4,10 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
 
-mod compact;
-mod expire;
-mod forget;
 mod interrupted;
+mod moments;
 mod store;
 mod threads;
 
@@ -15,8 +13,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Instant;
 use tempfile::TempDir;
 use trueup::query::EventsQuery;
 use trueup::versions::Verification;
@@ -114,28 +110,6 @@ fn copy(from: &Path, to: &Path) {
         let to = to.join(entry.file_name());
         if entry.path().is_dir() { copy(&entry.path(), &to) } else { assert!(fs::copy(entry.path(), to).is_ok()) }
     }
-}
-
-#[test]
-fn a_kill_at_a_random_moment_leaves_the_old_or_the_new_dataset() {
-    const KILLS: u32 = 500;
-    let case = IngestCase::new();
-    case.reset();
-    let begun = Instant::now();
-    assert!(case.second(program()).stderr(Stdio::null()).status().unwrap().success());
-    let whole = begun.elapsed();
-    let (mut state, mut published) = (1_u32, 0);
-    for kill in 0..KILLS {
-        case.reset();
-        let mut child = case.second(program()).stderr(Stdio::null()).spawn().unwrap();
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // The latest moments are a fifth after the usual end of the ingest, so that some kills come after it.
-        sleep(whole.mul_f64(f64::from(state >> 8) / f64::from(1_u32 << 24) * 1.2));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        published += u32::from(case.check(&format!("kill {kill}")));
-    }
-    assert!((1..KILLS).contains(&published), "{published}");
 }
 
 /// System calls that change files, or that a change depends on.

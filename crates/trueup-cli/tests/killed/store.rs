@@ -1,6 +1,7 @@
 //! Kills the program while it ingests into an object store. The dataset must be the old one or the new one, complete,
 //! and the next ingest must clean up, in the store and on this machine.
 
+use super::moments::Moments;
 use super::{IngestCase, answers, program};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -74,13 +75,11 @@ fn a_kill_at_a_random_moment_leaves_the_old_or_the_new_dataset_in_a_store() {
     let begun = Instant::now();
     assert!(case.second().status().unwrap().success());
     let whole = begun.elapsed();
-    let (mut state, mut published) = (1_u32, 0);
+    let (mut moments, mut published) = (Moments::new(), 0);
     for kill in 0..kills {
         case.case.reset();
         let mut child = case.second().spawn().unwrap();
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // The latest moments are a fifth after the usual end of the ingest, so that some kills come after it.
-        sleep(whole.mul_f64(f64::from(state >> 8) / f64::from(1_u32 << 24) * 1.2));
+        sleep(moments.of(whole));
         child.kill().unwrap();
         child.wait().unwrap();
         // What was sent before the kill has arrived.

@@ -3,7 +3,7 @@
 use super::commit::Commit;
 use super::deletion_vector::DeletionVector;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 pub use crate::text::hex;
@@ -43,6 +43,10 @@ pub struct Manifest {
     /// When and by what the version was made; `None` if an earlier trueup wrote the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
+    /// What expires because of this version; `None` unless it was made by a purge that the next version need not
+    /// complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purge: Option<Purge>,
     /// Where the entries of the files of events and spend are written.
     pub lists: FileLists,
     /// Event files, in the order of their lists. A row group holds whole customers, all of one
@@ -70,6 +74,17 @@ pub struct Manifest {
     pub superseded: BTreeMap<String, Arc<DeletionVector>>,
     /// The batches that the version was made from, oldest first.
     pub batches: Vec<Batch>,
+}
+
+/// The earlier versions that a purge lets expire once its own version is published. Whoever writes to the dataset next
+/// completes this if the purge was stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Purge {
+    /// The versions that expire. Some of them, or all, may have expired before.
+    pub versions: BTreeSet<u64>,
+    /// How long their files stay after that.
+    pub grace_seconds: u64,
 }
 
 /// The files that hold the entries of the files of events and spend, so that a manifest stays small, and an ingest
@@ -232,6 +247,7 @@ impl Manifest {
             version,
             created_by,
             commit,
+            purge,
             lists,
             events: _,
             spend: _,
@@ -243,8 +259,8 @@ impl Manifest {
             batches,
         } = self;
         *schema_version != FORMER_SCHEMA_VERSION
-            && (schema_version, version, created_by, commit)
-                == (&other.schema_version, &other.version, &other.created_by, &other.commit)
+            && (schema_version, version, created_by, commit, purge)
+                == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
             && (definitions, deletion_vectors, batches) == (&other.definitions, &other.deletion_vectors, &other.batches)
     }

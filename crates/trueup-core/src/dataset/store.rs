@@ -188,6 +188,7 @@ impl FormerManifest {
             version,
             created_by,
             commit: None,
+            purge: None,
             lists,
             events,
             spend,

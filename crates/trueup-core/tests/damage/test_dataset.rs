@@ -80,6 +80,7 @@ impl TestDataset {
             version: 1,
             created_by: "a test".to_owned(),
             commit: None,
+            purge: None,
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),

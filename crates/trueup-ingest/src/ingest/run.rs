@@ -187,6 +187,7 @@ impl Ingest {
             version: 0,
             created_by: String::new(),
             commit: None,
+            purge: None,
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use trueup_core::dataset::store;
 use trueup_core::files::Files;
-use trueup_ingest::{Forget, Ingest, Interruption};
+use trueup_ingest::{Expire, Forget, Ingest, Interruption};
 use trueup_testkit::damage::copy_folder;
 use trueup_testkit::search::files_with;
 
@@ -40,7 +40,8 @@ fn purge(case: &Case, files: Files) -> Forget {
     Forget::of(case.dataset()).customer("a", ANN).purge().grace(Duration::ZERO).threads(1).files(files)
 }
 
-/// Checks what a purge has left that did not end, and ends it. Returns whether the new version was there.
+/// Checks what a purge has left that did not end. The next command that writes completes it if the new version is
+/// there, and otherwise the same purge. Returns whether the new version was there.
 fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
     let dataset = case.dataset();
     let versions = store::versions(&dataset).unwrap();
@@ -48,7 +49,11 @@ fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
     assert!(versions[0] == 1 && (is_new || versions == [1, 2, 3]), "{versions:?} {what}");
     assert_eq!(&answers(&dataset), if is_new { new } else { old }, "{what}");
     assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
-    assert_eq!(purge(case, Files::default()).run().unwrap().version, 4, "{what}");
+    if is_new {
+        Expire::of(&dataset).vacuum().unwrap();
+    } else {
+        assert_eq!(purge(case, Files::default()).run().unwrap().version, 4, "{what}");
+    }
     assert_eq!((&answers(&dataset), faults(&dataset)), (new, vec![]), "{what}");
     assert_eq!(store::versions(&dataset).unwrap(), [1, 4], "{what}");
     assert_eq!(files_with(&dataset, &[ANN]).unwrap(), Vec::<PathBuf>::new(), "{what}");
@@ -89,7 +94,8 @@ fn a_failed_operation_of_a_purge_leaves_the_old_version_or_the_new_one() {
                 published += usize::from(run.is_err() && is_new);
             }
             let is_harmless = matches!(way, Way::Error(EINTR) | Way::Short);
-            assert!(is_harmless || failed > 10 && published > 5, "{way:?}: {failed}, {published}");
+            // A purge tries twice to let versions expire, so that few single faults after the publication are errors.
+            assert!(is_harmless || failed > 10 && published > 2, "{way:?}: {failed}, {published}");
         }
     }
 }

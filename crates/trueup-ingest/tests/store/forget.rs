@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trueup_core::Dataset;
 use trueup_core::dataset::store;
-use trueup_ingest::{ErrorKind, Forget, Ingest};
+use trueup_ingest::{ErrorKind, Expire, Forget, Ingest};
 use trueup_testkit::object_server::Fault;
 use trueup_testkit::search::files_with;
 
@@ -48,6 +48,33 @@ fn a_purge_removes_a_customer_from_all_objects() {
         assert_sound(&url, "");
         // The record of the failed call stays, because its upload might still arrive.
         assert!(store.leftovers("acme").iter().all(|name| name.starts_with(".trueup-pending-")));
+    });
+}
+
+#[test]
+fn the_next_command_completes_a_purge_that_failed_after_its_version_was_published() {
+    with_store("forget::the_next_command_completes_a_purge_that_failed_after_its_version_was_published", |store| {
+        let url = store.url("acme");
+        store.first(&url).run().unwrap();
+        let rows = format!("account,opportunityId,type,date,eventId\na01,{ANN},sold,2025-01-05,ann-sold\n");
+        store.write("more.csv", &rows);
+        Ingest::into(&url).events(store.dir().join("more.csv")).run().unwrap();
+        store.server().fail(|request| {
+            let is_record = request.method == "PUT" && request.path.contains("/.trueup-expired-");
+            is_record.then_some(Fault::Status(403))
+        });
+        let purge = || Forget::of(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
+        assert!(purge().run().unwrap_err().to_string().contains(".trueup-expired-"));
+        store.server().heal();
+        let after = answers(&url);
+        assert_eq!(store::versions(&url).unwrap(), [1, 2, 3]);
+        let summary = Expire::of(&url).vacuum().unwrap();
+        assert_eq!((summary.expired, summary.kept, summary.waiting.files), (vec![2], vec![1, 3], 0));
+        assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(answers(&url), after);
+        assert_sound(&url, "");
+        // Nothing is left to purge.
+        assert_eq!(purge().run().unwrap().expired, Vec::<u64>::new());
     });
 }
 

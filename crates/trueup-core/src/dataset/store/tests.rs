@@ -11,6 +11,7 @@ fn manifest(version: u64) -> Manifest {
         version,
         created_by: "test".to_owned(),
         commit: None,
+        purge: None,
         lists: FileLists::default(),
         events: Vec::new(),
         spend: Vec::new(),
