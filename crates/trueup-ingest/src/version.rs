@@ -37,7 +37,7 @@ use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
@@ -91,6 +91,8 @@ pub(crate) struct VersionBuilder {
     superseded: BTreeMap<String, DeletionVector>,
     /// The files of expired versions that were removed when the version was begun.
     removed: FileCount,
+    /// When the writer had its lock.
+    begun: Instant,
     /// When the version before was committed; `None` if there is none.
     before: Option<CommitTime>,
     /// The versions that expired when the version was begun, because a purge was stopped before.
@@ -201,6 +203,7 @@ impl VersionBuilder {
             lists: StoredLists::default(),
             superseded: BTreeMap::new(),
             removed: FileCount::default(),
+            begun: Instant::now(),
             before: None,
             expired: Vec::new(),
             purge: None,
@@ -434,7 +437,7 @@ impl VersionBuilder {
         let superseded = std::mem::take(&mut self.superseded);
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
         manifest.schema_version = SCHEMA_VERSION;
-        manifest.commit = Some(Commit::after(self.before, operation));
+        manifest.commit = Some(Commit::after(self.before, operation, self.begun.elapsed()));
         manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);

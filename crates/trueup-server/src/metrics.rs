@@ -52,6 +52,8 @@ pub(crate) struct Sample {
     pub(crate) dataset_events: u64,
     /// `None` if it is unknown.
     pub(crate) dataset_published: Option<SystemTime>,
+    /// What made the version, and how many seconds that took; `None` if it is unknown.
+    pub(crate) dataset_commit: Option<(&'static str, f64)>,
     pub(crate) dataset_opened: SystemTime,
     pub(crate) is_refresh_failing: bool,
     pub(crate) refresh_failures: u64,
@@ -83,6 +85,7 @@ struct SampledMetrics {
     dataset_version: IntGauge,
     dataset_events: IntGauge,
     dataset_published: Gauge,
+    dataset_commit: GaugeVec,
     dataset_opened: Gauge,
     refresh_failing: IntGauge,
     refresh_failures: IntCounter,
@@ -208,6 +211,13 @@ impl SampledMetrics {
                 "trueup_dataset_published_timestamp_seconds",
                 "Unix time at which the version that is served was published; 0 if unknown",
             )?,
+            dataset_commit: add.registered(GaugeVec::new(
+                Opts::new(
+                    "trueup_dataset_commit_duration_seconds",
+                    "Seconds that an ingest took to make the version that is served, or another operation",
+                ),
+                &["operation"],
+            )?)?,
             dataset_opened: add.seconds(
                 "trueup_dataset_opened_timestamp_seconds",
                 "Unix time at which the version that is served was opened",
@@ -238,6 +248,11 @@ impl SampledMetrics {
         self.dataset_version.set(whole(sample.dataset_version));
         self.dataset_events.set(whole(sample.dataset_events));
         self.dataset_published.set(unix_seconds(sample.dataset_published));
+        // A version has one operation; that of the version before is over.
+        self.dataset_commit.reset();
+        if let Some((operation, seconds)) = sample.dataset_commit {
+            self.dataset_commit.with_label_values(&[operation]).set(seconds);
+        }
         self.dataset_opened.set(unix_seconds(Some(sample.dataset_opened)));
         self.refresh_failing.set(i64::from(sample.is_refresh_failing));
         set_counter(&self.refresh_failures, sample.refresh_failures);

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use trueup::Dataset;
 use trueup::service::Service;
 
@@ -105,6 +105,7 @@ impl Operations {
             dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
             dataset_events: dataset.event_rows(),
             dataset_published: self.published(&dataset),
+            dataset_commit: commit_duration(&dataset),
             dataset_opened: dataset.opened(),
             is_refresh_failing: self.refreshes.0.is_failing.load(Ordering::Relaxed),
             refresh_failures: self.refreshes.0.failures.load(Ordering::Relaxed),
@@ -124,6 +125,12 @@ impl Operations {
         *published = Some((Arc::downgrade(dataset), when));
         when
     }
+}
+
+/// Returns what made the version of a dataset, and how many seconds that took; `None` if it is not recorded.
+fn commit_duration(dataset: &Dataset) -> Option<(&'static str, f64)> {
+    let commit = dataset.manifest()?.commit?;
+    Some((commit.operation.name(), Duration::from_millis(commit.duration_ms?).as_secs_f64()))
 }
 
 /// Answers `/health`: a server that answers is alive.

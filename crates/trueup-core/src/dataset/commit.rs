@@ -4,7 +4,7 @@ use crate::model::{UtcMicros, format_date_time};
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The resolution of the time of a commit, in microseconds: a millisecond.
 const RESOLUTION: i64 = 1_000;
@@ -17,6 +17,10 @@ pub struct Commit {
     pub time: CommitTime,
     /// What made the version.
     pub operation: CommitOperation,
+    /// How long the writer took, in milliseconds: from its lock of the dataset to the commit. `None` if it did not
+    /// record it, as in versions of an earlier trueup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 /// What made a version.
@@ -35,15 +39,15 @@ pub enum CommitOperation {
 }
 
 impl Commit {
-    /// Returns the commit of a version that is made now, after one that was made at `before`. If the clock says that
-    /// this is not later, because it was set back or runs behind that of another machine, the commit is a millisecond
-    /// after the one before. What a question as of some time is answered with therefore never changes once that time is
-    /// over.
+    /// Returns the commit of a version that is made now, after one that was made at `before`; its writer took `took`.
+    /// If the clock says that this is not later, because it was set back or runs behind that of another machine, the
+    /// commit is a millisecond after the one before. What a question as of some time is answered with therefore never
+    /// changes once that time is over.
     #[must_use]
-    pub fn after(before: Option<CommitTime>, operation: CommitOperation) -> Self {
+    pub fn after(before: Option<CommitTime>, operation: CommitOperation, took: Duration) -> Self {
         let now = CommitTime::from(SystemTime::now());
         let time = before.map_or(now, |before| now.max(before.next()));
-        Self { time, operation }
+        Self { time, operation, duration_ms: u64::try_from(took.as_millis()).ok() }
     }
 }
 
@@ -83,7 +87,7 @@ impl From<SystemTime> for CommitTime {
 
 impl From<CommitTime> for SystemTime {
     fn from(time: CommitTime) -> Self {
-        let since = std::time::Duration::from_micros(time.0.0.unsigned_abs());
+        let since = Duration::from_micros(time.0.0.unsigned_abs());
         let moved = if time.0.0 < 0 { UNIX_EPOCH.checked_sub(since) } else { UNIX_EPOCH.checked_add(since) };
         moved.unwrap_or(UNIX_EPOCH)
     }
@@ -131,14 +135,24 @@ impl CommitOperation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_version_is_later_than_the_one_before_even_if_the_clock_was_set_back() {
         let ahead = CommitTime::from(SystemTime::now() + Duration::from_secs(3_600));
-        let commit = Commit::after(Some(ahead), CommitOperation::Ingest);
-        assert_eq!(commit.time.micros().0 - ahead.micros().0, RESOLUTION);
-        assert!(Commit::after(None, CommitOperation::Ingest).time < ahead);
+        let after = |before| Commit::after(before, CommitOperation::Ingest, Duration::from_micros(1_700));
+        assert_eq!(after(Some(ahead)).time.micros().0 - ahead.micros().0, RESOLUTION);
+        assert!(after(None).time < ahead);
+    }
+
+    #[test]
+    fn how_long_a_writer_took_is_recorded_in_milliseconds_and_may_be_unknown() {
+        let commit = Commit::after(None, CommitOperation::Compact, Duration::from_micros(1_700));
+        let json = serde_json::to_string(&commit).unwrap();
+        assert!(json.ends_with(r#","operation":"compact","durationMs":1}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Commit>(&json).unwrap(), commit);
+        let earlier = json.replace(r#","durationMs":1"#, "");
+        assert_eq!(serde_json::from_str::<Commit>(&earlier).unwrap(), Commit { duration_ms: None, ..commit });
+        assert_eq!(serde_json::to_string(&Commit { duration_ms: None, ..commit }).unwrap(), earlier);
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn as_of_a_time_is_the_last_version_committed_until_then() {
             .unwrap();
     }
     for (version, seconds) in [(4, 400), (6, 600), (7, 700)] {
-        let commit = Commit { time: at(seconds).into(), operation: CommitOperation::Ingest };
+        let commit = Commit { time: at(seconds).into(), operation: CommitOperation::Ingest, duration_ms: None };
         publish_in(dir.path(), &Manifest { commit: Some(commit), ..manifest(version) }).unwrap();
     }
     let found = |seconds| as_of::manifest(dir.path(), Some(at(seconds).into())).map(|manifest| manifest.version);
