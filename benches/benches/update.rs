@@ -1,8 +1,9 @@
 //! What an update costs: the last day of the generated data into a dataset with all days before, against that day alone
 //! into an empty dataset; then the last days one by one, against a dataset that is built in one go.
 //!
-//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS` takes the events of the dataset and the days that are
-//! ingested one by one. Without them, the numbers are small.
+//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS` takes the events of the dataset, the days that
+//! are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. Five times the
+//! events in five times the years have days of the same size.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
@@ -23,16 +24,20 @@ use trueup_ingest::Ingest;
 
 const ACCOUNTS: u32 = 200;
 
-/// Without arguments: the number of events, and of days that are ingested one by one.
-const DEFAULT: (u64, usize) = (200_000, 10);
+/// Without arguments: the number of events, of days that are ingested one by one, and of years.
+const DEFAULT: (u64, usize, u32) = (200_000, 10, 2);
+
+/// The year after the last one of the generated data, whose years begin in July.
+const END: u32 = 2026;
 
 fn main() {
     // Cargo adds an option of its own.
     let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse::<u64>().ok());
     let events = numbers.next().unwrap_or(DEFAULT.0);
     let days = numbers.next().map_or(DEFAULT.1, |days| usize::try_from(days).unwrap());
+    let years = numbers.next().map_or(DEFAULT.2, |years| u32::try_from(years).unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let inputs = Inputs::write(folder.path(), events, days);
+    let inputs = Inputs::write(folder.path(), events, days, years);
     one_day(folder.path(), &inputs);
     day_by_day(folder.path(), &inputs);
 }
@@ -44,8 +49,10 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn write(folder: &Path, events: u64, days: usize) -> Self {
-        let generator = Generator::new(Settings::scale(events, ACCOUNTS)).unwrap();
+    fn write(folder: &Path, events: u64, days: usize, years: u32) -> Self {
+        let start = format!("{}-07-01", END - years).parse().unwrap();
+        let settings = Settings { start, months: 12 * years, ..Settings::scale(events, ACCOUNTS) };
+        let generator = Generator::new(settings).unwrap();
         let end = Date32Type::from_naive_date(generator.settings().end().unwrap());
         let first = end + 1 - i32::try_from(days).unwrap();
         let mut writers: BTreeMap<i32, ArrowWriter<File>> = BTreeMap::new();

@@ -65,7 +65,7 @@ pub use file_list::encode_list;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions};
-pub use pages::{ChunkMemory, Pages, measure_chunk};
+pub use pages::{ChunkMemory, Pages, TextMemory, measure_chunk};
 pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};

@@ -62,8 +62,7 @@ use sort_and_write::SortedFiles;
 use spill::EventBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use stored_files::StoredRows;
-use touched::{Touched, TouchedRows};
+use touched::{StoredFiles, Touched};
 use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{Accounts, ClockZone};
@@ -165,49 +164,50 @@ pub(crate) fn ingest(
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), counts));
     }
+    let mut carried = 0;
     let mut part = None;
-    let Touched { kept, rewritten, rows } = match stored {
+    let touched = match stored {
         StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() => {
             return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
         }
         StoredEvents::All(files) => match keys.finish(zone_changes) {
-            Some(wanted) => touched::find(files, superseded, dir, &wanted, reader)?,
+            Some(wanted) => {
+                let dictionaries = &dictionaries;
+                let stored = StoredFiles { files, superseded, dir, zone_changes, dictionaries, reader };
+                stored.pass_touched(&wanted, &mut |batch| {
+                    carried += batch.len() as u64;
+                    buffer.add_stored(batch, version)
+                })?
+            }
             None => {
                 let mut changed = buffer.new_accounts();
                 changed.extend(zone_changes.accounts().map(str::to_owned));
                 let (rewritten, kept) = files_with(files, superseded, dir, &|account| changed.contains(account))?;
-                Touched { kept, rewritten, rows: Vec::new() }
+                Touched { kept, rewritten, passed: superseded.clone(), ..Touched::default() }
             }
         },
         StoredEvents::Rewritten(files, accounts) => {
             buffer.new_accounts().iter().try_for_each(|account| accounts.check(account))?;
             part = Some(accounts);
             let (rewritten, _) = files_with(files, superseded, dir, &|account| accounts.has(account))?;
-            Touched { rewritten, ..Touched::default() }
+            Touched { rewritten, passed: superseded.clone(), ..Touched::default() }
         }
     };
-    let size = rewritten.iter().map(|file| file.size).sum::<u64>() + rows.iter().map(TouchedRows::bytes).sum::<u64>();
-    reader.monitor.begin(Phase::ReadingStoredEvents, Some(size));
-    let mut carried = 0;
+    let Touched { kept, superseded: superseded_now, rewritten, passed } = touched;
+    buffer.check_dimensions(reader.limits.max_columns)?;
+    if !rewritten.is_empty() {
+        let size = rewritten.iter().map(|file| file.size).sum::<u64>();
+        reader.monitor.begin(Phase::ReadingStoredEvents, Some(size));
+    }
     for file in &rewritten {
         let copy = local_copy(dir, file, version, reader.monitor)?;
         let dir = copy.as_ref().map_or(dir, Scratch::path);
-        let read = (file, StoredRows::Left(superseded));
-        stored_files::read(dir, read, reader, zone_changes, &dictionaries, part, &mut |batch| {
+        stored_files::read(dir, (file, &passed), reader, zone_changes, &dictionaries, part, &mut |batch| {
             carried += batch.len() as u64;
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    for touched in &rows {
-        let read = (&touched.file, StoredRows::Touched(&touched.row_groups));
-        stored_files::read(dir, read, reader, zone_changes, &dictionaries, part, &mut |batch| {
-            carried += batch.len() as u64;
-            buffer.add_stored(batch, version)
-        })?;
-        buffer.check_dimensions(reader.limits.max_columns)?;
-    }
-    let superseded_now = rows.into_iter().map(|touched| (touched.file.path, touched.vector)).collect();
     reader.monitor.begin_rows(Phase::WritingEvents, counts.taken + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();

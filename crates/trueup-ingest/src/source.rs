@@ -46,7 +46,7 @@ pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations, is_value_marks, value_marks};
 pub(crate) use detect::is_known_name;
 pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, has_ending};
-pub(crate) use parquet::ParquetReader;
+pub(crate) use parquet::{ParquetFile, ParquetReader};
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 
@@ -122,7 +122,8 @@ impl<'a> InputReader<'a> {
             (FormatReader::Arrow(Box::new(batches.map_err(of_input)?)), read)
         } else if binary == Some(InputFormat::Parquet) {
             let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-            let reader = ParquetReader::open(bytes, limits, &|name| options.decodes(name)).map_err(of_input)?;
+            let parquet = ParquetFile::open(bytes, limits).map_err(of_input)?;
+            let reader = parquet.reader(&|name| options.decodes(name));
             (FormatReader::Parquet(Box::new(reader)), Arc::default())
         } else if binary == Some(InputFormat::Xlsx) {
             let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;

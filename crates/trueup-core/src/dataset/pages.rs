@@ -13,7 +13,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use memory::{ChunkMemory, measure_chunk};
+pub use memory::{ChunkMemory, TextMemory, measure_chunk};
 
 use bytes::Bytes;
 use decompress::Decompressor;

@@ -11,6 +11,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
 };
 use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_select::dictionary::garbage_collect_dictionary;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 use trueup_core::model::{
@@ -157,7 +158,15 @@ fn dimension_column(
     dictionaries: &DictionaryBuilders,
 ) -> Result<DimensionColumn, ArrowError> {
     let mut texts_left = FEW_TEXTS.max(column.len() / ROWS_PER_TEXT);
-    let coded = dictionary(column);
+    // Of a dictionary with more texts than rows, most are of no row.
+    let compacted = match dictionary(column) {
+        Some((coded, texts)) if texts.len() > coded.len() => Some(garbage_collect_dictionary(coded)?),
+        _ => None,
+    };
+    let coded = match &compacted {
+        Some(coded) => Some(coded).zip(coded.values().as_string_opt::<i32>()),
+        None => dictionary(column),
+    };
     if coded.is_some_and(|(_, texts)| texts.len() > texts_left) {
         return Ok(DimensionColumn::Texts(plain_texts(name, column)?));
     }

@@ -11,7 +11,7 @@ use super::zone_changes::texts;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::left_rows::Superseded;
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetReader, RowLocations};
+use crate::source::{ParquetBytes, ParquetFile, RowLocations};
 use crate::{Customer, IngestError};
 use arrow_array::RecordBatch;
 use arrow_array::types::Date32Type;
@@ -104,8 +104,8 @@ impl<'c> Forgotten<'c> {
     ) -> Result<Option<Held<'c>>, IngestError> {
         let damaged = |fault| ErrorKind::Stored { path: path.to_owned(), source: Box::new(fault) };
         let reads = |name: &str| [ACCOUNT, OPPORTUNITY_ID, DATE].contains(&name);
-        let parquet = ParquetReader::open(ParquetBytes::Stored(checked), reader.limits, &reads).map_err(damaged)?;
-        let mut parquet = parquet.only(row_groups);
+        let parquet = ParquetFile::open(ParquetBytes::Stored(checked), reader.limits).map_err(damaged)?;
+        let mut parquet = parquet.reader(&reads).only(row_groups);
         let superseded = superseded.get(&file.path);
         let (mut customers, mut current) = (BTreeSet::new(), BTreeSet::new());
         let mut scans: BTreeMap<usize, RowGroupScan> = BTreeMap::new();

@@ -127,14 +127,19 @@ impl<'a> KeySet<'a> {
         if high == 0 {
             return (0, 0);
         }
-        // The zero that ends the value before: the `high`th, counted from 1.
-        let word = self.zeros_before.partition_point(|before| *before < high).saturating_sub(1);
-        let left = high - self.zeros_before.get(word).copied().unwrap_or(0);
-        let mut zeros = !self.words.get(word).map_or(0, |word| u64::from_le_bytes(*word));
-        for _ in 1..left {
-            zeros &= zeros.wrapping_sub(1);
+        // The zero that ends the value before: the `high`th, counted from 1. Keys are spread evenly, so that about half
+        // of the bits before it are zeros.
+        let is_before = |word: usize| self.zeros_before.get(word).is_some_and(|before| *before < high);
+        let mut word = usize::try_from(high / 32).unwrap_or(usize::MAX).min(self.words.len().saturating_sub(1));
+        while word > 0 && !is_before(word) {
+            word -= 1;
         }
-        let end = word * 64 + zeros.trailing_zeros() as usize;
+        while is_before(word + 1) {
+            word += 1;
+        }
+        let left = high - self.zeros_before.get(word).copied().unwrap_or(0);
+        let zeros = !self.words.get(word).map_or(0, |word| u64::from_le_bytes(*word));
+        let end = word * 64 + nth_one(zeros, left) as usize;
         ((end + 1).saturating_sub(usize::try_from(high).unwrap_or(usize::MAX)), end + 1)
     }
 
@@ -147,6 +152,19 @@ impl<'a> KeySet<'a> {
 fn place(key: u64, count: u64) -> (u64, u16) {
     let number = ((u128::from(key) * (u128::from(count) << LOW_BITS)) >> 64) as u64;
     (number >> LOW_BITS, (number & u64::from(u16::MAX)) as u16)
+}
+
+/// Returns the position of the `nth` bit of a word that is 1, counted from 1; 64 if it has fewer.
+fn nth_one(word: u64, nth: u64) -> u32 {
+    let (mut at, mut left) = (0, nth);
+    for width in [32, 16, 8, 4, 2, 1] {
+        let ones = u64::from((word >> at & ((1 << width) - 1)).count_ones());
+        if ones < left {
+            left -= ones;
+            at += width;
+        }
+    }
+    if word >> at & 1 == 1 && left == 1 { at } else { u64::BITS }
 }
 
 /// Returns the words that the bits of `count` keys take.
@@ -186,6 +204,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_nth_one_of_a_word_is_found(word in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)]) {
+            let ones: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).collect();
+            for nth in 1..=64 {
+                let expected = ones.get(nth - 1).copied().unwrap_or(64);
+                prop_assert_eq!(nth_one(word, nth as u64), expected);
+            }
+        }
+
         #[test]
         fn a_set_has_its_keys(row_groups in prop::collection::vec(
             prop::collection::vec(prop_oneof![any::<u64>(), 0..9_u64, u64::MAX - 9..], 0..200), 0..4)

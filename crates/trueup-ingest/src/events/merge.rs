@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::dictionaries::DictionaryBuilders;
 use super::sort_and_write::sort_and_write;
 use super::spill::EventBuffer;
-use super::stored_files::{self, StoredRows};
+use super::stored_files;
 use super::write::FileLayout;
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
@@ -44,15 +44,9 @@ pub(crate) fn merge(
     for file in files {
         let copy = local_copy(dir, file, version, reader.monitor)?;
         let dir = copy.as_ref().map_or(dir, Scratch::path);
-        stored_files::read(
-            dir,
-            (file, StoredRows::Left(superseded)),
-            reader,
-            &unchanged,
-            &dictionaries,
-            None,
-            &mut |batch| buffer.add_stored(batch, version),
-        )?;
+        stored_files::read(dir, (file, superseded), reader, &unchanged, &dictionaries, None, &mut |batch| {
+            buffer.add_stored(batch, version)
+        })?;
     }
     let rows = count_left(files, superseded);
     if rows == 0 {

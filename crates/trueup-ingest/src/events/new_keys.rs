@@ -14,6 +14,9 @@ use trueup_core::model::ACCOUNT;
 /// Bytes of memory that a key takes, with the spare room of its set.
 const KEY_BYTES: usize = 16;
 
+/// The bits of [`ending`].
+const ENDING_BITS: u32 = 12;
+
 /// Collects the keys of new rows.
 pub(super) struct NewKeys<'a> {
     dictionaries: &'a DictionaryBuilders,
@@ -28,6 +31,9 @@ pub(super) struct NewKeys<'a> {
 pub(super) struct KeysOfAccount {
     keys: AccountKeys,
     customers: HashSet<u64>,
+    /// Has the bit of [`ending`] of each customer: most stored customers have none of these bits, and no key of them is
+    /// computed.
+    endings: Box<[u64; 1 << (ENDING_BITS - 6)]>,
     event_ids: HashSet<u64>,
     /// Whether every customer of the account is wanted.
     wants_all: bool,
@@ -64,7 +70,7 @@ impl<'a> NewKeys<'a> {
                 KeysOfAccount::new(AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account)))
             });
             for row in rows {
-                let is_new = of_account.customers.insert(of_account.keys.customer(batch.opportunity_ids.value(row)));
+                let is_new = of_account.add_customer(batch.opportunity_ids.value(row));
                 let is_new_event = batch.event_ids.is_valid(row)
                     && of_account.event_ids.insert(of_account.keys.event(batch.event_ids.value(row)));
                 let Some(room) = self.room.checked_sub(usize::from(is_new) + usize::from(is_new_event)) else {
@@ -92,16 +98,38 @@ impl<'a> NewKeys<'a> {
 
 impl KeysOfAccount {
     fn new(keys: AccountKeys) -> Self {
-        Self { keys, customers: HashSet::new(), event_ids: HashSet::new(), wants_all: false }
+        let endings = Box::new([0; 1 << (ENDING_BITS - 6)]);
+        Self { keys, customers: HashSet::new(), endings, event_ids: HashSet::new(), wants_all: false }
+    }
+
+    /// Adds a customer. Returns whether its key is new.
+    fn add_customer(&mut self, opportunity_id: &str) -> bool {
+        let ending = ending(opportunity_id);
+        self.endings[ending / 64] |= 1 << (ending % 64);
+        self.customers.insert(self.keys.customer(opportunity_id))
     }
 
     pub(super) fn wants_customer(&self, opportunity_id: &str) -> bool {
-        self.wants_all || self.customers.contains(&self.keys.customer(opportunity_id))
+        let ending = ending(opportunity_id);
+        let may_have = self.endings[ending / 64] >> (ending % 64) & 1 == 1;
+        self.wants_all || may_have && self.customers.contains(&self.keys.customer(opportunity_id))
     }
 
     pub(super) fn wants_event(&self, event_id: &str) -> bool {
         self.event_ids.contains(&self.keys.event(event_id))
     }
+}
+
+/// Returns a number below 2^[`ENDING_BITS`] that depends on the last bytes of an id, because ids mostly begin alike.
+fn ending(id: &str) -> usize {
+    // 2^64 divided by the golden ratio, which spreads numbers that are close to each other.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    let last = match id.as_bytes().last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => id.bytes().fold(0, |number, byte| number << 8 | u64::from(byte)),
+    };
+    usize::try_from(last.wrapping_mul(SPREAD) >> (64 - ENDING_BITS)).unwrap_or(0)
 }
 
 impl WantedKeys {

@@ -10,7 +10,7 @@ use crate::held_chunks::HeldChunks;
 use crate::left_rows::{Superseded, only_left};
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetReader, ReadLimits, RowLocations};
+use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::ArrowError;
@@ -20,8 +20,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::Length;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
@@ -116,19 +115,11 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Rows of a stored file that an ingest writes again.
-#[derive(Clone, Copy)]
-pub(super) enum StoredRows<'a> {
-    /// All rows that the file has left.
-    Left(&'a Superseded),
-    /// Those of touched customers, by row group.
-    Touched(&'a BTreeMap<usize, Vec<Range<usize>>>),
-}
-
-/// Reads rows of an event file as event batches, in their order; with a part, only those of its accounts.
+/// Reads the rows that an event file has left as event batches, in their order; with a part, only those of its
+/// accounts.
 pub(super) fn read(
     dir: &Path,
-    (stored, rows): (&DataFile, StoredRows<'_>),
+    (stored, superseded): (&DataFile, &Superseded),
     reader: &TableReader<'_>,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
@@ -138,17 +129,10 @@ pub(super) fn read(
     let path = dir.join(&stored.path);
     let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
     let damaged = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
-    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(damaged)?;
-    if let StoredRows::Touched(row_groups) = rows {
-        parquet = parquet.only_rows(row_groups);
-    }
+    let parquet = ParquetFile::open(ParquetBytes::Stored(file), reader.limits).map_err(damaged)?;
+    let mut parquet = parquet.reader(&|_| true);
     loop {
-        let mut chunks = Vec::new();
-        while chunks.len() < ReadLimits::chunks()
-            && let Some(chunk) = parquet.next().map_err(damaged)?
-        {
-            chunks.push(chunk);
-        }
+        let chunks = parquet.next_chunks(ReadLimits::chunks()).map_err(damaged)?;
         if chunks.is_empty() {
             return Ok(());
         }
@@ -159,8 +143,8 @@ pub(super) fn read(
                 reader.monitor.add(0, chunk.bytes());
                 let decoded = chunk.decode().map_err(damaged)?.into_iter();
                 let encoded = decoded.map(|decoded| {
-                    let read = match (rows, decoded.locations) {
-                        (StoredRows::Left(superseded), RowLocations::Rows { row_group, first, .. }) => {
+                    let read = match decoded.locations {
+                        RowLocations::Rows { row_group, first, .. } => {
                             only_left(decoded.batch, (stored, row_group, first), superseded)
                                 .doing("read stored events")?
                         }
@@ -179,7 +163,7 @@ pub(super) fn read(
 }
 
 /// Encodes rows of an event file, without the column that numbers the customers.
-fn encode_stored(
+pub(super) fn encode_stored(
     batch: RecordBatch,
     zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,

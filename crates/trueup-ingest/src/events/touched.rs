@@ -2,27 +2,31 @@
 //! everything else stays where it is.
 //!
 //! A stored customer is touched if the new rows have its id, or an event id of it, or if its account gets another time
-//! zone. The lists of files and the `key_index` of each file say which row groups may have such customers; of these row
-//! groups the ids are read. The rows of touched customers get a deletion vector. A file of which more than half would
-//! be superseded is written again as a whole, and so is a file without an index.
+//! zone. The lists of files and the `key_index` of each file say which row groups may have such customers. Of these row
+//! groups the ids are read, and then the other columns of the touched rows, which get a deletion vector. A file of
+//! which more than half is superseded then is written again as a whole, and so is a file without an index.
 
-use super::event_batch::primitive_column;
+use super::dictionaries::DictionaryBuilders;
+use super::event_batch::{EventBatch, column, primitive_column, unsound_column};
 use super::key_index::{self, KeySet, TRAILER_BYTES};
 use super::new_keys::{KeysOfAccount, Wanted, WantedKeys};
-use super::stored_files::files_with;
-use super::zone_changes::texts;
+use super::stored_files::{encode_stored, files_with};
+use super::zone_changes::ZoneChanges;
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::left_rows::Superseded;
+use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetReader, RowLocations};
+use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int32Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray, TypedDictionaryArray};
 use arrow_schema::ArrowError;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, Days, DeletionVector};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, EVENT_ID, OPPORTUNITY_ID};
@@ -31,155 +35,204 @@ use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, EVENT_ID, OPPORTUNITY_I
 const TAIL_BYTES: u64 = 8;
 
 /// What an ingest does with the stored files.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Touched {
     /// The files that the next version has, too.
     pub(super) kept: Vec<DataFile>,
-    /// The files whose rows are all written again.
+    /// The rows of kept files that were passed on.
+    pub(super) superseded: BTreeMap<String, DeletionVector>,
+    /// The files of which the other rows are to be written again, too.
     pub(super) rewritten: Vec<DataFile>,
-    /// The rows of kept files that are written again.
-    pub(super) rows: Vec<TouchedRows>,
+    /// The rows of these files that are superseded or were passed on.
+    pub(super) passed: Superseded,
 }
 
-/// The rows of a file that belong to touched customers.
-#[derive(Debug)]
-pub(super) struct TouchedRows {
-    pub(super) file: DataFile,
-    /// By row group, the rows counted within it: ascending, and neither empty nor adjacent.
-    pub(super) row_groups: BTreeMap<usize, Vec<Range<usize>>>,
-    /// The same rows, as the next version leaves them out.
-    pub(super) vector: DeletionVector,
+/// The stored files of a dataset, and how they are read.
+pub(super) struct StoredFiles<'a> {
+    pub(super) files: &'a [DataFile],
+    pub(super) superseded: &'a Superseded,
+    pub(super) dir: &'a Path,
+    pub(super) zone_changes: &'a ZoneChanges,
+    pub(super) dictionaries: &'a DictionaryBuilders,
+    pub(super) reader: &'a TableReader<'a>,
 }
 
-impl TouchedRows {
-    /// Returns the share of the file's bytes that its touched row groups have, for the progress report.
-    pub(super) fn bytes(&self) -> u64 {
-        let rows = self.row_groups.keys().filter_map(|number| self.file.row_groups.get(*number));
-        let rows = u128::from(rows.map(|entry| entry.rows).sum::<u64>());
-        let bytes = rows * u128::from(self.file.size) / u128::from(self.file.rows.max(1));
-        u64::try_from(bytes).unwrap_or(u64::MAX)
-    }
+/// Where a file may have touched customers.
+enum Places {
+    Nowhere,
+    /// In these row groups, each with what it may have.
+    RowGroups(CheckedFile, Vec<(usize, Wanted)>),
+    /// The file has no index, and has accounts of which something is wanted.
+    Unknown,
 }
 
-/// What an ingest does with one file.
-enum Fate {
-    Kept,
-    Rewritten,
-    Touched(Box<TouchedRows>),
+/// What a row group has of touched customers.
+struct TouchedRowGroup {
+    number: usize,
+    /// Their rows, counted within the row group: ascending, and neither empty nor adjacent.
+    rows: Vec<Range<usize>>,
+    batches: Vec<EventBatch>,
+    /// The days of the rows that the row group has left.
+    left_days: Days,
 }
 
-/// Decides what becomes of the stored files.
-pub(super) fn find(
-    files: &[DataFile],
-    superseded: &Superseded,
-    dir: &Path,
-    wanted: &WantedKeys,
-    reader: &TableReader<'_>,
-) -> Result<Touched, IngestError> {
-    let fates: Vec<Fate> = files
-        .par_iter()
-        .map(|file| StoredFile { stored: file, superseded, dir, wanted, reader }.fate())
-        .collect::<Result<_, _>>()?;
-    let mut touched = Touched::default();
-    for (file, fate) in files.iter().zip(fates) {
-        match fate {
-            Fate::Rewritten => touched.rewritten.push(file.clone()),
-            Fate::Kept => touched.kept.push(file.clone()),
-            Fate::Touched(rows) => {
-                touched.kept.push(file.clone());
-                touched.rows.push(*rows);
+impl StoredFiles<'_> {
+    /// Passes the rows of touched customers on, in the order of the files, and says what becomes of the files.
+    pub(super) fn pass_touched(
+        &self,
+        wanted: &WantedKeys,
+        pass: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
+    ) -> Result<Touched, IngestError> {
+        let monitor = self.reader.monitor;
+        let places: Vec<Places> =
+            self.files.par_iter().map(|file| self.places(file, wanted)).collect::<Result<_, _>>()?;
+        let files: Vec<(&DataFile, Places)> = self.files.iter().zip(places).collect();
+        monitor.begin(Phase::ReadingStoredEvents, Some(files.iter().map(|(file, places)| places.bytes(file)).sum()));
+        let mut touched = Touched::default();
+        // The footers of these files are in memory at the same time.
+        for files in files.chunks(rayon::current_num_threads()) {
+            let opened: Vec<Option<ParquetFile>> =
+                files.par_iter().map(|(file, places)| self.open(file, places)).collect::<Result<_, _>>()?;
+            let mut vectors = vec![DeletionVector::default(); files.len()];
+            let row_groups = files.iter().zip(&opened).enumerate().flat_map(|(at, ((_, places), parquet))| {
+                let row_groups = match places {
+                    Places::RowGroups(_, row_groups) => row_groups.as_slice(),
+                    _ => &[],
+                };
+                row_groups.iter().zip(parquet.iter().cycle()).map(move |(row_group, parquet)| (at, *row_group, parquet))
+            });
+            let row_groups: Vec<_> = row_groups.collect();
+            for row_groups in row_groups.chunks(ReadLimits::chunks()) {
+                monitor.check()?;
+                let read = row_groups.par_iter().map(|(at, row_group, parquet)| {
+                    let stored = StoredFile { stored: files[*at].0, of: self, wanted };
+                    stored.read(parquet, *row_group).map(|read| (*at, read))
+                });
+                for (at, read) in read.collect::<Result<Vec<_>, _>>()? {
+                    let file = files[at].0;
+                    let entry = file.row_groups.get(read.number);
+                    let rows = read.batches.iter().map(EventBatch::len).sum();
+                    monitor.add(rows, entry.map_or(0, |entry| proportional_bytes(file, entry.rows)));
+                    if read.rows.is_empty() {
+                        continue;
+                    }
+                    read.batches.into_iter().try_for_each(&mut *pass)?;
+                    let rows = read.rows.into_iter().map(|rows| rows.start as u64..rows.end as u64);
+                    vectors[at].supersede(file, read.number, rows, read.left_days);
+                }
+            }
+            for ((file, places), vector) in files.iter().zip(vectors) {
+                touched.add(file, places, vector, self.superseded);
             }
         }
+        Ok(touched)
     }
-    Ok(touched)
+
+    /// Finds the row groups of a file that may have touched customers.
+    fn places(&self, file: &DataFile, wanted: &WantedKeys) -> Result<Places, IngestError> {
+        if !file.row_groups.iter().any(|entry| wanted.concerns(entry)) {
+            return Ok(Places::Nowhere);
+        }
+        self.reader.monitor.check()?;
+        let path = self.dir.join(&file.path);
+        let checked = CheckedFile::open(self.dir, file).of_dataset(&path)?.until(self.reader.monitor.interrupt());
+        let Some(index) = read_index(&checked, &path)? else {
+            let is_wanted = |account: &str| wanted.of(account).is_some();
+            let (with, _) = files_with(std::slice::from_ref(file), self.superseded, self.dir, &is_wanted)?;
+            return Ok(if with.is_empty() { Places::Nowhere } else { Places::Unknown });
+        };
+        let sets = sets(&index, file, &path)?;
+        let row_groups = file.row_groups.par_iter().zip(&sets).enumerate();
+        let row_groups = row_groups.map(|(number, (entry, set))| (number, wanted.wanted_of(entry, set)));
+        let row_groups: Vec<_> = row_groups.filter(|(_, wanted)| *wanted != Wanted::Nothing).collect();
+        Ok(if row_groups.is_empty() { Places::Nowhere } else { Places::RowGroups(checked, row_groups) })
+    }
+
+    /// Reads the footer of a file that may have touched customers.
+    fn open(&self, file: &DataFile, places: &Places) -> Result<Option<ParquetFile>, IngestError> {
+        let Places::RowGroups(checked, _) = places else { return Ok(None) };
+        let opened = ParquetFile::open(ParquetBytes::Stored(checked.clone()), self.reader.limits);
+        let damaged = |fault| ErrorKind::Stored { path: self.dir.join(&file.path), source: Box::new(fault) };
+        Ok(Some(opened.map_err(damaged)?))
+    }
 }
 
-/// Returns how many rows a file has left.
-fn left_after(file: &DataFile, superseded: &Superseded) -> u64 {
-    file.rows - superseded.get(&file.path).map_or(0, |vector| vector.rows())
+impl Places {
+    /// Returns the share of the file's bytes that these row groups have, for the progress report.
+    fn bytes(&self, file: &DataFile) -> u64 {
+        let Self::RowGroups(_, row_groups) = self else { return 0 };
+        let entries = row_groups.iter().filter_map(|(number, _)| file.row_groups.get(*number));
+        entries.map(|entry| proportional_bytes(file, entry.rows)).sum()
+    }
 }
 
-/// A stored file whose fate is decided.
+/// Returns the share of a file's bytes that some of its rows have.
+fn proportional_bytes(file: &DataFile, rows: u64) -> u64 {
+    let bytes = u128::from(rows) * u128::from(file.size) / u128::from(file.rows.max(1));
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+impl Touched {
+    /// Adds a file, of which the rows of `vector` were passed on.
+    fn add(&mut self, file: &DataFile, places: &Places, vector: DeletionVector, before: &Superseded) {
+        let before = before.get(&file.path);
+        let superseded = before.map_or(0, |vector| vector.rows()).saturating_add(vector.rows());
+        let left = file.rows.saturating_sub(superseded);
+        if !matches!(places, Places::Unknown) && (vector.rows() == 0 || left.saturating_mul(2) >= file.rows) {
+            self.kept.push(file.clone());
+            if vector.rows() > 0 {
+                self.superseded.insert(file.path.clone(), vector);
+            }
+            return;
+        }
+        self.rewritten.push(file.clone());
+        let mut passed = before.map_or_else(DeletionVector::default, |vector| DeletionVector::clone(vector));
+        passed.merge(&vector);
+        if passed.rows() > 0 {
+            self.passed.insert(file.path.clone(), Arc::new(passed));
+        }
+    }
+}
+
+/// A stored file whose touched customers are read.
 struct StoredFile<'a> {
     stored: &'a DataFile,
-    superseded: &'a Superseded,
-    dir: &'a Path,
+    of: &'a StoredFiles<'a>,
     wanted: &'a WantedKeys,
-    reader: &'a TableReader<'a>,
 }
 
 impl StoredFile<'_> {
-    fn fate(&self) -> Result<Fate, IngestError> {
-        let concerned: Vec<bool> = self.stored.row_groups.iter().map(|entry| self.wanted.concerns(entry)).collect();
-        if !concerned.contains(&true) {
-            return Ok(Fate::Kept);
-        }
-        self.reader.monitor.check()?;
-        let path = self.dir.join(&self.stored.path);
-        let file = CheckedFile::open(self.dir, self.stored).of_dataset(&path)?.until(self.reader.monitor.interrupt());
-        let Some(index) = read_index(&file, &path)? else {
-            let is_wanted = |account: &str| self.wanted.of(account).is_some();
-            let files = std::slice::from_ref(self.stored);
-            let (with, _) = files_with(files, self.superseded, self.dir, &is_wanted)?;
-            return Ok(if with.is_empty() { Fate::Kept } else { Fate::Rewritten });
-        };
-        let sets = sets(&index, self.stored, &path)?;
-        let mut wanted: BTreeMap<Wanted, Vec<usize>> = BTreeMap::new();
-        for (number, (entry, set)) in self.stored.row_groups.iter().zip(&sets).enumerate() {
-            if concerned[number] {
-                wanted.entry(self.wanted.wanted_of(entry, set)).or_default().push(number);
-            }
-        }
-        wanted.remove(&Wanted::Nothing);
-        let mut row_groups = BTreeMap::new();
-        for (what, numbers) in wanted {
-            self.scan(&file, numbers, what == Wanted::EventIds, &mut row_groups)?;
-        }
-        row_groups.retain(|_, scan: &mut RowGroupScan<'_>| !scan.touched.is_empty());
-        if row_groups.is_empty() {
-            return Ok(Fate::Kept);
-        }
-        let mut vector = DeletionVector::default();
-        for (number, scan) in &row_groups {
-            let rows = scan.touched.iter().map(|rows| rows.start as u64..rows.end as u64);
-            vector.supersede(self.stored, *number, rows, scan.left_days);
-        }
-        let left = left_after(self.stored, self.superseded).saturating_sub(vector.rows());
-        if left.saturating_mul(2) < self.stored.rows {
-            return Ok(Fate::Rewritten);
-        }
-        let row_groups = row_groups.into_iter().map(|(number, scan)| (number, scan.touched)).collect();
-        Ok(Fate::Touched(Box::new(TouchedRows { file: self.stored.clone(), row_groups, vector })))
-    }
-
-    /// Finds the touched rows of some row groups. Without event ids, only the ids of customers are read.
-    fn scan<'s>(
-        &'s self,
-        file: &CheckedFile,
-        row_groups: Vec<usize>,
-        has_event_ids: bool,
-        scans: &mut BTreeMap<usize, RowGroupScan<'s>>,
-    ) -> Result<(), IngestError> {
-        let path = self.dir.join(&self.stored.path);
-        let damaged = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
-        let reads = |name: &str| match name {
-            EVENT_ID => has_event_ids,
+    /// Reads the rows of touched customers of a row group.
+    fn read(&self, parquet: &ParquetFile, (number, wanted): (usize, Wanted)) -> Result<TouchedRowGroup, IngestError> {
+        let StoredFiles { dir, zone_changes, dictionaries, .. } = self.of;
+        let damaged =
+            |fault| ErrorKind::Stored { path: dir.join(&self.stored.path), source: Box::<InputFault>::new(fault) };
+        let parquet = parquet.holding(number).map_err(damaged)?;
+        let ids = parquet.reader(&|name| match name {
+            EVENT_ID => wanted == Wanted::EventIds,
             name => [ACCOUNT, OPPORTUNITY_ID, CUSTOMER_COLUMN, DATE].contains(&name),
-        };
-        let bytes = ParquetBytes::Stored(file.clone());
-        let parquet = ParquetReader::open(bytes, self.reader.limits, &reads).map_err(damaged)?;
-        let mut parquet = parquet.only(row_groups);
-        while let Some(chunk) = parquet.next().map_err(damaged)? {
-            self.reader.monitor.check()?;
+        });
+        let mut ids = ids.sharing_texts().only(vec![number]);
+        let mut scan = RowGroupScan::new(self, number);
+        while let Some(chunk) = ids.next().map_err(damaged)? {
             for decoded in chunk.decode().map_err(damaged)? {
-                if let RowLocations::Rows { row_group, first, .. } = decoded.locations {
-                    let scan = scans.entry(row_group).or_insert_with(|| RowGroupScan::new(self, row_group));
+                if let RowLocations::Rows { first, .. } = decoded.locations {
                     scan.add(&decoded.batch, first).doing("read stored events")?;
                 }
             }
         }
-        scans.values_mut().for_each(RowGroupScan::end_customer);
-        Ok(())
+        scan.end_customer();
+        let RowGroupScan { touched: rows, left_days, .. } = scan;
+        let mut batches = Vec::new();
+        if !rows.is_empty() {
+            let mut events = parquet.reader(&|_| true).only_rows(&BTreeMap::from([(number, rows.clone())]));
+            while let Some(chunk) = events.next().map_err(damaged)? {
+                for decoded in chunk.decode().map_err(damaged)? {
+                    batches.push(encode_stored(decoded.batch, zone_changes, dictionaries, None)?);
+                }
+            }
+        }
+        Ok(TouchedRowGroup { number, rows, batches, left_days })
     }
 }
 
@@ -212,8 +265,6 @@ struct RowGroupScan<'a> {
     left: Option<std::vec::IntoIter<Range<usize>>>,
     /// The next of these ranges.
     next_left: Range<usize>,
-    /// The account of the last row, and what is wanted of it.
-    account: Option<(String, Option<&'a KeysOfAccount>)>,
     customer: Option<Customer>,
     touched: Vec<Range<usize>>,
     /// The days of the rows that are left and not touched.
@@ -224,19 +275,18 @@ struct RowGroupScan<'a> {
 struct Customer {
     number: i32,
     rows: Range<usize>,
-    days: (i32, i32),
+    days: Days,
     is_touched: bool,
 }
 
 impl<'a> RowGroupScan<'a> {
     fn new(file: &StoredFile<'a>, row_group: usize) -> Self {
-        let vector = file.superseded.get(&file.stored.path);
+        let vector = file.of.superseded.get(&file.stored.path);
         let left = vector.and_then(|vector| vector.left_ranges(&file.stored.row_groups, row_group));
         Self {
             wanted: file.wanted,
             left: left.map(Vec::into_iter),
             next_left: 0..0,
-            account: None,
             customer: None,
             touched: Vec::new(),
             left_days: None,
@@ -245,31 +295,40 @@ impl<'a> RowGroupScan<'a> {
 
     /// Adds the next rows; `first` is the number of the first in the row group.
     fn add(&mut self, batch: &RecordBatch, first: usize) -> Result<(), ArrowError> {
-        let (accounts, customers) = (texts(batch, ACCOUNT)?, texts(batch, OPPORTUNITY_ID)?);
-        let event_ids = batch.column_by_name(EVENT_ID).map(|_| texts(batch, EVENT_ID)).transpose()?;
+        let (accounts, customers) = (Texts::of(batch, ACCOUNT)?, Texts::of(batch, OPPORTUNITY_ID)?);
+        let event_ids = batch.column_by_name(EVENT_ID).map(|_| Texts::of(batch, EVENT_ID)).transpose()?;
         let numbers = primitive_column::<Int32Type>(batch, CUSTOMER_COLUMN)?;
         let dates = primitive_column::<Date32Type>(batch, DATE)?;
-        for at in 0..batch.num_rows() {
-            let row = first + at;
-            if !self.is_left(row) {
+        // The row of the last customer, and what is wanted of its account.
+        let mut account: Option<(usize, Option<&KeysOfAccount>)> = None;
+        let mut start = 0;
+        for run in numbers.values().chunk_by(|one, next| one == next) {
+            let rows = start..start + run.len();
+            start = rows.end;
+            // Of the rows of a customer, a file has all left or none.
+            if !self.is_left(first + rows.start) {
                 continue;
             }
-            let (account, number, day) = (accounts.value(at), numbers.value(at), dates.value(at));
-            if self.account.as_ref().is_none_or(|(last, _)| last != account) {
-                self.account = Some((account.to_owned(), self.wanted.of(account)));
-            }
-            let keys = self.account.as_ref().and_then(|(_, keys)| *keys);
+            let keys = match account {
+                Some((row, keys)) if accounts.is_same(row, rows.start) => keys,
+                _ => self.wanted.of(accounts.value(rows.start)),
+            };
+            account = Some((rows.start, keys));
+            let number = run.first().copied().unwrap_or_default();
             if self.customer.as_ref().is_none_or(|customer| customer.number != number) {
                 self.end_customer();
-                let is_touched = keys.is_some_and(|keys| keys.wants_customer(customers.value(at)));
-                self.customer = Some(Customer { number, rows: row..row, days: (day, day), is_touched });
+                let at = first + rows.start;
+                let is_touched = keys.is_some_and(|keys| keys.wants_customer(customers.value(rows.start)));
+                self.customer = Some(Customer { number, rows: at..at, days: None, is_touched });
             }
             let Some(customer) = &mut self.customer else { continue };
-            customer.rows.end = row + 1;
-            customer.days = (customer.days.0.min(day), customer.days.1.max(day));
-            customer.is_touched |= keys
-                .zip(event_ids.as_ref())
-                .is_some_and(|(keys, event_ids)| event_ids.is_valid(at) && keys.wants_event(event_ids.value(at)));
+            customer.rows.end = first + rows.end;
+            let days = dates.values()[rows.clone()].iter().map(|day| Some((*day, *day)));
+            customer.days = days.fold(customer.days, either);
+            if let (false, Some(keys), Some(event_ids)) = (customer.is_touched, keys, &event_ids) {
+                let mut ids = rows.filter_map(|row| event_ids.get(row));
+                customer.is_touched = ids.any(|id| keys.wants_event(id));
+            }
         }
         Ok(())
     }
@@ -286,12 +345,57 @@ impl<'a> RowGroupScan<'a> {
     fn end_customer(&mut self) {
         let Some(Customer { rows, days, is_touched, .. }) = self.customer.take() else { return };
         match self.touched.last_mut() {
-            _ if !is_touched => {
-                let of_both = |left: (i32, i32)| (left.0.min(days.0), left.1.max(days.1));
-                self.left_days = Some(self.left_days.map_or(days, of_both));
-            }
+            _ if !is_touched => self.left_days = either(self.left_days, days),
             Some(last) if last.end == rows.start => last.end = rows.end,
             _ => self.touched.push(rows),
         }
+    }
+}
+
+/// Returns the days of the rows of both.
+fn either(one: Days, other: Days) -> Days {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A column of texts as it is decoded: plain, or an Arrow dictionary.
+enum Texts<'a> {
+    Plain(&'a StringArray),
+    Coded(TypedDictionaryArray<'a, Int32Type, StringArray>),
+}
+
+impl<'a> Texts<'a> {
+    fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, ArrowError> {
+        let column = column(batch, name)?;
+        let coded = || column.as_dictionary_opt::<Int32Type>()?.downcast_dict::<StringArray>();
+        let texts = column.as_string_opt::<i32>().map(Self::Plain);
+        texts.or_else(|| coded().map(Self::Coded)).ok_or_else(|| unsound_column(name))
+    }
+
+    /// Returns whether two rows are known to have the same text.
+    fn is_same(&self, one: usize, other: usize) -> bool {
+        match self {
+            Self::Plain(texts) => texts.value(one) == texts.value(other),
+            Self::Coded(texts) => texts.keys().value(one) == texts.keys().value(other),
+        }
+    }
+
+    /// Returns the text of a row, which has one.
+    fn value(&self, row: usize) -> &'a str {
+        match self {
+            Self::Plain(texts) => texts.value(row),
+            Self::Coded(texts) => texts.value(row),
+        }
+    }
+
+    /// Returns the text of a row; `None` if it has none.
+    fn get(&self, row: usize) -> Option<&'a str> {
+        let is_valid = match self {
+            Self::Plain(texts) => texts.is_valid(row),
+            Self::Coded(texts) => texts.is_valid(row),
+        };
+        is_valid.then(|| self.value(row))
     }
 }

@@ -179,6 +179,9 @@ const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
 /// The bytes that a table may take even with little memory.
 const MIN_TABLE_BYTES: usize = 16 << 20;
 
+/// A row group of a stored file is held if its bytes are at most `decoded_bytes` divided by this number.
+const HELD_DIVISOR: usize = 8;
+
 /// The most bytes of a column's name.
 const MAX_NAME_BYTES: usize = 1 << 10;
 
@@ -191,6 +194,11 @@ impl ReadLimits {
     /// Returns the bytes of memory for the rows of one chunk. Rows beyond it are decoded once these are taken.
     pub(crate) fn chunk_bytes(self) -> usize {
         self.decoded_bytes / Self::chunks()
+    }
+
+    /// Returns the most bytes of a row group of a stored file that are read at once.
+    pub(super) const fn held_bytes(self) -> u64 {
+        (self.decoded_bytes / HELD_DIVISOR) as u64
     }
 
     /// Returns the bytes of memory for a table that is held as a whole.

@@ -13,10 +13,11 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::reader::{ChunkReader, Length};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
+use trueup_core::dataset::{TextMemory, catch_panics, check_chunk_ranges, check_footer};
 
 /// Bytes of memory that the pages and a row of a row group may take, even if `decoded_bytes` is small.
 const MIN_ROW_GROUP_BYTES: usize = 96 << 20;
@@ -34,33 +35,42 @@ const BATCH_DIVISOR: usize = 4;
 /// The texts of a column recur, presumably, if the column has a dictionary and fewer bytes per value than this.
 const CODED_VALUE_BYTES: i64 = 5;
 
-/// A Parquet file, read chunk by chunk: a row group as a whole, or batches of a row group that does not fit in memory.
-pub(crate) struct ParquetReader {
+/// A Parquet file whose footer was read.
+#[derive(Clone)]
+pub(crate) struct ParquetFile {
     bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
-    /// The columns that are read, and their positions in the file.
-    schema: SchemaRef,
-    columns: Arc<[usize]>,
     limits: ReadLimits,
+}
+
+/// A Parquet file, read chunk by chunk: a row group as a whole, or batches of a row group that does not fit in memory.
+pub(crate) struct ParquetReader {
+    selected: Selected,
     /// The row groups that are read, and the position of the next one among them.
     numbers: Vec<usize>,
     next_group: usize,
-    /// The rows that are read of row groups that are not read as a whole.
-    selections: BTreeMap<usize, RowSelection>,
     /// The large row group that is being read.
     large: Option<(InputRowGroup, LargeRowGroup)>,
 }
 
-impl ParquetReader {
-    /// Reads the footer. `reads` says which columns are read.
+/// What is read of the row groups of a file.
+struct Selected {
+    file: ParquetFile,
+    /// The columns that are read, and their positions in the file.
+    schema: SchemaRef,
+    columns: Arc<[usize]>,
+    /// The rows that are read of row groups that are not read as a whole.
+    rows: BTreeMap<usize, RowSelection>,
+    /// The memory of the texts of row groups that are read as a whole.
+    texts: TextMemory,
+}
+
+impl ParquetFile {
+    /// Reads the footer.
     ///
     /// # Errors
     /// The footer cannot be read, is damaged, encrypted or too large.
-    pub(crate) fn open(
-        bytes: ParquetBytes,
-        limits: ReadLimits,
-        reads: &dyn Fn(&str) -> bool,
-    ) -> Result<Self, InputFault> {
+    pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
         let read = || {
             let max_bytes = MIN_FOOTER_BYTES.max(limits.decoded_bytes / FOOTER_DIVISOR);
             let metadata = Arc::new(read_footer(&bytes, max_bytes)?);
@@ -69,24 +79,33 @@ impl ParquetReader {
             ArrowReaderMetadata::try_new(metadata, options).and_then(with_codes)
         };
         let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
-        let fields = metadata.schema().fields();
-        let columns: Arc<[usize]> = (0..fields.len()).filter(|at| reads(fields[*at].name())).collect();
-        let fields = columns.iter().map(|at| with_uuid_mark(&metadata, *at));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let numbers = (0..metadata.metadata().num_row_groups()).collect();
-        Ok(Self {
-            bytes,
-            metadata,
-            schema,
-            columns,
-            limits,
-            numbers,
-            next_group: 0,
-            selections: BTreeMap::new(),
-            large: None,
-        })
+        Ok(Self { bytes, metadata, limits })
     }
 
+    /// Begins to read the columns for which `reads` returns true.
+    pub(crate) fn reader(&self, reads: &dyn Fn(&str) -> bool) -> ParquetReader {
+        let fields = self.metadata.schema().fields();
+        let columns: Arc<[usize]> = (0..fields.len()).filter(|at| reads(fields[*at].name())).collect();
+        let fields = columns.iter().map(|at| with_uuid_mark(&self.metadata, *at));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let numbers = (0..self.metadata.metadata().num_row_groups()).collect();
+        let (rows, texts) = (BTreeMap::new(), TextMemory::Longest);
+        let selected = Selected { file: self.clone(), schema, columns, rows, texts };
+        ParquetReader { selected, numbers, next_group: 0, large: None }
+    }
+
+    /// Reads all columns of a row group of a stored file at once, unless they take much memory. Returns the same file.
+    pub(crate) fn holding(&self, row_group: usize) -> Result<Self, InputFault> {
+        let chunks = self.metadata.metadata().row_groups().get(row_group);
+        let chunks = chunks.into_iter().flat_map(|row_group| row_group.columns().iter());
+        let chunks: Vec<(u64, u64)> = chunks.map(ColumnChunkMetaData::byte_range).collect();
+        let held = self.bytes.hold(&chunks, self.limits.held_bytes());
+        let damaged = |error| InputFault::DamagedGroup { row_group, source: Box::new(error) };
+        Ok(Self { bytes: held.map_err(damaged)?, ..self.clone() })
+    }
+}
+
+impl ParquetReader {
     /// Reads these row groups alone.
     pub(crate) fn only(self, row_groups: Vec<usize>) -> Self {
         Self { numbers: row_groups, ..self }
@@ -99,43 +118,62 @@ impl ParquetReader {
             let end = ranges.last().map_or(0, |last| last.end);
             (*number, RowSelection::from_consecutive_ranges(ranges.iter().cloned(), end))
         };
-        let selections = rows.iter().map(selection).collect();
-        Self { selections, ..self }.only(rows.keys().copied().collect())
+        let selected = Selected { rows: rows.iter().map(selection).collect(), ..self.selected };
+        Self { selected, ..self }.only(rows.keys().copied().collect())
+    }
+
+    /// Says that the caller does not copy texts that are read as codes: they take the memory of their dictionary alone.
+    pub(crate) fn sharing_texts(self) -> Self {
+        Self { selected: Selected { texts: TextMemory::Shared, ..self.selected }, ..self }
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.selected.schema
     }
 
     /// Returns the next chunk, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
-        loop {
+        Ok(self.next_chunks(1)?.pop())
+    }
+
+    /// Returns the next chunks, at most `count`, for threads to decode at the same time; none after the last.
+    pub(crate) fn next_chunks(&mut self, count: usize) -> Result<Vec<ParquetChunk>, InputFault> {
+        let mut chunks = Vec::new();
+        while chunks.len() < count {
             if let Some(chunk) = self.next_of_large()? {
-                return Ok(Some(chunk));
+                chunks.push(chunk);
+                continue;
             }
-            let Some(number) = self.numbers.get(self.next_group).copied() else { return Ok(None) };
-            self.next_group += 1;
-            let row_group = InputRowGroup {
-                bytes: self.bytes.clone(),
-                metadata: self.metadata.metadata().clone(),
-                fields: self.metadata.schema().fields().clone(),
-                schema: self.schema.clone(),
-                columns: self.columns.clone(),
-                number,
-                selection: self.selections.get(&number).cloned(),
-                max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.decoded_bytes.saturating_mul(2)),
-            };
-            let memory = row_group.measure()?;
-            let measured = MeasuredRowGroup { row_group, memory, batch_rows: self.limits.rows };
-            if measured.memory() <= self.limits.decoded_bytes {
-                return Ok(Some(ParquetChunk::RowGroup(measured)));
+            let numbers = self.numbers.iter().skip(self.next_group).take(count - chunks.len());
+            let numbers: Vec<usize> = numbers.copied().collect();
+            if numbers.is_empty() {
+                break;
             }
-            let rows = (self.limits.decoded_bytes / BATCH_DIVISOR).checked_div(memory.row).unwrap_or(usize::MAX);
-            let rows = rows.clamp(1, self.limits.rows);
-            let row_group = measured.row_group;
-            let large = LargeRowGroup::open(&row_group, |columns| row_group.reader(columns, rows))?;
-            self.large = Some((row_group, large));
+            let selected = &self.selected;
+            let measured: Vec<_> = numbers.into_par_iter().map(|number| selected.measure(number)).collect();
+            for measured in measured {
+                let measured = measured?;
+                self.next_group += 1;
+                if measured.memory() > self.selected.file.limits.decoded_bytes {
+                    // The row groups after this one are measured again, once it is read.
+                    self.open_large(measured)?;
+                    break;
+                }
+                chunks.push(ParquetChunk::RowGroup(measured));
+            }
         }
+        Ok(chunks)
+    }
+
+    /// Begins to read a row group that does not fit in memory.
+    fn open_large(&mut self, measured: MeasuredRowGroup) -> Result<(), InputFault> {
+        let MeasuredRowGroup { row_group, memory, .. } = measured;
+        let limits = self.selected.file.limits;
+        let rows = (limits.decoded_bytes / BATCH_DIVISOR).checked_div(memory.row).unwrap_or(usize::MAX);
+        let rows = rows.clamp(1, limits.rows);
+        let large = LargeRowGroup::open(&row_group, |columns| row_group.reader(columns, rows))?;
+        self.large = Some((row_group, large));
+        Ok(())
     }
 
     fn next_of_large(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
@@ -148,6 +186,37 @@ impl ParquetReader {
         let bytes = proportional_bytes(row_group.metadata(), batch.num_rows());
         let (row_group, before) = (row_group.number, row_group.rows_before());
         Ok(Some(ParquetChunk::Rows { batch, row_group, first, before, bytes }))
+    }
+}
+
+impl Selected {
+    /// Measures the memory that a row group takes.
+    fn measure(&self, number: usize) -> Result<MeasuredRowGroup, InputFault> {
+        let ParquetFile { bytes, metadata, limits } = &self.file;
+        let limit = limits.decoded_bytes;
+        let mut row_group = InputRowGroup {
+            bytes: bytes.clone(),
+            metadata: metadata.metadata().clone(),
+            fields: metadata.schema().fields().clone(),
+            schema: self.schema.clone(),
+            columns: self.columns.clone(),
+            number,
+            selection: self.rows.get(&number).cloned(),
+            max_bytes: MIN_ROW_GROUP_BYTES.max(limit.saturating_mul(2)),
+        };
+        row_group.hold(limits.held_bytes())?;
+        let measure = |row_group: &InputRowGroup, texts| {
+            let memory = row_group.measure(texts)?;
+            Ok(MeasuredRowGroup { row_group: row_group.clone(), memory, batch_rows: limits.rows })
+        };
+        // Of few rows, even texts as long as their dictionaries take little memory.
+        if row_group.selection.is_some()
+            && let Ok(measured) = measure(&row_group, TextMemory::AtMostDictionary)
+            && measured.memory() <= limit
+        {
+            return Ok(measured);
+        }
+        measure(&row_group, self.texts)
     }
 }
 

@@ -2,8 +2,9 @@
 //! are read, and the rows.
 
 use crate::error::InputFault;
+use crate::held_chunks::HeldChunks;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Fields, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Fields, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
@@ -15,7 +16,9 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use trueup_core::dataset::{CheckedFile, Pages, PositionedReader, catch_panics, measure_chunk};
+use trueup_core::dataset::{
+    CheckedFile, DatasetError, Pages, PositionedReader, TextMemory, catch_panics, measure_chunk,
+};
 
 /// The bytes of an open Parquet file, which many threads read at the same time.
 #[derive(Clone)]
@@ -24,12 +27,27 @@ pub(crate) enum ParquetBytes {
     Input { file: Arc<File>, length: u64 },
     /// A file of the dataset, whose checksums are verified as it is read.
     Stored(CheckedFile),
+    /// Column chunks of such a file, which were read together.
+    Held(HeldChunks),
 }
 
 impl ParquetBytes {
     pub(crate) fn input(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self::Input { file: Arc::new(file), length })
+    }
+
+    /// Reads column chunks of a stored file, each given by its position and length, if they take at most `limit` bytes.
+    /// Returns the same file; its other bytes are read when they are needed.
+    pub(super) fn hold(&self, chunks: &[(u64, u64)], limit: u64) -> std::result::Result<Self, DatasetError> {
+        match self {
+            Self::Stored(file)
+                if chunks.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(*length)) <= limit =>
+            {
+                Ok(Self::Held(HeldChunks::read(file.clone(), chunks.iter().copied())?))
+            }
+            bytes => Ok(bytes.clone()),
+        }
     }
 }
 
@@ -38,6 +56,7 @@ impl Length for ParquetBytes {
         match self {
             Self::Input { length, .. } => *length,
             Self::Stored(file) => file.len(),
+            Self::Held(chunks) => chunks.len(),
         }
     }
 }
@@ -49,6 +68,7 @@ impl ChunkReader for ParquetBytes {
         Ok(match self {
             Self::Input { file, .. } => Box::new(BufReader::new(PositionedReader { file: file.clone(), at: start })),
             Self::Stored(file) => Box::new(file.get_read(start)?),
+            Self::Held(chunks) => Box::new(chunks.get_read(start)?),
         })
     }
 
@@ -65,6 +85,7 @@ impl ChunkReader for ParquetBytes {
                 Ok(bytes.into())
             }
             Self::Stored(file) => file.get_bytes(start, length),
+            Self::Held(chunks) => chunks.get_bytes(start, length),
         }
     }
 }
@@ -122,6 +143,12 @@ impl InputRowGroup {
         self.columns.contains(&self.metadata.file_metadata().schema_descr().get_column_root_idx(leaf))
     }
 
+    /// Returns whether a leaf is a column of texts that is read as codes.
+    fn has_codes(&self, leaf: usize) -> bool {
+        let root = self.metadata.file_metadata().schema_descr().get_column_root_idx(leaf);
+        self.fields.get(root).is_some_and(|field| matches!(field.data_type(), DataType::Dictionary(..)))
+    }
+
     /// Returns rows with the fields of [`InputRowGroup::schema`].
     pub(super) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch, InputFault> {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -135,12 +162,24 @@ impl InputRowGroup {
         before.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
+    /// Reads the columns of a stored file at once, if they take at most `limit` bytes, so that no block of the file is
+    /// read and verified more than once.
+    pub(super) fn hold(&mut self, limit: u64) -> Result<(), InputFault> {
+        let chunks = self.metadata().columns().iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
+        let chunks: Vec<(u64, u64)> = chunks.map(|(_, chunk)| chunk.byte_range()).collect();
+        let held = self.bytes.hold(&chunks, limit);
+        self.bytes = held.map_err(|error| self.fault(ParquetError::External(Box::new(error))))?;
+        Ok(())
+    }
+
     /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
-    pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
+    pub(super) fn measure(&self, texts: TextMemory) -> Result<RowGroupMemory, InputFault> {
         let measured = catch_panics(|| {
             let chunks = self.metadata().columns().par_iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
-            let columns = chunks.map(|(_, chunk)| {
-                let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes)?;
+            let columns = chunks.map(|(leaf, chunk)| {
+                let texts =
+                    if self.has_codes(leaf) || texts != TextMemory::Shared { texts } else { TextMemory::Longest };
+                let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes, texts)?;
                 let column = chunk.column_descr();
                 if column.max_rep_level() == 0 && size.values != self.rows() {
                     let (values, rows, column) = (size.values, self.rows(), column.path().string());

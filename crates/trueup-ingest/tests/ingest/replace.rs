@@ -1,6 +1,9 @@
 //! What a later ingest replaces in each table, and what it leaves alone.
 
 use crate::dataset::Case;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fmt::Write as _;
+use std::fs::File;
 use trueup_core::query::{AccountFilter, DateRange};
 use trueup_core::{Dataset, Interrupt};
 
@@ -79,6 +82,37 @@ fn stored_customers_stay_in_their_files_and_dimensions_are_united() {
         ["a|1|sold|2025-01-01||||1", "b|1|sold|2025-01-01||||2", "b|2|sold|2025-01-02||||3"]
     );
     assert!(case.dataset().join(&before[1].path).exists(), "an earlier version stays readable");
+}
+
+#[test]
+fn a_few_customers_of_a_large_row_group_are_written_again() {
+    // Event ids that take several pages, of customers with three events each.
+    let events = |replaced: Option<usize>| {
+        let mut text = HEADER.to_owned();
+        for event in 0..12_000 {
+            let (customer, stage) = (event / 3 + event % 3 / 2, ["lead-originated", "booked", "sold"][event % 3]);
+            let total = if replaced == Some(event) { 7 } else { event };
+            writeln!(text, "a,o-{customer},{stage},2025-03-{:02},{event:016x},{total}", event % 3 + 1).unwrap();
+        }
+        text
+    };
+    let (case, whole) = (Case::new(), Case::new());
+    case.events("1.csv", &events(None));
+    let [first] = &case.manifest().events[..] else { panic!("one file") };
+    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(case.dataset().join(&first.path)).unwrap()).unwrap();
+    let ids = file.metadata().row_group(0).columns().iter().find(|column| column.column_descr().name() == "eventId");
+    assert!(ids.unwrap().uncompressed_size() > 3 << 16, "{ids:?}");
+    // An event of a customer in the middle is replaced, and one customer has a further event.
+    let changed = events(Some(6_000)).lines().nth(6_001).unwrap().to_owned();
+    let added = "a,o-11,closed,2025-03-09,new,5";
+    case.events("2.csv", &format!("{HEADER}{changed}\n{added}\n"));
+    whole.events("1.csv", &format!("{}{added}\n", events(Some(6_000))));
+    let [kept, new] = &case.manifest().events[..] else { panic!("two files") };
+    assert_eq!((&kept.path, new.rows), (&first.path, 3 + 4));
+    let [mut rows, mut expected] = [case.stored_events(), whole.stored_events()];
+    rows.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(rows, expected);
 }
 
 #[test]

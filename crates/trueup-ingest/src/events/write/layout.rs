@@ -12,6 +12,9 @@ use trueup_core::model::{CUSTOMER_COLUMN, DATE, DATE_TIME, TOTAL, stored_event_s
 /// Column chunks after which a file ends, because the metadata of every chunk is in memory until then.
 const MAX_CHUNKS: usize = 1 << 16;
 
+/// The bytes after which a page of texts that hardly recur ends.
+const TEXT_PAGE_BYTES: usize = 64 << 10;
+
 /// A file ends within an account at this multiple of the rows after which it ends at the next account.
 const MAX_FILE_FACTOR: usize = 4;
 
@@ -68,8 +71,9 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
 /// Returns how the columns of a file are encoded and compressed, except for the columns that
 /// [`text_column`](super::text_column) encodes.
 ///
-/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left hardly
-/// recur, and are compressed strongly because they are large.
+/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left, event
+/// ids, hardly recur, and are compressed strongly because they are large. They have pages of their own size, because an
+/// ingest that touches few customers reads only the pages of their rows.
 pub(super) fn properties(schema: &Schema) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
@@ -89,6 +93,7 @@ pub(super) fn properties(schema: &Schema) -> WriterProperties {
             TOTAL => properties.set_column_dictionary_enabled(column, true),
             _ if field.data_type() == &DataType::Utf8 => properties
                 .set_column_compression(column.clone(), Compression::ZSTD(ZstdLevel::default()))
+                .set_column_data_page_size_limit(column.clone(), TEXT_PAGE_BYTES)
                 .set_column_dictionary_enabled(column, false),
             _ => properties,
         };
