@@ -46,7 +46,7 @@ fn commands_on_a_slow_store_show_their_steps() {
     let jobs = "dataset = 's3://ds'\n[defaults]\nstart = 2025-01-01\nend = 2025-03-31\nformat = 'csv'\n\
         [[query]]\nname = 'by-campaign'\nfields = ['campaign', 'leads']\n[[query]]\nname = 'whole'\nfields = ['leads']\n";
     store.workspace.write("jobs.toml", jobs);
-    let cases: [(&str, String, &[&str]); 10] = [
+    let cases: [(&str, String, &[&str]); 14] = [
         (
             "query",
             format!("query s3://ds --fields campaign,leads {range}"),
@@ -73,6 +73,14 @@ fn commands_on_a_slow_store_show_their_steps() {
         ("verify", "verify s3://ds".to_owned(), &["checking files", " of ", "left", "version 1"]),
         ("batch", "batch jobs.toml --into out".to_owned(), &["by-campaign", "by-campaign.csv", "whole", "whole.csv"]),
         ("bench", "bench s3://ds --query channel --repeat 1".to_owned(), &["channel", "cold"]),
+        (
+            "report",
+            "report s3://ds --month 2025-02 -o report.html --force".to_owned(),
+            &["opening the dataset", "asking the questions", " of "],
+        ),
+        ("diff", format!("diff s3://ds 1 1 --fields leads {range}"), &["opening the dataset", "reading events"]),
+        ("versions", "versions s3://ds".to_owned(), &["reading manifests", "ingest"]),
+        ("expire", "expire s3://ds --older-than 30d".to_owned(), &["reading manifests"]),
     ];
     for (name, arguments, words) in cases {
         let text = shown(&store.workspace, &store.command(&arguments));
