@@ -72,8 +72,7 @@ pub enum Predicate {
     Compare(Comparison, Operand),
     /// `v` contains a match of the regular expression. Only texts can match.
     Matches {
-        /// The expression, in the syntax of the `regex` crate; at most [`MAX_PATTERN_CHARS`](super::MAX_PATTERN_CHARS)
-        /// characters.
+        /// The expression, in the syntax of the `regex` crate; at most [`MAX_PATTERN_CHARS`] characters.
         pattern: String,
         /// Any of `i` (case does not matter), `m` (`^` and `$` match at each line), `s` (`.` matches a line feed), `x`
         /// (white space and comments in the pattern are ignored) and `u` (no effect: matching is always Unicode).
