@@ -40,3 +40,27 @@ pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize
     });
     filter_record_batch(batch, &is_in.collect::<BooleanArray>())
 }
+
+/// Says of the rows of a row group, in ascending order, whether its file has them left.
+pub(crate) struct LeftCursor {
+    /// The ranges after `next`; `None` if all rows are left.
+    ranges: Option<std::vec::IntoIter<Range<usize>>>,
+    next: Range<usize>,
+}
+
+impl LeftCursor {
+    /// Begins with the ranges of the rows that are left, ascending; `None` if all are.
+    pub(crate) fn new(ranges: Option<Vec<Range<usize>>>) -> Self {
+        Self { ranges: ranges.map(Vec::into_iter), next: 0..0 }
+    }
+
+    /// Returns whether a row is left, which must not be before the row of the last call.
+    pub(crate) fn has(&mut self, row: usize) -> bool {
+        let Some(ranges) = &mut self.ranges else { return true };
+        while self.next.end <= row {
+            let Some(next) = ranges.next() else { return false };
+            self.next = next;
+        }
+        self.next.start <= row
+    }
+}

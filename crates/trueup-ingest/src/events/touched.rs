@@ -14,7 +14,7 @@ use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::left_rows::Superseded;
+use crate::left_rows::{LeftCursor, Superseded};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
@@ -261,10 +261,8 @@ pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes
 /// The customers of a row group, while they are read.
 struct RowGroupScan<'a> {
     wanted: &'a WantedKeys,
-    /// The rows that the file has left; `None` if all are.
-    left: Option<std::vec::IntoIter<Range<usize>>>,
-    /// The next of these ranges.
-    next_left: Range<usize>,
+    /// The rows that the file has left.
+    left: LeftCursor,
     customer: Option<Customer>,
     touched: Vec<Range<usize>>,
     /// The days of the rows that are left and not touched.
@@ -283,14 +281,7 @@ impl<'a> RowGroupScan<'a> {
     fn new(file: &StoredFile<'a>, row_group: usize) -> Self {
         let vector = file.of.superseded.get(&file.stored.path);
         let left = vector.and_then(|vector| vector.left_ranges(&file.stored.row_groups, row_group));
-        Self {
-            wanted: file.wanted,
-            left: left.map(Vec::into_iter),
-            next_left: 0..0,
-            customer: None,
-            touched: Vec::new(),
-            left_days: None,
-        }
+        Self { wanted: file.wanted, left: LeftCursor::new(left), customer: None, touched: Vec::new(), left_days: None }
     }
 
     /// Adds the next rows; `first` is the number of the first in the row group.
@@ -306,7 +297,7 @@ impl<'a> RowGroupScan<'a> {
             let rows = start..start + run.len();
             start = rows.end;
             // Of the rows of a customer, a file has all left or none.
-            if !self.is_left(first + rows.start) {
+            if !self.left.has(first + rows.start) {
                 continue;
             }
             let keys = match account {
@@ -331,15 +322,6 @@ impl<'a> RowGroupScan<'a> {
             }
         }
         Ok(())
-    }
-
-    fn is_left(&mut self, row: usize) -> bool {
-        let Some(left) = &mut self.left else { return true };
-        while self.next_left.end <= row {
-            let Some(next) = left.next() else { return false };
-            self.next_left = next;
-        }
-        self.next_left.start <= row
     }
 
     fn end_customer(&mut self) {

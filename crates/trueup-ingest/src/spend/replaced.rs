@@ -9,7 +9,7 @@ use super::new_days::ReplacedDays;
 use super::stored_spend::StoredSpend;
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::left_rows::Superseded;
+use crate::left_rows::{LeftCursor, Superseded};
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -103,10 +103,8 @@ fn replaced_rows(
 /// The rows of a row group, while they are read.
 struct RowGroupScan<'a> {
     days: &'a ReplacedDays,
-    /// The rows that the file has left, ascending; `None` if all are.
-    left: Option<std::vec::IntoIter<Range<usize>>>,
-    /// The next of these ranges.
-    next_left: Range<usize>,
+    /// The rows that the file has left.
+    left: LeftCursor,
     /// The account of the last row, and the days of it that are replaced.
     account: Option<(String, &'a [i32])>,
     /// The number of rows read.
@@ -119,15 +117,7 @@ struct RowGroupScan<'a> {
 
 impl<'a> RowGroupScan<'a> {
     fn new(days: &'a ReplacedDays, left: Option<Vec<Range<usize>>>) -> Self {
-        Self {
-            days,
-            left: left.map(Vec::into_iter),
-            next_left: 0..0,
-            account: None,
-            rows: 0,
-            replaced: Vec::new(),
-            left_days: None,
-        }
+        Self { days, left: LeftCursor::new(left), account: None, rows: 0, replaced: Vec::new(), left_days: None }
     }
 
     /// Adds the next rows.
@@ -135,7 +125,7 @@ impl<'a> RowGroupScan<'a> {
         for (account, day) in account_days(batch)? {
             let row = self.rows;
             self.rows += 1;
-            if !self.is_left(row) {
+            if !self.left.has(row) {
                 continue;
             }
             let days = match &self.account {
@@ -158,14 +148,5 @@ impl<'a> RowGroupScan<'a> {
             }
         }
         Ok(())
-    }
-
-    fn is_left(&mut self, row: usize) -> bool {
-        let Some(left) = &mut self.left else { return true };
-        while self.next_left.end <= row {
-            let Some(next) = left.next() else { return false };
-            self.next_left = next;
-        }
-        self.next_left.start <= row
     }
 }
