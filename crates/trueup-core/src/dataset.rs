@@ -11,6 +11,7 @@
 //!   holds them
 //! - `table_file`, `footer`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
 //!   which a query skips a row group, and the column chunks of a row group
+//! - `event_file`: some rows of a file of events, for an ingest
 //! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
 //!   checksums
 //! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
@@ -33,6 +34,7 @@ mod commit;
 mod condition;
 mod deletion_vector;
 pub(crate) mod error;
+mod event_file;
 pub mod expiry;
 mod file_list;
 mod file_slice;
@@ -61,11 +63,12 @@ pub use column_cache::ColumnCacheCounts;
 pub use commit::{Commit, CommitOperation, CommitTime};
 pub use deletion_vector::{Days, DeletionVector, encode_vectors};
 pub use error::DatasetError;
+pub use event_file::{EventFile, EventRowGroup};
 pub use file_list::encode_list;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions};
-pub use pages::{ChunkMemory, Pages, TextMemory, measure_chunk};
+pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
@@ -84,6 +87,7 @@ use crate::definitions::{DefinitionError, Definitions};
 use crate::dictionary;
 use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
+pub use crate::scan::TextRows;
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
 use column_cache::ColumnCache;

@@ -6,7 +6,7 @@
 //! - `column_chunk`: the pages of a stored column
 //! - `encoding`: the encodings of Parquet's pages
 //! - `stored_column`: what the pages hold: values, and which row has which value; `left_rows`: which rows are left,
-//!   where later rows have superseded others
+//!   where later rows have superseded others; `picked_rows`: what an ingest reads
 //! - `text`, `amounts`, `customers`, `history`: the typed columns, each as narrow as its values allow
 //! - `prefetch`: brings the next blocks of customers into the processor's cache while a query reads the current ones
 //!
@@ -19,6 +19,7 @@ mod encoding;
 mod event_columns;
 mod history;
 mod left_rows;
+mod picked_rows;
 mod prefetch;
 mod projection;
 mod source;
@@ -35,6 +36,7 @@ pub(crate) use history::{
     EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
 };
 pub(crate) use left_rows::LeftRows;
+pub use picked_rows::TextRows;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

@@ -6,8 +6,8 @@ use arrow_select::filter::filter_record_batch;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{Days, DeletionVector};
 
 /// The superseded rows of each file that has some, by its path.
 pub(crate) type Superseded = BTreeMap<String, Arc<DeletionVector>>;
@@ -39,6 +39,14 @@ pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize
         Some(ranges.peek().is_some_and(|range| range.start <= row))
     });
     filter_record_batch(batch, &is_in.collect::<BooleanArray>())
+}
+
+/// Returns the days of the rows of both.
+pub(crate) fn either(one: Days, other: Days) -> Days {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Says of the rows of a row group, in ascending order, whether its file has them left.

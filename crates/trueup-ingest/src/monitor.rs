@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::Span;
+use trueup_core::dataset::DatasetError;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
@@ -238,11 +239,21 @@ impl Monitor {
     /// Names the interrupt as the reason of an error that it has caused: a file operation that it made fail has an
     /// error of its own.
     pub(crate) fn explain(&self, error: IngestError) -> IngestError {
-        match self.stop.stopped_by.get() {
-            Some(interruption) if !error.may_be_published() => ErrorKind::Interrupted(*interruption).into(),
+        let stopped_by = self.stop.stopped_by.get().copied().or_else(|| interruption_of(&error));
+        match stopped_by {
+            Some(interruption) if !error.may_be_published() => ErrorKind::Interrupted(interruption).into(),
             _ => error,
         }
     }
+}
+
+/// Returns what interrupted the reading of the dataset, if that caused the error.
+fn interruption_of(error: &IngestError) -> Option<Interruption> {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.find_map(|cause| match cause.downcast_ref() {
+        Some(DatasetError::Interrupted(interruption)) => Some(*interruption),
+        _ => None,
+    })
 }
 
 impl Stop {

@@ -176,9 +176,10 @@ fn open_table<T: TableColumns>(
     let mut table: Table<T> = (Vec::with_capacity(files.len()), Vec::new());
     for promised in files {
         let former = former.as_ref().map_or(&[][..], |former| former.row_groups(promised));
+        let superseded = || manifest.superseded.get(&promised.path).cloned();
         let file = match former.first().and_then(RowGroup::file) {
-            Some(file) => file.with_superseded(manifest.superseded.get(&promised.path).cloned()),
-            None => TableFile::new(folder, manifest, promised)?,
+            Some(file) => file.with_superseded(superseded()),
+            None => TableFile::new(folder, promised, superseded())?,
         };
         let file = Arc::new(file);
         table.1.extend(RowGroup::of_file(&file, cache, former));

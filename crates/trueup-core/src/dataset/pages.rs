@@ -13,7 +13,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use memory::{ChunkMemory, TextMemory, measure_chunk};
+pub use memory::{ChunkMemory, measure_chunk};
 
 use bytes::Bytes;
 use decompress::Decompressor;
@@ -129,6 +129,36 @@ impl<R: ChunkReader> Pages<R> {
             if length <= held.len() { held.slice(..length) } else { self.file.get_bytes(self.next, length)? };
         self.next += length as u64;
         Ok(compressed)
+    }
+
+    /// Returns all pages, those of a column that is not nested. Data pages without any of some rows stay empty, and are
+    /// not decompressed. The rows are given by their numbers in ascending order.
+    pub(super) fn with_rows(mut self, rows: &[usize]) -> Result<Vec<Page>> {
+        let mut pages = Vec::new();
+        let mut first = 0;
+        while let Some(header) = self.header()? {
+            let PageKind::Data { values, encoding, definition, repetition } = header.kind else {
+                pages.extend(self.page()?);
+                continue;
+            };
+            let end = first + usize::try_from(values).unwrap_or(usize::MAX);
+            let next = rows.get(rows.partition_point(|row| *row < first));
+            if next.is_some_and(|row| *row < end) {
+                pages.extend(self.page()?);
+            } else {
+                self.pass();
+                pages.push(Page::DataPage {
+                    buf: Bytes::new(),
+                    num_values: values,
+                    encoding,
+                    def_level_encoding: definition,
+                    rep_level_encoding: repetition,
+                    statistics: None,
+                });
+            }
+            first = end;
+        }
+        Ok(pages)
     }
 
     /// Skips the next page, if its header has been read.

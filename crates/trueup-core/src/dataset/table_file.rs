@@ -6,14 +6,13 @@ use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::footer::{catch_panics, check_row_counts, decode_footer};
-use super::manifest::{DataFile, Manifest, RowGroupEntry};
+use super::manifest::{DataFile, RowGroupEntry};
 use super::pages::Pages;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource, LeftRows};
 use crate::{Day, Interrupt};
-use arrow_schema::Schema;
-use parquet::column::page::Page;
+use arrow_schema::{DataType, Field, Schema};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
@@ -52,6 +51,9 @@ struct StoredFile {
     reading: Mutex<()>,
 }
 
+/// A column of a row group: its name and type, and where its bytes are.
+pub(super) type StoredColumn<'f> = (&'f Field, &'f ColumnChunkMetaData);
+
 /// A footer that says what the manifest says.
 #[derive(Debug)]
 struct Footer {
@@ -60,8 +62,12 @@ struct Footer {
 }
 
 impl TableFile {
-    /// Takes a file of a version as the manifest describes it, without reading it.
-    pub(super) fn new(folder: &Path, manifest: &Manifest, promised: &DataFile) -> Result<Self, DatasetError> {
+    /// Takes a file as a manifest describes it, without reading it. `superseded` are the rows that are superseded.
+    pub(super) fn new(
+        folder: &Path,
+        promised: &DataFile,
+        superseded: Option<Arc<DeletionVector>>,
+    ) -> Result<Self, DatasetError> {
         let stored = StoredFile {
             file: PromisedFile::new(folder, promised)?,
             columns: promised.columns.clone(),
@@ -69,7 +75,7 @@ impl TableFile {
             footer: OnceLock::new(),
             reading: Mutex::new(()),
         };
-        Ok(Self { stored: Arc::new(stored), superseded: manifest.superseded.get(&promised.path).cloned() })
+        Ok(Self { stored: Arc::new(stored), superseded })
     }
 
     /// Takes the file as another version has it: with the same footer, once it was read, and other superseded rows.
@@ -247,13 +253,12 @@ impl TableFile {
     /// Returns the bytes of the named columns of a row group in the file.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> Result<u64, DatasetError> {
         let footer = self.footer(ReadingAhead::default(), &Interrupt::default())?;
-        let ranges = footer.chunks(row_group, columns).map(|(_, chunk)| range(chunk));
+        let ranges = footer.chunks(row_group, Some(columns)).map(|(_, chunk)| range(chunk));
         Ok(ranges.map(|bytes| bytes.end - bytes.start).sum())
     }
 
     /// Reads the named columns of a row group, of the rows that are left. A column that the file does not have is
-    /// omitted.
-    /// `interrupt` ends the wait for a store.
+    /// omitted. `interrupt` ends the wait for a store.
     pub(super) fn read(
         &self,
         row_group: usize,
@@ -261,53 +266,82 @@ impl TableFile {
         ahead: ReadingAhead,
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
+        let chunks = self.read_chunks(row_group, Some(columns), ahead, interrupt, |(field, chunk), slice| {
+            self.column_chunk(row_group, chunk, field.data_type(), &slice, None)
+        })?;
+        Ok(ColumnSource::Chunks { chunks, left: self.left_rows(row_group) })
+    }
+
+    /// Returns the named columns of a row group, or all, in the order of the file: each with its place.
+    pub(super) fn stored_columns(
+        &self,
+        row_group: usize,
+        names: Option<&[&str]>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<StoredColumn<'_>>, DatasetError> {
         let footer = self.footer(ReadingAhead::default(), interrupt)?;
+        let chunks = footer.sorted_chunks(row_group, names).into_iter();
+        Ok(chunks.map(|(leaf, chunk)| (footer.schema.field(leaf), chunk)).collect())
+    }
+
+    /// Reads the bytes of the named columns of a row group, or of all, and calls `take` for each as soon as they are
+    /// read. `interrupt` ends the wait for a store.
+    pub(super) fn read_chunks<'f, T>(
+        &'f self,
+        row_group: usize,
+        names: Option<&[&str]>,
+        ahead: ReadingAhead,
+        interrupt: &Interrupt,
+        mut take: impl FnMut(StoredColumn<'f>, FileSlice) -> Result<T, DatasetError>,
+    ) -> Result<Vec<T>, DatasetError> {
+        let columns = self.stored_columns(row_group, names, interrupt)?;
         let file = self.stored.file.open()?.until(interrupt);
-        let chunks = footer.sorted_chunks(row_group, columns);
-        let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
-        let mut stored = Vec::with_capacity(chunks.len());
-        for ((leaf, chunk), slice) in chunks.into_iter().zip(file.read_ranges(&ranges, ahead)) {
-            let slice = slice?;
-            let pages = catch_panics(|| self.pages(row_group, chunk, &slice)).map_err(|source| {
-                DatasetError::Parquet { path: self.path().to_owned(), row_group: Some(row_group), source }
-            })?;
-            stored.push(ColumnChunk {
-                column: chunk.column_descr(),
-                data_type: footer.schema.field(leaf).data_type(),
-                pages,
-            });
-        }
-        Ok(ColumnSource::Chunks { chunks: stored, left: self.left_rows(row_group) })
+        let ranges: Vec<_> = columns.iter().map(|(_, chunk)| range(chunk)).collect();
+        let slices = file.read_ranges(&ranges, ahead);
+        columns.into_iter().zip(slices).map(|(column, slice)| take(column, slice?)).collect()
     }
 
     /// Starts to read the named columns of a row group, if the file is an object of a store and its footer has been
     /// read.
     pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
         let Some(footer) = self.stored.footer.get() else { return Ok(ReadingAhead::default()) };
-        let chunks = footer.sorted_chunks(row_group, columns);
+        let chunks = footer.sorted_chunks(row_group, Some(columns));
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         Ok(self.stored.file.open()?.read_ahead(&ranges))
     }
 
-    /// Reads the pages of a column chunk.
-    fn pages(
+    /// Decompresses the pages of a column chunk. If some rows are wanted, those of the other pages are left empty.
+    pub(super) fn column_chunk<'c>(
         &self,
         row_group: usize,
-        chunk: &ColumnChunkMetaData,
+        chunk: &'c ColumnChunkMetaData,
+        data_type: &'c DataType,
         slice: &FileSlice,
-    ) -> Result<Vec<Page>, ParquetError> {
+        wanted: Option<&[usize]>,
+    ) -> Result<ColumnChunk<'c>, DatasetError> {
         // All pages are held at the same time, and the footer says how large they are.
         let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
-        let pages = Pages::new(slice.clone(), chunk, limit).collect::<Result<Vec<_>, _>>()?;
-        let data = pages.iter().filter(|page| page.is_data_page());
-        let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
-        let rows = self.stored.row_groups[row_group].rows;
-        if found != rows {
-            let column = chunk.column_descr().name();
-            let message = format!("{found} rows in column `{column}`, but the footer says {rows}");
-            return Err(ParquetError::General(message));
-        }
-        Ok(pages)
+        let read = || {
+            let pages = Pages::new(slice.clone(), chunk, limit);
+            let pages = match wanted {
+                None => pages.collect::<Result<Vec<_>, _>>()?,
+                Some(rows) => pages.with_rows(rows)?,
+            };
+            let data = pages.iter().filter(|page| page.is_data_page());
+            let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
+            let rows = self.stored.row_groups[row_group].rows;
+            if found != rows {
+                let column = chunk.column_descr().name();
+                let message = format!("{found} rows in column `{column}`, but the footer says {rows}");
+                return Err(ParquetError::General(message));
+            }
+            Ok(ColumnChunk { column: chunk.column_descr(), data_type, pages })
+        };
+        catch_panics(read).map_err(|source| DatasetError::Parquet {
+            path: self.path().to_owned(),
+            row_group: Some(row_group),
+            source,
+        })
     }
 
     /// Returns the error of a column that does not hold what the layout promises.
@@ -330,17 +364,17 @@ impl Footer {
         catch_panics(decode).map_err(|source| DatasetError::Parquet { path: path(), row_group: None, source })
     }
 
-    /// Returns the named column chunks of a row group, each with its index, in the order of the file.
-    fn sorted_chunks(&self, row_group: usize, columns: &[&str]) -> Vec<(usize, &ColumnChunkMetaData)> {
-        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
+    /// Returns the named column chunks of a row group, or all, each with its index, in the order of the file.
+    fn sorted_chunks(&self, row_group: usize, names: Option<&[&str]>) -> Vec<(usize, &ColumnChunkMetaData)> {
+        let mut chunks: Vec<_> = self.chunks(row_group, names).collect();
         chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
         chunks
     }
 
-    /// Returns the named column chunks of a row group, each with its index.
-    fn chunks(&self, row_group: usize, columns: &[&str]) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
+    /// Returns the named column chunks of a row group, or all, each with its index.
+    fn chunks(&self, row_group: usize, names: Option<&[&str]>) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
         let chunks = self.metadata.row_group(row_group).columns().iter().enumerate();
-        chunks.filter(|(_, chunk)| columns.contains(&chunk.column_descr().name()))
+        chunks.filter(move |(_, chunk)| names.is_none_or(|names| names.contains(&chunk.column_descr().name())))
     }
 }
 

@@ -80,12 +80,13 @@ impl Verification {
             all_bytes: manifest.files().map(|file| file.size).sum(),
             progress,
         };
+        let superseded = |file: &DataFile| manifest.superseded.get(&file.path).cloned();
         let mut customers = Customers::default();
         for file in events {
-            check.file(file, |file| customers.check(&TableFile::new(folder, &manifest, file)?));
+            check.file(file, |file| customers.check(&TableFile::new(folder, file, superseded(file))?));
         }
         for file in spend {
-            check.file(file, |file| check_spend(&TableFile::new(folder, &manifest, file)?));
+            check.file(file, |file| check_spend(&TableFile::new(folder, file, superseded(file))?));
         }
         for file in lists().chain(deletion_vectors) {
             // What it holds was read with the manifest.

@@ -15,13 +15,16 @@ pub(crate) struct ColumnChunk<'a> {
     pub(crate) pages: Vec<Page>,
 }
 
-const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
+pub(super) const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
 
-/// A data page: which rows have a value, and the encoded values.
-struct DataPage<'a> {
-    validity: Validity,
-    encoding: Encoding,
-    values: &'a [u8],
+/// A data page, whose levels say which rows have a value.
+pub(super) struct DataPage<'a> {
+    /// `None` if each row has a value.
+    pub(super) levels: Option<&'a [u8]>,
+    pub(super) rows: usize,
+    pub(super) encoding: Encoding,
+    /// The encoded values.
+    pub(super) values: &'a [u8],
 }
 
 impl ColumnChunk<'_> {
@@ -40,19 +43,31 @@ impl ColumnChunk<'_> {
         &self,
         convert: impl Fn(i64) -> Result<T, &'static str>,
     ) -> Result<StoredColumn<'_, T>, &'static str> {
+        self.decode(|encoding, bytes, count, into| self.decode_numbers(encoding, bytes, count, &convert, into))
+    }
+
+    /// Decodes `count` numbers, and appends each through `convert`.
+    pub(super) fn decode_numbers<T>(
+        &self,
+        encoding: Encoding,
+        bytes: &[u8],
+        count: usize,
+        convert: impl Fn(i64) -> Result<T, &'static str>,
+        into: &mut Vec<T>,
+    ) -> Result<(), &'static str> {
         let physical = self.column.physical_type();
         // Numbers of 32 bits wrap around at 32 bits, whatever width they are decoded with.
         #[expect(clippy::cast_possible_truncation, reason = "the low half is the number")]
         let convert = |number: i64| convert(if physical == Type::INT32 { i64::from(number as i32) } else { number });
         // Only a type of fixed length has one.
         let length = usize::try_from(self.column.type_length()).unwrap_or(0);
-        self.decode(|encoding, bytes, count, into| match encoding {
+        match encoding {
             Encoding::PLAIN => plain_numbers(bytes, physical, length, count, convert, into),
             Encoding::DELTA_BINARY_PACKED if matches!(physical, Type::INT32 | Type::INT64) => {
                 delta_decode(&mut { bytes }, count, convert, into)
             }
             _ => Err(OTHER_ENCODING),
-        })
+        }
     }
 
     /// Decodes texts.
@@ -76,16 +91,13 @@ impl ColumnChunk<'_> {
                 decode(Encoding::PLAIN, buf, count(*num_values), &mut values)?;
                 continue;
             }
-            let DataPage { validity, encoding, values: bytes } = DataPage::new(page, self.column.max_def_level())?;
-            let indexes = match encoding {
-                Encoding::RLE_DICTIONARY => match bytes.split_first() {
-                    Some((width, bytes)) => ValueIndexes::Encoded { bytes, width: *width },
-                    // A page without values may lack the width of its codes.
-                    None => ValueIndexes::Encoded { bytes, width: 0 },
-                },
-                encoding => {
+            let data = DataPage::new(page, self.column.max_def_level())?;
+            let validity = data.validity()?;
+            let indexes = match data.codes() {
+                Some((width, bytes)) => ValueIndexes::Encoded { bytes, width },
+                None => {
                     let first = values.len();
-                    decode(encoding, bytes, validity.values(), &mut values)?;
+                    decode(data.encoding, data.values, validity.values(), &mut values)?;
                     ValueIndexes::From(first)
                 }
             };
@@ -97,20 +109,29 @@ impl ColumnChunk<'_> {
 
 impl<'a> DataPage<'a> {
     /// Splits a page of a flat column, whose highest definition level is 0 if each row has a value, else 1.
-    fn new(page: &'a Page, highest_level: i16) -> Result<Self, &'static str> {
+    pub(super) fn new(page: &'a Page, highest_level: i16) -> Result<Self, &'static str> {
         let Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } = page else {
             return Err(OTHER_ENCODING);
         };
         let mut values: &[u8] = buf;
-        let rows = count(*num_values);
-        let validity = match highest_level {
-            0 => Validity::All(rows),
-            1 if *def_level_encoding == Encoding::RLE => {
-                decode_levels(take_counted(&mut values).ok_or(ENDS_EARLY)?, rows)?
-            }
+        let levels = match highest_level {
+            0 => None,
+            1 if *def_level_encoding == Encoding::RLE => Some(take_counted(&mut values).ok_or(ENDS_EARLY)?),
             _ => return Err(OTHER_ENCODING),
         };
-        Ok(Self { validity, encoding: *encoding, values })
+        Ok(Self { levels, rows: count(*num_values), encoding: *encoding, values })
+    }
+
+    /// Decodes which rows have a value.
+    fn validity(&self) -> Result<Validity, &'static str> {
+        self.levels.map_or_else(|| Ok(Validity::All(self.rows)), |levels| decode_levels(levels, self.rows))
+    }
+
+    /// Returns the width of the values, and their bytes, if they are codes: indexes into the dictionary.
+    pub(super) fn codes(&self) -> Option<(u8, &'a [u8])> {
+        // A page without values may lack the width of its codes.
+        let codes = || self.values.split_first().map_or((0, self.values), |(width, bytes)| (*width, bytes));
+        (self.encoding == Encoding::RLE_DICTIONARY).then(codes)
     }
 }
 
@@ -124,7 +145,7 @@ fn decode_levels(levels: &[u8], rows: usize) -> Result<Validity, &'static str> {
     Ok(Validity::new(has_value))
 }
 
-fn count(values: u32) -> usize {
+pub(super) fn count(values: u32) -> usize {
     usize::try_from(values).unwrap_or(usize::MAX)
 }
 

@@ -10,8 +10,8 @@ mod delta;
 mod hybrid;
 mod plain;
 
-pub(super) use bits::ENDS_EARLY;
+pub(super) use bits::{ENDS_EARLY, number_at, ones};
 pub(crate) use delta::{delta_count, delta_decode};
-pub(super) use hybrid::{NOT_IN_DICTIONARY, decode_hybrid, repeated};
+pub(super) use hybrid::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, decode_hybrid, repeated};
 pub(crate) use plain::take_counted;
-pub(super) use plain::{plain_numbers, plain_texts};
+pub(super) use plain::{plain_bytes, plain_numbers, plain_texts, text};

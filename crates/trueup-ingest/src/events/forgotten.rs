@@ -4,24 +4,18 @@
 //! groups are read. Accounts and customers are compared as texts, because a customer with the key of another one must
 //! not be lost.
 
-use super::event_batch::primitive_column;
 use super::key_index::{AccountKeys, KeySet};
 use super::touched::{read_index, sets};
-use super::zone_changes::texts;
-use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::Superseded;
+use crate::error::ErrorContext;
+use crate::left_rows::{LeftCursor, Superseded, either};
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetFile, RowLocations};
 use crate::{Customer, IngestError};
-use arrow_array::RecordBatch;
-use arrow_array::types::Date32Type;
-use arrow_schema::ArrowError;
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
-use trueup_core::dataset::{CheckedFile, Days, DeletionVector};
+use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID};
 
 /// The customers to forget, by account.
@@ -35,6 +29,7 @@ struct OfAccount<'c> {
 }
 
 /// What a stored file has of customers to forget.
+#[derive(Default)]
 pub(crate) struct Held<'c> {
     /// The customers of whom the file has any event, even a superseded one.
     pub(crate) customers: BTreeSet<&'c Customer>,
@@ -79,7 +74,7 @@ impl<'c> Forgotten<'c> {
         if row_groups.is_empty() {
             return Ok(None);
         }
-        self.scan((file, checked), row_groups, superseded, &path, reader)
+        self.scan(file, row_groups, superseded, dir, reader)
     }
 
     /// Returns the customers of the accounts that a row group may have.
@@ -96,86 +91,59 @@ impl<'c> Forgotten<'c> {
     /// Reads the accounts, customers and days of some row groups.
     fn scan(
         &self,
-        (file, checked): (&DataFile, CheckedFile),
+        file: &DataFile,
         row_groups: Vec<usize>,
         superseded: &Superseded,
-        path: &Path,
+        dir: &Path,
         reader: &TableReader<'_>,
     ) -> Result<Option<Held<'c>>, IngestError> {
-        let damaged = |fault| ErrorKind::Stored { path: path.to_owned(), source: Box::new(fault) };
-        let reads = |name: &str| [ACCOUNT, OPPORTUNITY_ID, DATE].contains(&name);
-        let parquet = ParquetFile::open(ParquetBytes::Stored(checked), reader.limits).map_err(damaged)?;
-        let mut parquet = parquet.reader(&reads).only(row_groups);
+        const READ: [&str; 3] = [ACCOUNT, OPPORTUNITY_ID, DATE];
+
+        let path = dir.join(&file.path);
+        let opened = EventFile::open(dir, file, reader.monitor.interrupt()).of_dataset(&path)?;
         let superseded = superseded.get(&file.path);
-        let (mut customers, mut current) = (BTreeSet::new(), BTreeSet::new());
-        let mut scans: BTreeMap<usize, RowGroupScan> = BTreeMap::new();
-        while let Some(chunk) = parquet.next().map_err(damaged)? {
+        let mut held = Held::default();
+        for number in row_groups {
             reader.monitor.check()?;
-            for decoded in chunk.decode().map_err(damaged)? {
-                let RowLocations::Rows { row_group, first, .. } = decoded.locations else { continue };
-                let left = || superseded.and_then(|vector| vector.left_ranges(&file.row_groups, row_group));
-                let scan = scans.entry(row_group).or_insert_with(|| RowGroupScan::new(left()));
-                scan.add(self, &decoded.batch, first, (&mut customers, &mut current)).doing("read stored events")?;
+            let row_group = opened.row_group(number, Some(&READ)).of_dataset(&path)?;
+            let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, number));
+            let (forgotten, left_days) =
+                self.scan_rows(&row_group, LeftCursor::new(left), &mut held).of_dataset(&path)?;
+            if !forgotten.is_empty() {
+                let rows = forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
+                held.vector.supersede(file, number, rows, left_days);
             }
         }
-        let mut vector = DeletionVector::default();
-        for (number, scan) in scans.into_iter().filter(|(_, scan)| !scan.forgotten.is_empty()) {
-            let rows = scan.forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
-            vector.supersede(file, number, rows, scan.left_days);
-        }
-        Ok((!customers.is_empty()).then_some(Held { customers, current, vector }))
-    }
-}
-
-/// The rows of a row group, while they are read.
-struct RowGroupScan {
-    /// The rows that the file has left; `None` if all are.
-    left: Option<Vec<Range<usize>>>,
-    /// Those of them that are forgotten: ascending, and neither empty nor adjacent.
-    forgotten: Vec<Range<usize>>,
-    /// The days of the others.
-    left_days: Days,
-}
-
-impl RowGroupScan {
-    fn new(left: Option<Vec<Range<usize>>>) -> Self {
-        Self { left, forgotten: Vec::new(), left_days: None }
+        Ok((!held.customers.is_empty()).then_some(held))
     }
 
-    /// Adds the next rows; `first` is the number of the first in the row group. Adds customers to forget of whom there
-    /// is a row, and those of whom there is one that the file has left.
-    fn add<'c>(
-        &mut self,
-        forgotten: &Forgotten<'c>,
-        batch: &RecordBatch,
-        first: usize,
-        (found, current): (&mut BTreeSet<&'c Customer>, &mut BTreeSet<&'c Customer>),
-    ) -> Result<(), ArrowError> {
-        let (accounts, customers) = (texts(batch, ACCOUNT)?, texts(batch, OPPORTUNITY_ID)?);
-        let dates = primitive_column::<Date32Type>(batch, DATE)?;
-        for at in 0..batch.num_rows() {
-            let of_account = forgotten.0.get(accounts.value(at));
-            let customer = of_account.and_then(|of_account| of_account.customers.get(customers.value(at)).copied());
-            found.extend(customer);
-            let (row, day) = (first + at, dates.value(at));
-            if !self.is_left(row) {
+    /// Adds the customers to forget of whom a row group has a row, and those of whom it has one that is left. Returns
+    /// the rows that are left of these customers, and the days of the others.
+    fn scan_rows(
+        &self,
+        row_group: &EventRowGroup<'_>,
+        mut left: LeftCursor,
+        held: &mut Held<'c>,
+    ) -> Result<(Vec<Range<usize>>, Days), DatasetError> {
+        let (accounts, customers) = (row_group.texts(ACCOUNT)?, row_group.texts(OPPORTUNITY_ID)?);
+        let dates = row_group.numbers(DATE)?;
+        let mut forgotten: Vec<Range<usize>> = Vec::new();
+        let mut left_days = None;
+        for (row, day) in dates.into_iter().enumerate() {
+            let of_account = accounts.get(row).and_then(|account| self.0.get(account));
+            let customers = customers.get(row).zip(of_account);
+            let customer = customers.and_then(|(id, of_account)| of_account.customers.get(id).copied());
+            held.customers.extend(customer);
+            if !left.has(row) {
                 continue;
             }
-            current.extend(customer);
-            match self.forgotten.last_mut() {
-                _ if customer.is_none() => {
-                    self.left_days =
-                        Some(self.left_days.map_or((day, day), |(one, last)| (one.min(day), last.max(day))));
-                }
+            held.current.extend(customer);
+            match forgotten.last_mut() {
+                _ if customer.is_none() => left_days = either(left_days, Some((day, day))),
                 Some(last) if last.end == row => last.end = row + 1,
-                _ => self.forgotten.push(row..row + 1),
+                _ => forgotten.push(row..row + 1),
             }
         }
-        Ok(())
-    }
-
-    fn is_left(&self, row: usize) -> bool {
-        let Some(left) = &self.left else { return true };
-        left.get(left.partition_point(|rows| rows.end <= row)).is_some_and(|rows| rows.start <= row)
+        Ok((forgotten, left_days))
     }
 }

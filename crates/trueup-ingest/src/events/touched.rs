@@ -7,29 +7,27 @@
 //! which more than half is superseded then is written again as a whole, and so is a file without an index.
 
 use super::dictionaries::DictionaryBuilders;
-use super::event_batch::{EventBatch, column, primitive_column, unsound_column};
+use super::event_batch::EventBatch;
 use super::key_index::{self, KeySet, TRAILER_BYTES};
 use super::new_keys::{KeysOfAccount, Wanted, WantedKeys};
 use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::left_rows::{LeftCursor, Superseded};
+use crate::error::{ErrorContext, ErrorKind};
+use crate::left_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Int32Type};
-use arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray, TypedDictionaryArray};
-use arrow_schema::ArrowError;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, Days, DeletionVector};
-use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, EVENT_ID, OPPORTUNITY_ID};
+use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup, TextRows};
+use trueup_core::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID};
+
+/// The most column chunks of files whose footers are in memory at the same time, unless a single file has more.
+const OPEN_CHUNKS: usize = 1 << 16;
 
 /// The bytes of a footer's length and of the mark after it, at the end of a Parquet file.
 const TAIL_BYTES: u64 = 8;
@@ -61,17 +59,35 @@ pub(super) struct StoredFiles<'a> {
 enum Places {
     Nowhere,
     /// In these row groups, each with what it may have.
-    RowGroups(CheckedFile, Vec<(usize, Wanted)>),
-    /// The file has no index, and has accounts of which something is wanted.
+    RowGroups(Vec<(usize, Wanted)>),
+    /// In any row group, because the file has no index; or in row groups that do not fit in memory.
     Unknown,
 }
 
-/// What a row group has of touched customers.
-struct TouchedRowGroup {
+/// A file whose footer was read, if it may have touched customers.
+struct Opened<'f> {
+    stored: &'f DataFile,
+    places: Places,
+    file: Option<EventFile>,
+}
+
+/// A row group that may have touched customers.
+struct Candidate<'a> {
+    /// The position of its file among the open ones.
+    at: usize,
+    stored: &'a DataFile,
+    file: &'a EventFile,
     number: usize,
-    /// Their rows, counted within the row group: ascending, and neither empty nor adjacent.
-    rows: Vec<Range<usize>>,
-    batches: Vec<EventBatch>,
+    wanted: Wanted,
+    /// The bytes of memory that it takes.
+    bytes: usize,
+}
+
+/// The rows of touched customers of a row group.
+struct TouchedRows {
+    /// Counted within the row group: ascending, and neither empty nor adjacent.
+    ranges: Vec<Range<usize>>,
+    events: EventBatch,
     /// The days of the rows that the row group has left.
     left_days: Days,
 }
@@ -89,40 +105,28 @@ impl StoredFiles<'_> {
         let files: Vec<(&DataFile, Places)> = self.files.iter().zip(places).collect();
         monitor.begin(Phase::ReadingStoredEvents, Some(files.iter().map(|(file, places)| places.bytes(file)).sum()));
         let mut touched = Touched::default();
-        // The footers of these files are in memory at the same time.
-        for files in files.chunks(rayon::current_num_threads()) {
-            let opened: Vec<Option<ParquetFile>> =
-                files.par_iter().map(|(file, places)| self.open(file, places)).collect::<Result<_, _>>()?;
-            let mut vectors = vec![DeletionVector::default(); files.len()];
-            let row_groups = files.iter().zip(&opened).enumerate().flat_map(|(at, ((_, places), parquet))| {
-                let row_groups = match places {
-                    Places::RowGroups(_, row_groups) => row_groups.as_slice(),
-                    _ => &[],
-                };
-                row_groups.iter().zip(parquet.iter().cycle()).map(move |(row_group, parquet)| (at, *row_group, parquet))
-            });
-            let row_groups: Vec<_> = row_groups.collect();
-            for row_groups in row_groups.chunks(ReadLimits::chunks()) {
+        for files in steps(files, OPEN_CHUNKS, |(file, _)| file.columns.len().saturating_mul(file.row_groups.len())) {
+            let opened: Vec<_> =
+                files.into_par_iter().map(|(file, places)| self.open(file, places)).collect::<Result<_, _>>()?;
+            let mut vectors = vec![DeletionVector::default(); opened.len()];
+            let candidates: Vec<Candidate<'_>> =
+                opened.iter().enumerate().flat_map(|(at, opened)| opened.candidates(at)).collect();
+            for candidates in steps(candidates, self.reader.limits.decoded_bytes, |candidate| candidate.bytes) {
                 monitor.check()?;
-                let read = row_groups.par_iter().map(|(at, row_group, parquet)| {
-                    let stored = StoredFile { stored: files[*at].0, of: self, wanted };
-                    stored.read(parquet, *row_group).map(|read| (*at, read))
-                });
-                for (at, read) in read.collect::<Result<Vec<_>, _>>()? {
-                    let file = files[at].0;
-                    let entry = file.row_groups.get(read.number);
-                    let rows = read.batches.iter().map(EventBatch::len).sum();
-                    monitor.add(rows, entry.map_or(0, |entry| proportional_bytes(file, entry.rows)));
-                    if read.rows.is_empty() {
-                        continue;
-                    }
-                    read.batches.into_iter().try_for_each(&mut *pass)?;
-                    let rows = read.rows.into_iter().map(|rows| rows.start as u64..rows.end as u64);
-                    vectors[at].supersede(file, read.number, rows, read.left_days);
+                let read = candidates.par_iter().map(|candidate| self.read(candidate, wanted));
+                let read: Vec<Option<TouchedRows>> = read.collect::<Result<_, _>>()?;
+                for (Candidate { at, stored, number, .. }, read) in candidates.iter().zip(read) {
+                    let entry = stored.row_groups.get(*number);
+                    let rows = read.as_ref().map_or(0, |read| read.events.len());
+                    monitor.add(rows, entry.map_or(0, |entry| proportional_bytes(stored, entry.rows)));
+                    let Some(TouchedRows { ranges, events, left_days }) = read else { continue };
+                    pass(events)?;
+                    let ranges = ranges.into_iter().map(|rows| rows.start as u64..rows.end as u64);
+                    vectors[*at].supersede(stored, *number, ranges, left_days);
                 }
             }
-            for ((file, places), vector) in files.iter().zip(vectors) {
-                touched.add(file, places, vector, self.superseded);
+            for (Opened { stored, places, .. }, vector) in opened.iter().zip(vectors) {
+                touched.add(stored, places, vector, self.superseded);
             }
         }
         Ok(touched)
@@ -145,22 +149,79 @@ impl StoredFiles<'_> {
         let row_groups = file.row_groups.par_iter().zip(&sets).enumerate();
         let row_groups = row_groups.map(|(number, (entry, set))| (number, wanted.wanted_of(entry, set)));
         let row_groups: Vec<_> = row_groups.filter(|(_, wanted)| *wanted != Wanted::Nothing).collect();
-        Ok(if row_groups.is_empty() { Places::Nowhere } else { Places::RowGroups(checked, row_groups) })
+        Ok(if row_groups.is_empty() { Places::Nowhere } else { Places::RowGroups(row_groups) })
     }
 
     /// Reads the footer of a file that may have touched customers.
-    fn open(&self, file: &DataFile, places: &Places) -> Result<Option<ParquetFile>, IngestError> {
-        let Places::RowGroups(checked, _) = places else { return Ok(None) };
-        let opened = ParquetFile::open(ParquetBytes::Stored(checked.clone()), self.reader.limits);
-        let damaged = |fault| ErrorKind::Stored { path: self.dir.join(&file.path), source: Box::new(fault) };
-        Ok(Some(opened.map_err(damaged)?))
+    fn open<'f>(&self, stored: &'f DataFile, places: Places) -> Result<Opened<'f>, IngestError> {
+        let Places::RowGroups(row_groups) = &places else { return Ok(Opened { stored, places, file: None }) };
+        let path = self.dir.join(&stored.path);
+        let file = EventFile::open(self.dir, stored, self.reader.monitor.interrupt()).of_dataset(&path)?;
+        let fit =
+            row_groups.iter().all(|(number, _)| file.row_group_bytes(*number) <= self.reader.limits.row_group_bytes());
+        let places = if fit { places } else { Places::Unknown };
+        Ok(Opened { stored, places, file: Some(file) })
     }
+
+    /// Reads the rows of touched customers of a row group; `None` if it has none.
+    fn read(&self, candidate: &Candidate<'_>, wanted: &WantedKeys) -> Result<Option<TouchedRows>, IngestError> {
+        let Candidate { stored, file, number, .. } = *candidate;
+        let path = self.dir.join(&stored.path);
+        let row_group = file.row_group(number, None).of_dataset(&path)?;
+        let ids = Ids::read(&row_group, candidate.wanted).of_dataset(&path)?;
+        let left = self.superseded.get(&stored.path).and_then(|vector| vector.left_ranges(&stored.row_groups, number));
+        let (ranges, left_days) = ids.touched(wanted, LeftCursor::new(left));
+        if ranges.is_empty() {
+            return Ok(None);
+        }
+        let events = row_group.pick(&ranges.iter().cloned().flatten().collect::<Vec<_>>()).of_dataset(&path)?;
+        let events = encode_stored(events, self.zone_changes, self.dictionaries, None)?;
+        Ok(Some(TouchedRows { ranges, events, left_days }))
+    }
+}
+
+impl Opened<'_> {
+    /// Returns the row groups that may have touched customers.
+    fn candidates(&self, at: usize) -> impl Iterator<Item = Candidate<'_>> {
+        let row_groups = match &self.places {
+            Places::RowGroups(row_groups) => row_groups.as_slice(),
+            _ => &[],
+        };
+        let file = self.file.iter().flat_map(move |file| row_groups.iter().map(move |row_group| (file, row_group)));
+        file.map(move |(file, (number, wanted))| Candidate {
+            at,
+            stored: self.stored,
+            file,
+            number: *number,
+            wanted: *wanted,
+            bytes: file.row_group_bytes(*number),
+        })
+    }
+}
+
+/// Divides items into consecutive steps. The items of a step cost at most `limit`, unless it has a single one.
+fn steps<T>(items: Vec<T>, limit: usize, cost: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let mut steps: Vec<Vec<T>> = Vec::new();
+    let mut left = 0_usize;
+    for item in items {
+        match (left.checked_sub(cost(&item)), steps.last_mut()) {
+            (Some(rest), Some(step)) => {
+                left = rest;
+                step.push(item);
+            }
+            _ => {
+                left = limit.saturating_sub(cost(&item));
+                steps.push(vec![item]);
+            }
+        }
+    }
+    steps
 }
 
 impl Places {
     /// Returns the share of the file's bytes that these row groups have, for the progress report.
     fn bytes(&self, file: &DataFile) -> u64 {
-        let Self::RowGroups(_, row_groups) = self else { return 0 };
+        let Self::RowGroups(row_groups) = self else { return 0 };
         let entries = row_groups.iter().filter_map(|(number, _)| file.row_groups.get(*number));
         entries.map(|entry| proportional_bytes(file, entry.rows)).sum()
     }
@@ -194,48 +255,6 @@ impl Touched {
     }
 }
 
-/// A stored file whose touched customers are read.
-struct StoredFile<'a> {
-    stored: &'a DataFile,
-    of: &'a StoredFiles<'a>,
-    wanted: &'a WantedKeys,
-}
-
-impl StoredFile<'_> {
-    /// Reads the rows of touched customers of a row group.
-    fn read(&self, parquet: &ParquetFile, (number, wanted): (usize, Wanted)) -> Result<TouchedRowGroup, IngestError> {
-        let StoredFiles { dir, zone_changes, dictionaries, .. } = self.of;
-        let damaged =
-            |fault| ErrorKind::Stored { path: dir.join(&self.stored.path), source: Box::<InputFault>::new(fault) };
-        let parquet = parquet.holding(number).map_err(damaged)?;
-        let ids = parquet.reader(&|name| match name {
-            EVENT_ID => wanted == Wanted::EventIds,
-            name => [ACCOUNT, OPPORTUNITY_ID, CUSTOMER_COLUMN, DATE].contains(&name),
-        });
-        let mut ids = ids.sharing_texts().only(vec![number]);
-        let mut scan = RowGroupScan::new(self, number);
-        while let Some(chunk) = ids.next().map_err(damaged)? {
-            for decoded in chunk.decode().map_err(damaged)? {
-                if let RowLocations::Rows { first, .. } = decoded.locations {
-                    scan.add(&decoded.batch, first).doing("read stored events")?;
-                }
-            }
-        }
-        scan.end_customer();
-        let RowGroupScan { touched: rows, left_days, .. } = scan;
-        let mut batches = Vec::new();
-        if !rows.is_empty() {
-            let mut events = parquet.reader(&|_| true).only_rows(&BTreeMap::from([(number, rows.clone())]));
-            while let Some(chunk) = events.next().map_err(damaged)? {
-                for decoded in chunk.decode().map_err(damaged)? {
-                    batches.push(encode_stored(decoded.batch, zone_changes, dictionaries, None)?);
-                }
-            }
-        }
-        Ok(TouchedRowGroup { number, rows, batches, left_days })
-    }
-}
-
 /// Divides the index of a file into the sets of its row groups.
 pub(super) fn sets<'i>(index: &'i [u8], file: &DataFile, path: &Path) -> Result<Vec<KeySet<'i>>, IngestError> {
     let sets = key_index::sets(index).filter(|sets| sets.len() == file.row_groups.len());
@@ -258,126 +277,64 @@ pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes
     read(end - TRAILER_BYTES, length)
 }
 
-/// The customers of a row group, while they are read.
-struct RowGroupScan<'a> {
-    wanted: &'a WantedKeys,
-    /// The rows that the file has left.
-    left: LeftCursor,
-    customer: Option<Customer>,
-    touched: Vec<Range<usize>>,
-    /// The days of the rows that are left and not touched.
-    left_days: Days,
+/// The columns by which the touched customers of a row group are found.
+struct Ids<'r> {
+    accounts: TextRows<'r>,
+    customers: TextRows<'r>,
+    dates: Vec<i32>,
+    /// Only where an event id may be wanted.
+    event_ids: Option<TextRows<'r>>,
 }
 
-/// The rows of a customer, as far as they are read.
-struct Customer {
-    number: i32,
-    rows: Range<usize>,
-    days: Days,
-    is_touched: bool,
-}
-
-impl<'a> RowGroupScan<'a> {
-    fn new(file: &StoredFile<'a>, row_group: usize) -> Self {
-        let vector = file.of.superseded.get(&file.stored.path);
-        let left = vector.and_then(|vector| vector.left_ranges(&file.stored.row_groups, row_group));
-        Self { wanted: file.wanted, left: LeftCursor::new(left), customer: None, touched: Vec::new(), left_days: None }
+impl<'r> Ids<'r> {
+    fn read(row_group: &'r EventRowGroup<'_>, wanted: Wanted) -> Result<Self, DatasetError> {
+        Ok(Self {
+            accounts: row_group.texts(ACCOUNT)?,
+            customers: row_group.texts(OPPORTUNITY_ID)?,
+            dates: row_group.numbers(DATE)?,
+            event_ids: (wanted == Wanted::EventIds).then(|| row_group.texts(EVENT_ID)).transpose()?,
+        })
     }
 
-    /// Adds the next rows; `first` is the number of the first in the row group.
-    fn add(&mut self, batch: &RecordBatch, first: usize) -> Result<(), ArrowError> {
-        let (accounts, customers) = (Texts::of(batch, ACCOUNT)?, Texts::of(batch, OPPORTUNITY_ID)?);
-        let event_ids = batch.column_by_name(EVENT_ID).map(|_| Texts::of(batch, EVENT_ID)).transpose()?;
-        let numbers = primitive_column::<Int32Type>(batch, CUSTOMER_COLUMN)?;
-        let dates = primitive_column::<Date32Type>(batch, DATE)?;
-        // The row of the last customer, and what is wanted of its account.
+    /// Returns the rows of touched customers, and the days of the other rows that the file has left.
+    fn touched(&self, wanted: &WantedKeys, mut left: LeftCursor) -> (Vec<Range<usize>>, Days) {
+        let (mut touched, mut others): (Vec<Range<usize>>, Vec<Range<usize>>) = Default::default();
+        // A row of the last account, and what is wanted of the account.
         let mut account: Option<(usize, Option<&KeysOfAccount>)> = None;
-        let mut start = 0;
-        for run in numbers.values().chunk_by(|one, next| one == next) {
-            let rows = start..start + run.len();
-            start = rows.end;
+        let mut next = 0;
+        while next < self.dates.len() {
+            let start = next;
+            let is_of_same = |row: &usize| self.customers.is_same(start, *row) && self.accounts.is_same(start, *row);
+            next = (start + 1..self.dates.len()).find(|row| !is_of_same(row)).unwrap_or(self.dates.len());
+            let rows = start..next;
             // Of the rows of a customer, a file has all left or none.
-            if !self.left.has(first + rows.start) {
+            if !left.has(rows.start) {
                 continue;
             }
             let keys = match account {
-                Some((row, keys)) if accounts.is_same(row, rows.start) => keys,
-                _ => self.wanted.of(accounts.value(rows.start)),
+                Some((row, keys)) if self.accounts.is_same(row, rows.start) => keys,
+                _ => self.accounts.get(rows.start).and_then(|account| wanted.of(account)),
             };
             account = Some((rows.start, keys));
-            let number = run.first().copied().unwrap_or_default();
-            if self.customer.as_ref().is_none_or(|customer| customer.number != number) {
-                self.end_customer();
-                let at = first + rows.start;
-                let is_touched = keys.is_some_and(|keys| keys.wants_customer(customers.value(rows.start)));
-                self.customer = Some(Customer { number, rows: at..at, days: None, is_touched });
-            }
-            let Some(customer) = &mut self.customer else { continue };
-            customer.rows.end = first + rows.end;
-            let days = dates.values()[rows.clone()].iter().map(|day| Some((*day, *day)));
-            customer.days = days.fold(customer.days, either);
-            if let (false, Some(keys), Some(event_ids)) = (customer.is_touched, keys, &event_ids) {
-                let mut ids = rows.filter_map(|row| event_ids.get(row));
-                customer.is_touched = ids.any(|id| keys.wants_event(id));
+            let is_touched = keys.is_some_and(|keys| {
+                let id = self.customers.get(rows.start);
+                id.is_some_and(|id| keys.wants_customer(id)) || self.has_wanted_event(rows.clone(), keys)
+            });
+            let ranges = if is_touched { &mut touched } else { &mut others };
+            match ranges.last_mut() {
+                Some(last) if last.end == rows.start => last.end = rows.end,
+                _ => ranges.push(rows),
             }
         }
-        Ok(())
+        let days = others.into_iter().map(|rows| {
+            let days = &self.dates[rows];
+            days.iter().copied().min().zip(days.iter().copied().max())
+        });
+        (touched, days.fold(None, either))
     }
 
-    fn end_customer(&mut self) {
-        let Some(Customer { rows, days, is_touched, .. }) = self.customer.take() else { return };
-        match self.touched.last_mut() {
-            _ if !is_touched => self.left_days = either(self.left_days, days),
-            Some(last) if last.end == rows.start => last.end = rows.end,
-            _ => self.touched.push(rows),
-        }
-    }
-}
-
-/// Returns the days of the rows of both.
-fn either(one: Days, other: Days) -> Days {
-    match (one, other) {
-        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
-        (one, other) => one.or(other),
-    }
-}
-
-/// A column of texts as it is decoded: plain, or an Arrow dictionary.
-enum Texts<'a> {
-    Plain(&'a StringArray),
-    Coded(TypedDictionaryArray<'a, Int32Type, StringArray>),
-}
-
-impl<'a> Texts<'a> {
-    fn of(batch: &'a RecordBatch, name: &str) -> Result<Self, ArrowError> {
-        let column = column(batch, name)?;
-        let coded = || column.as_dictionary_opt::<Int32Type>()?.downcast_dict::<StringArray>();
-        let texts = column.as_string_opt::<i32>().map(Self::Plain);
-        texts.or_else(|| coded().map(Self::Coded)).ok_or_else(|| unsound_column(name))
-    }
-
-    /// Returns whether two rows are known to have the same text.
-    fn is_same(&self, one: usize, other: usize) -> bool {
-        match self {
-            Self::Plain(texts) => texts.value(one) == texts.value(other),
-            Self::Coded(texts) => texts.keys().value(one) == texts.keys().value(other),
-        }
-    }
-
-    /// Returns the text of a row, which has one.
-    fn value(&self, row: usize) -> &'a str {
-        match self {
-            Self::Plain(texts) => texts.value(row),
-            Self::Coded(texts) => texts.value(row),
-        }
-    }
-
-    /// Returns the text of a row; `None` if it has none.
-    fn get(&self, row: usize) -> Option<&'a str> {
-        let is_valid = match self {
-            Self::Plain(texts) => texts.is_valid(row),
-            Self::Coded(texts) => texts.is_valid(row),
-        };
-        is_valid.then(|| self.value(row))
+    fn has_wanted_event(&self, mut rows: Range<usize>, keys: &KeysOfAccount) -> bool {
+        let Some(event_ids) = &self.event_ids else { return false };
+        rows.any(|row| event_ids.get(row).is_some_and(|id| keys.wants_event(id)))
     }
 }

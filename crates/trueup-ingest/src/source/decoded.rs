@@ -176,6 +176,9 @@ const MIN_CELLS: usize = 1 << 19;
 /// The smallest and the largest value of [`ReadLimits::record_bytes`].
 const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
 
+/// The bytes that the pages and a row of a row group may take even with little memory.
+const MIN_ROW_GROUP_BYTES: usize = 96 << 20;
+
 /// The bytes that a table may take even with little memory.
 const MIN_TABLE_BYTES: usize = 16 << 20;
 
@@ -194,6 +197,11 @@ impl ReadLimits {
     /// Returns the bytes of memory for the rows of one chunk. Rows beyond it are decoded once these are taken.
     pub(crate) fn chunk_bytes(self) -> usize {
         self.decoded_bytes / Self::chunks()
+    }
+
+    /// Returns the most bytes of memory that the pages and a row of a row group may take.
+    pub(crate) fn row_group_bytes(self) -> usize {
+        self.decoded_bytes.saturating_mul(2).max(MIN_ROW_GROUP_BYTES)
     }
 
     /// Returns the most bytes of a row group of a stored file that are read at once.

@@ -6,7 +6,7 @@ use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemor
 use crate::error::InputFault;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::LogicalType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
@@ -14,13 +14,8 @@ use parquet::file::metadata::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
-use trueup_core::dataset::{TextMemory, catch_panics, check_chunk_ranges, check_footer};
-
-/// Bytes of memory that the pages and a row of a row group may take, even if `decoded_bytes` is small.
-const MIN_ROW_GROUP_BYTES: usize = 96 << 20;
+use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
 
 /// Bytes that a footer may have, even if `decoded_bytes` is small.
 const MIN_FOOTER_BYTES: usize = 4 << 20;
@@ -46,8 +41,7 @@ pub(crate) struct ParquetFile {
 /// A Parquet file, read chunk by chunk: a row group as a whole, or batches of a row group that does not fit in memory.
 pub(crate) struct ParquetReader {
     selected: Selected,
-    /// The row groups that are read, and the position of the next one among them.
-    numbers: Vec<usize>,
+    /// The number of the next row group.
     next_group: usize,
     /// The large row group that is being read.
     large: Option<(InputRowGroup, LargeRowGroup)>,
@@ -59,10 +53,6 @@ struct Selected {
     /// The columns that are read, and their positions in the file.
     schema: SchemaRef,
     columns: Arc<[usize]>,
-    /// The rows that are read of row groups that are not read as a whole.
-    rows: BTreeMap<usize, RowSelection>,
-    /// The memory of the texts of row groups that are read as a whole.
-    texts: TextMemory,
 }
 
 impl ParquetFile {
@@ -88,45 +78,12 @@ impl ParquetFile {
         let columns: Arc<[usize]> = (0..fields.len()).filter(|at| reads(fields[*at].name())).collect();
         let fields = columns.iter().map(|at| with_uuid_mark(&self.metadata, *at));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let numbers = (0..self.metadata.metadata().num_row_groups()).collect();
-        let (rows, texts) = (BTreeMap::new(), TextMemory::Longest);
-        let selected = Selected { file: self.clone(), schema, columns, rows, texts };
-        ParquetReader { selected, numbers, next_group: 0, large: None }
-    }
-
-    /// Reads all columns of a row group of a stored file at once, unless they take much memory. Returns the same file.
-    pub(crate) fn holding(&self, row_group: usize) -> Result<Self, InputFault> {
-        let chunks = self.metadata.metadata().row_groups().get(row_group);
-        let chunks = chunks.into_iter().flat_map(|row_group| row_group.columns().iter());
-        let chunks: Vec<(u64, u64)> = chunks.map(ColumnChunkMetaData::byte_range).collect();
-        let held = self.bytes.hold(&chunks, self.limits.held_bytes());
-        let damaged = |error| InputFault::DamagedGroup { row_group, source: Box::new(error) };
-        Ok(Self { bytes: held.map_err(damaged)?, ..self.clone() })
+        let selected = Selected { file: self.clone(), schema, columns };
+        ParquetReader { selected, next_group: 0, large: None }
     }
 }
 
 impl ParquetReader {
-    /// Reads these row groups alone.
-    pub(crate) fn only(self, row_groups: Vec<usize>) -> Self {
-        Self { numbers: row_groups, ..self }
-    }
-
-    /// Reads these rows alone, given by row group and in ascending order. All other rows are skipped, most of them
-    /// without being decoded.
-    pub(crate) fn only_rows(self, rows: &BTreeMap<usize, Vec<Range<usize>>>) -> Self {
-        let selection = |(number, ranges): (&usize, &Vec<Range<usize>>)| {
-            let end = ranges.last().map_or(0, |last| last.end);
-            (*number, RowSelection::from_consecutive_ranges(ranges.iter().cloned(), end))
-        };
-        let selected = Selected { rows: rows.iter().map(selection).collect(), ..self.selected };
-        Self { selected, ..self }.only(rows.keys().copied().collect())
-    }
-
-    /// Says that the caller does not copy texts that are read as codes: they take the memory of their dictionary alone.
-    pub(crate) fn sharing_texts(self) -> Self {
-        Self { selected: Selected { texts: TextMemory::Shared, ..self.selected }, ..self }
-    }
-
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.selected.schema
     }
@@ -144,8 +101,8 @@ impl ParquetReader {
                 chunks.push(chunk);
                 continue;
             }
-            let numbers = self.numbers.iter().skip(self.next_group).take(count - chunks.len());
-            let numbers: Vec<usize> = numbers.copied().collect();
+            let row_groups = self.selected.file.metadata.metadata().num_row_groups();
+            let numbers = self.next_group..row_groups.min(self.next_group + count - chunks.len());
             if numbers.is_empty() {
                 break;
             }
@@ -193,7 +150,6 @@ impl Selected {
     /// Measures the memory that a row group takes.
     fn measure(&self, number: usize) -> Result<MeasuredRowGroup, InputFault> {
         let ParquetFile { bytes, metadata, limits } = &self.file;
-        let limit = limits.decoded_bytes;
         let mut row_group = InputRowGroup {
             bytes: bytes.clone(),
             metadata: metadata.metadata().clone(),
@@ -201,22 +157,11 @@ impl Selected {
             schema: self.schema.clone(),
             columns: self.columns.clone(),
             number,
-            selection: self.rows.get(&number).cloned(),
-            max_bytes: MIN_ROW_GROUP_BYTES.max(limit.saturating_mul(2)),
+            max_bytes: limits.row_group_bytes(),
         };
         row_group.hold(limits.held_bytes())?;
-        let measure = |row_group: &InputRowGroup, texts| {
-            let memory = row_group.measure(texts)?;
-            Ok(MeasuredRowGroup { row_group: row_group.clone(), memory, batch_rows: limits.rows })
-        };
-        // Of few rows, even texts as long as their dictionaries take little memory.
-        if row_group.selection.is_some()
-            && let Ok(measured) = measure(&row_group, TextMemory::AtMostDictionary)
-            && measured.memory() <= limit
-        {
-            return Ok(measured);
-        }
-        measure(&row_group, self.texts)
+        let memory = row_group.measure()?;
+        Ok(MeasuredRowGroup { row_group, memory, batch_rows: limits.rows })
     }
 }
 
@@ -278,7 +223,8 @@ pub(crate) struct MeasuredRowGroup {
 
 impl MeasuredRowGroup {
     fn memory(&self) -> usize {
-        self.memory.held.saturating_add(self.memory.row.saturating_mul(self.row_group.rows_read()))
+        let rows = usize::try_from(self.row_group.rows()).unwrap_or(usize::MAX);
+        self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
     }
 
     fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {

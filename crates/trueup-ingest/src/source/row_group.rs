@@ -4,9 +4,9 @@
 use crate::error::InputFault;
 use crate::held_chunks::HeldChunks;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, DataType, Fields, SchemaRef};
+use arrow_schema::{ArrowError, Fields, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -16,9 +16,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use trueup_core::dataset::{
-    CheckedFile, DatasetError, Pages, PositionedReader, TextMemory, catch_panics, measure_chunk,
-};
+use trueup_core::dataset::{CheckedFile, DatasetError, Pages, PositionedReader, catch_panics, measure_chunk};
 
 /// The bytes of an open Parquet file, which many threads read at the same time.
 #[derive(Clone)]
@@ -102,8 +100,6 @@ pub(super) struct InputRowGroup {
     pub(super) columns: Arc<[usize]>,
     /// The row group's number, counted from 0.
     pub(super) number: usize,
-    /// The rows that are read; `None` if all are.
-    pub(super) selection: Option<RowSelection>,
     /// The most bytes of memory that its pages and a row may take; beyond it, nothing is read.
     pub(super) max_bytes: usize,
 }
@@ -127,12 +123,6 @@ impl InputRowGroup {
         u64::try_from(self.metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Returns the number of rows that are read.
-    pub(super) fn rows_read(&self) -> usize {
-        let rows = || usize::try_from(self.rows()).unwrap_or(usize::MAX);
-        self.selection.as_ref().map_or_else(rows, RowSelection::row_count)
-    }
-
     /// Returns the columns that are read.
     pub(super) fn mask(&self) -> ProjectionMask {
         ProjectionMask::roots(self.metadata.file_metadata().schema_descr(), self.columns.iter().copied())
@@ -141,12 +131,6 @@ impl InputRowGroup {
     /// Returns whether a leaf belongs to a column that is read.
     fn reads(&self, leaf: usize) -> bool {
         self.columns.contains(&self.metadata.file_metadata().schema_descr().get_column_root_idx(leaf))
-    }
-
-    /// Returns whether a leaf is a column of texts that is read as codes.
-    fn has_codes(&self, leaf: usize) -> bool {
-        let root = self.metadata.file_metadata().schema_descr().get_column_root_idx(leaf);
-        self.fields.get(root).is_some_and(|field| matches!(field.data_type(), DataType::Dictionary(..)))
     }
 
     /// Returns rows with the fields of [`InputRowGroup::schema`].
@@ -173,13 +157,11 @@ impl InputRowGroup {
     }
 
     /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
-    pub(super) fn measure(&self, texts: TextMemory) -> Result<RowGroupMemory, InputFault> {
+    pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
         let measured = catch_panics(|| {
             let chunks = self.metadata().columns().par_iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
-            let columns = chunks.map(|(leaf, chunk)| {
-                let texts =
-                    if self.has_codes(leaf) || texts != TextMemory::Shared { texts } else { TextMemory::Longest };
-                let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes, texts)?;
+            let columns = chunks.map(|(_, chunk)| {
+                let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes)?;
                 let column = chunk.column_descr();
                 if column.max_rep_level() == 0 && size.values != self.rows() {
                     let (values, rows, column) = (size.values, self.rows(), column.path().string());
@@ -205,7 +187,7 @@ impl InputRowGroup {
         let open = || {
             let schema = self.metadata.file_metadata().schema_descr();
             let levels = parquet_to_arrow_field_levels(schema, columns, Some(&self.fields))?;
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, rows, self.selection.clone())
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, rows, None)
         };
         catch_panics(open).map_err(|error| self.fault(error))
     }

@@ -180,7 +180,9 @@ fn an_input_that_is_replaced_while_it_is_read_is_an_error() {
         store.server().fail(move |request| {
             ranges += usize::from(request.range.is_some());
             if ranges == 2 {
-                fs::write(&path, &other).unwrap();
+                let new = path.with_extension("new");
+                fs::write(&new, &other).unwrap();
+                fs::rename(new, &path).unwrap();
             }
             None
         });

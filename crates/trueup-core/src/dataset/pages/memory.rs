@@ -23,28 +23,12 @@ pub struct ChunkMemory {
     pub values: u64,
 }
 
-/// How much memory the text of a row takes, if the texts are in a dictionary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextMemory {
-    /// A copy of the text, at most as long as the longest one. To find that, the dictionary is decompressed.
-    Longest,
-    /// A copy of the text, of which nothing is known but that it fits into the dictionary.
-    AtMostDictionary,
-    /// None: rows share the texts of the dictionary.
-    Shared,
-}
-
 /// Finds the memory of a decoded column chunk, which must be inside the file (see
 /// [`check_chunk_ranges`](crate::dataset::check_chunk_ranges)).
 ///
 /// # Errors
 /// A page cannot be read, or has more than `limit` bytes.
-pub fn measure_chunk<R: ChunkReader>(
-    file: R,
-    chunk: &ColumnChunkMetaData,
-    limit: usize,
-    texts: TextMemory,
-) -> Result<ChunkMemory> {
+pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit: usize) -> Result<ChunkMemory> {
     let mut pages = Pages::new(file, chunk, limit);
     let column = chunk.column_descr();
     let is_text = column.physical_type() == Type::BYTE_ARRAY;
@@ -56,13 +40,10 @@ pub fn measure_chunk<R: ChunkReader>(
             PageKind::Dictionary { values: count, .. } => {
                 let entries = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(4);
                 dictionary = dictionary.max(size.saturating_add(entries));
-                match texts {
-                    TextMemory::Longest if is_text => row = row.max(longest(&mut pages)?),
-                    TextMemory::AtMostDictionary if is_text => {
-                        row = row.max(size);
-                        pages.pass();
-                    }
-                    _ => pages.pass(),
+                if is_text {
+                    row = row.max(longest(&mut pages)?);
+                } else {
+                    pages.pass();
                 }
                 continue;
             }

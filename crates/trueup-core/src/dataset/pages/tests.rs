@@ -133,7 +133,7 @@ fn memory(properties: WriterPropertiesBuilder, texts: &[&str]) -> ChunkMemory {
     let batch =
         RecordBatch::try_from_iter([("text", Arc::new(StringArray::from(texts.to_vec())) as ArrayRef)]).unwrap();
     let (bytes, metadata) = written(&batch, properties);
-    measure_chunk(bytes, metadata.row_group(0).column(0), 1 << 24, TextMemory::Longest).unwrap()
+    measure_chunk(bytes, metadata.row_group(0).column(0), 1 << 24).unwrap()
 }
 
 #[test]

@@ -1,8 +1,11 @@
 use super::super::ColumnSource;
 use super::super::source::NumberKind;
 use super::*;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray, UInt64Array,
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
@@ -61,9 +64,12 @@ impl Written {
     }
 
     fn with_pages(&self, pages: Vec<Page>) -> ColumnSource<'_> {
+        ColumnSource::Chunks { chunks: vec![self.chunk(pages)], left: None }
+    }
+
+    fn chunk(&self, pages: Vec<Page>) -> ColumnChunk<'_> {
         let column = self.file.metadata().row_group(0).column(0).column_descr();
-        let chunk = ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages };
-        ColumnSource::Chunks { chunks: vec![chunk], left: None }
+        ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages }
     }
 }
 
@@ -167,6 +173,10 @@ proptest! {
                 bytes[at] ^= flipped;
             }
             *buf = bytes.into();
+            let chosen: Vec<usize> = (0..rows).step_by(3).collect();
+            if let Ok(found) = written.chunk(pages.clone()).pick(&chosen) {
+                prop_assert_eq!(found.len(), chosen.len());
+            }
             if let Ok(found) = numbers(&written.with_pages(pages), NumberKind::Count) {
                 prop_assert_eq!(found.len(), rows);
             }
@@ -214,4 +224,63 @@ fn a_page_of_another_encoding_is_an_error() {
     let written = Written { file, schema: Schema::new(batch.schema().fields().clone()) };
     assert_eq!(texts(&written.rows()), Err("a page is not encoded as the layout says"));
     assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), NumberKind::Day).is_err());
+}
+
+/// Returns the rows that are picked of the column, of which pages without such rows are empty.
+fn picked(written: &Written, rows: &[usize]) -> Result<ArrayRef, &'static str> {
+    let mut first = 0;
+    let pages = written.pages().into_iter().map(|page| match page {
+        Page::DataPage { num_values, encoding, def_level_encoding, rep_level_encoding, buf, statistics } => {
+            let end = first + count(num_values);
+            let is_needed = rows.iter().any(|row| (first..end).contains(row));
+            first = end;
+            let buf = if is_needed { buf } else { Bytes::new() };
+            Page::DataPage { buf, num_values, encoding, def_level_encoding, rep_level_encoding, statistics }
+        }
+        page => page,
+    });
+    written.chunk(pages.collect()).pick(rows)
+}
+
+/// Returns whether `found` has the given rows of a column.
+fn is_picked(column: &ArrayRef, rows: &[usize], found: &ArrayRef) -> bool {
+    let rows: UInt64Array = rows.iter().map(|row| *row as u64).collect();
+    let expected = arrow_select::take::take(column, &rows, None).unwrap();
+    let found = match found.as_dictionary_opt::<Int32Type>() {
+        Some(texts) => arrow_select::take::take(texts.values(), texts.keys(), None).unwrap(),
+        None => found.clone(),
+    };
+    found.to_data() == expected.to_data()
+}
+
+proptest! {
+    #[test]
+    fn picked_rows_are_those_that_were_written(
+        given in runs_of_numbers(),
+        chosen in prop::collection::vec(prop::sample::select(vec![true, false, false, false]), 4_200),
+        stored in prop::sample::select(vec![Stored::Dictionary, Stored::PartlyDictionary, Stored::Plain]),
+        delta in any::<bool>(),
+    ) {
+        prop_assume!(!given.is_empty());
+        let rows: Vec<usize> = (0..given.len()).filter(|row| chosen[*row]).collect();
+        let nullable = given.contains(&None);
+        let narrow = narrow(&given);
+        let texts = given.iter().map(|number| number.map(|number| number.to_string()));
+        let times = given.iter().copied().collect::<TimestampMicrosecondArray>().with_timezone("UTC");
+        let columns: [(ArrayRef, bool); 6] = [
+            (Arc::new(narrow.iter().copied().collect::<Int32Array>()), true),
+            (Arc::new(narrow.iter().copied().collect::<Date32Array>()), true),
+            (Arc::new(given.iter().copied().collect::<Int64Array>()), true),
+            (Arc::new(times), true),
+            (decimals(&given, 38), false),
+            (Arc::new(texts.collect::<StringArray>()), false),
+        ];
+        for (column, may_be_delta) in columns {
+            let stored = if delta && may_be_delta { Stored::Delta } else { stored };
+            let written = Written::of(&column, nullable, stored);
+            let found = picked(&written, &rows).unwrap();
+            prop_assert!(is_picked(&column, &rows, &found), "{column:?} {rows:?} {found:?}");
+            prop_assert!(picked(&written, &[given.len()]).is_err());
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Bit-packed numbers, and integers of variable length.
 
+use std::ops::Range;
+
 /// The fault of bytes that end before the values do.
 pub(in crate::scan) const ENDS_EARLY: &str = "the encoded values end early";
 
@@ -73,9 +75,41 @@ fn window(bytes: &[u8], from: usize) -> u64 {
     u64::from_le_bytes(window)
 }
 
+/// Returns the number of `width` bits, at most 32, that has the position `at` in bit-packed numbers. What is after the
+/// end of the bytes is 0.
+pub(in crate::scan) fn number_at(bytes: &[u8], width: u8, at: usize) -> usize {
+    let (byte, shift) = (at * usize::from(width) / 8, at * usize::from(width) % 8);
+    let window = if byte + 8 <= bytes.len() {
+        window(bytes, byte)
+    } else {
+        let mut padded = [0; 8];
+        let rest = bytes.get(byte..).unwrap_or_default();
+        padded[..rest.len()].copy_from_slice(rest);
+        u64::from_le_bytes(padded)
+    };
+    usize::try_from(window >> shift & ((1 << width) - 1)).unwrap_or(usize::MAX)
+}
+
+/// Returns how many of the bits of a range are 1.
+pub(in crate::scan) fn ones(bytes: &[u8], bits: Range<usize>) -> usize {
+    let below = |end: usize| {
+        let (whole, rest) = (bytes.get(..end / 8).unwrap_or(bytes), bytes.get(end / 8).copied().unwrap_or(0));
+        let (words, more) = whole.as_chunks::<8>();
+        let words: u32 = words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum();
+        let more: u32 = more.iter().map(|byte| byte.count_ones()).sum();
+        (words + more + (rest & ((1 << (end % 8)) - 1)).count_ones()) as usize
+    };
+    below(bits.end) - below(bits.start)
+}
+
 /// Takes an integer of seven bits per byte (ULEB128) from the front. Returns `None` if the bytes end early or the
 /// integer is too large.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    // Most integers have one byte.
+    if let Some((byte @ 0..0x80, rest)) = bytes.split_first() {
+        *bytes = rest;
+        return Some(u64::from(*byte));
+    }
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let byte = take(bytes, 1)?[0];

@@ -8,42 +8,79 @@ const MAX_WIDTH: u8 = 32;
 pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
 const TOO_WIDE: &str = "the codes are wider than the layout allows";
 
+/// Consecutive numbers in the encoding.
+pub(in crate::scan) enum HybridRun<'a> {
+    /// The same number, this many times.
+    Repeated { number: usize, count: usize },
+    /// Bit-packed numbers.
+    Packed { bytes: &'a [u8], count: usize },
+}
+
+/// The runs of a sequence of numbers.
+pub(in crate::scan) struct HybridRuns<'a> {
+    bytes: &'a [u8],
+    width: u8,
+    /// How many numbers are left.
+    left: usize,
+}
+
+impl<'a> HybridRuns<'a> {
+    /// Begins with the first of `count` numbers of `width` bits.
+    ///
+    /// # Errors
+    /// The numbers are wider than [`MAX_WIDTH`].
+    pub(in crate::scan) fn new(bytes: &'a [u8], width: u8, count: usize) -> Result<Self, &'static str> {
+        if width > MAX_WIDTH { Err(TOO_WIDE) } else { Ok(Self { bytes, width, left: count }) }
+    }
+
+    /// Returns the next run; `None` after the last number.
+    ///
+    /// # Errors
+    /// The bytes end early, or begin an empty run.
+    pub(in crate::scan) fn next(&mut self) -> Result<Option<HybridRun<'a>>, &'static str> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let header = take_varint(&mut self.bytes).ok_or(ENDS_EARLY)?;
+        let length = usize::try_from(header >> 1).unwrap_or(usize::MAX);
+        // An empty run decodes nothing, and damaged bytes may have millions of them.
+        if length == 0 {
+            return Err(ENDS_EARLY);
+        }
+        let (run, count) = if header & 1 == 0 {
+            let (number, count) = (take_number(&mut self.bytes, self.width), length.min(self.left));
+            (HybridRun::Repeated { number: number.ok_or(ENDS_EARLY)?, count }, count)
+        } else {
+            // Groups of eight numbers; the last group may hold fewer.
+            let packed = take(&mut self.bytes, length.saturating_mul(usize::from(self.width)));
+            let count = length.saturating_mul(8).min(self.left);
+            (HybridRun::Packed { bytes: packed.ok_or(ENDS_EARLY)?, count }, count)
+        };
+        self.left -= count;
+        Ok(Some(run))
+    }
+}
+
 /// Decodes `count` numbers of `width` bits, and appends for each number the entry of `table` at that index.
 ///
 /// # Errors
-/// The numbers are wider than [`MAX_WIDTH`], the bytes end early or begin an empty run, or a number is not an index of
-/// the table.
+/// Those of [`HybridRuns`], or a number is not an index of the table.
 pub(in crate::scan) fn decode_hybrid<T: Copy>(
-    mut bytes: &[u8],
+    bytes: &[u8],
     width: u8,
     count: usize,
     table: &[T],
     into: &mut Vec<T>,
 ) -> Result<(), &'static str> {
-    if width > MAX_WIDTH {
-        return Err(TOO_WIDE);
-    }
+    let mut runs = HybridRuns::new(bytes, width, count)?;
     into.reserve(count);
-    let mut left = count;
-    while left > 0 {
-        let header = take_varint(&mut bytes).ok_or(ENDS_EARLY)?;
-        let length = usize::try_from(header >> 1).unwrap_or(usize::MAX);
-        if header & 1 == 0 {
-            let number = take_number(&mut bytes, width).ok_or(ENDS_EARLY)?;
-            let value = *table.get(number).ok_or(NOT_IN_DICTIONARY)?;
-            let run = length.min(left);
-            into.resize(into.len() + run, value);
-            left -= run;
-        } else {
-            // Groups of eight numbers; the last group may hold fewer.
-            let packed = take(&mut bytes, length.saturating_mul(usize::from(width))).ok_or(ENDS_EARLY)?;
-            let numbers = length.saturating_mul(8).min(left);
-            decode_packed(packed, width, numbers, table, into)?;
-            left -= numbers;
-        }
-        // An empty run decodes nothing, and damaged bytes may have millions of them.
-        if length == 0 {
-            return Err(ENDS_EARLY);
+    while let Some(run) = runs.next()? {
+        match run {
+            HybridRun::Repeated { number, count } => {
+                let value = *table.get(number).ok_or(NOT_IN_DICTIONARY)?;
+                into.resize(into.len() + count, value);
+            }
+            HybridRun::Packed { bytes, count } => decode_packed(bytes, width, count, table, into)?,
         }
     }
     Ok(())

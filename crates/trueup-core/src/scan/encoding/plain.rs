@@ -43,17 +43,37 @@ pub(in crate::scan) fn plain_numbers<T>(
 /// # Errors
 /// There are fewer texts, or one is not UTF-8.
 pub(in crate::scan) fn plain_texts<'a>(
-    mut bytes: &'a [u8],
+    bytes: &'a [u8],
     count: usize,
     into: &mut Vec<&'a str>,
+) -> Result<(), &'static str> {
+    plain_bytes(bytes, count, text, into)
+}
+
+/// Appends `count` texts as bytes, each through `convert`.
+///
+/// # Errors
+/// There are fewer texts, or one does not convert.
+pub(in crate::scan) fn plain_bytes<'a, T>(
+    mut bytes: &'a [u8],
+    count: usize,
+    convert: impl Fn(&'a [u8]) -> Result<T, &'static str>,
+    into: &mut Vec<T>,
 ) -> Result<(), &'static str> {
     // The length of a text is in front of it, in four bytes.
     into.reserve(count.min(bytes.len() / 4));
     for _ in 0..count {
-        let text = take_counted(&mut bytes).ok_or(ENDS_EARLY)?;
-        into.push(std::str::from_utf8(text).map_err(|_| NOT_TEXT)?);
+        into.push(convert(take_counted(&mut bytes).ok_or(ENDS_EARLY)?)?);
     }
     Ok(())
+}
+
+/// Returns bytes as a text.
+///
+/// # Errors
+/// They are not UTF-8.
+pub(in crate::scan) fn text(bytes: &[u8]) -> Result<&str, &'static str> {
+    std::str::from_utf8(bytes).map_err(|_| NOT_TEXT)
 }
 
 /// Takes a length of four bytes, and that many bytes after it, from the front.

@@ -1,0 +1,134 @@
+//! What an ingest reads of a stored file of events, of which it writes some customers again.
+
+use super::checked_file::ReadingAhead;
+use super::error::DatasetError;
+use super::file_slice::FileSlice;
+use super::manifest::DataFile;
+use super::table_file::TableFile;
+use crate::Interrupt;
+use crate::model::CUSTOMER_COLUMN;
+use crate::scan::{ColumnChunk, ColumnFault, TextRows};
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use parquet::file::metadata::ColumnChunkMetaData;
+use std::cell::OnceCell;
+use std::path::Path;
+
+/// A stored file of events whose footer was read. Superseded rows are rows like all others.
+#[derive(Debug)]
+pub struct EventFile {
+    file: TableFile,
+    row_group_bytes: Vec<usize>,
+    interrupt: Interrupt,
+}
+
+/// A row group of such a file, whose bytes were read.
+#[derive(Debug)]
+pub struct EventRowGroup<'f> {
+    file: &'f EventFile,
+    number: usize,
+    columns: Vec<Column<'f>>,
+}
+
+#[derive(Debug)]
+struct Column<'f> {
+    name: &'f str,
+    data_type: &'f DataType,
+    metadata: &'f ColumnChunkMetaData,
+    bytes: FileSlice,
+    /// Decompressed, once all rows were read.
+    all: OnceCell<ColumnChunk<'f>>,
+}
+
+impl EventFile {
+    /// Opens a file that the manifest of a dataset's folder names, and reads its footer. `interrupt` ends the wait for a
+    /// store.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not what the manifest says.
+    pub fn open(folder: &Path, promised: &DataFile, interrupt: &Interrupt) -> Result<Self, DatasetError> {
+        let file = TableFile::new(folder, promised, None)?;
+        TableFile::read_footers([&file].into_iter(), interrupt)?;
+        let bytes = |row_group| {
+            let columns = file.stored_columns(row_group, None, interrupt)?;
+            let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));
+            Ok(bytes.fold(0, usize::saturating_add))
+        };
+        let row_group_bytes = (0..file.row_groups()).map(bytes).collect::<Result<_, DatasetError>>()?;
+        Ok(Self { file, row_group_bytes, interrupt: interrupt.clone() })
+    }
+
+    /// Returns the bytes of memory that the columns of a row group take when they are decompressed, as the footer says.
+    #[must_use]
+    pub fn row_group_bytes(&self, row_group: usize) -> usize {
+        self.row_group_bytes[row_group]
+    }
+
+    /// Reads the bytes of a row group: of the named columns, or of all.
+    ///
+    /// # Errors
+    /// They cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
+    pub fn row_group(&self, number: usize, names: Option<&[&str]>) -> Result<EventRowGroup<'_>, DatasetError> {
+        let Self { file, interrupt, .. } = self;
+        let columns =
+            file.read_chunks(number, names, ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
+                Ok(Column { name: field.name(), data_type: field.data_type(), metadata, bytes, all: OnceCell::new() })
+            })?;
+        Ok(EventRowGroup { file: self, number, columns })
+    }
+}
+
+impl<'f> EventRowGroup<'f> {
+    /// Returns the texts of a column.
+    ///
+    /// # Errors
+    /// The column is missing, or does not hold what the format promises. The error names it.
+    pub fn texts(&self, name: &str) -> Result<TextRows<'_>, DatasetError> {
+        self.all(name)?.text_rows().map_err(|fault| self.damaged(name, fault))
+    }
+
+    /// Returns the numbers of a column of 32 bits in which each row has one, as the days since 1970-01-01.
+    ///
+    /// # Errors
+    /// As [`texts`](Self::texts).
+    pub fn numbers(&self, name: &str) -> Result<Vec<i32>, DatasetError> {
+        self.all(name)?.number_rows().map_err(|fault| self.damaged(name, fault))
+    }
+
+    /// Returns some rows, given by their numbers in ascending order. Texts become Arrow dictionaries of the texts that
+    /// the rows have.
+    ///
+    /// # Errors
+    /// As [`texts`](Self::texts).
+    pub fn pick(&self, rows: &[usize]) -> Result<RecordBatch, DatasetError> {
+        let pick = |column: &Column<'f>| {
+            let picked = match column.all.get() {
+                Some(all) => all.pick(rows),
+                None => self.chunk(column, Some(rows))?.pick(rows),
+            };
+            Ok((column.name, picked.map_err(|fault| self.damaged(column.name, fault))?, true))
+        };
+        let picked = self.columns.iter().map(pick).collect::<Result<Vec<_>, DatasetError>>()?;
+        RecordBatch::try_from_iter_with_nullable(picked).map_err(|_| self.damaged(CUSTOMER_COLUMN, "it has fewer rows"))
+    }
+
+    /// Returns a column, decompressed.
+    fn all(&self, name: &str) -> Result<&ColumnChunk<'_>, DatasetError> {
+        let column = self.columns.iter().find(|column| column.name == name);
+        let column = column.ok_or_else(|| self.damaged(name, "the column is missing"))?;
+        if let Some(all) = column.all.get() {
+            return Ok(all);
+        }
+        let all = self.chunk(column, None)?;
+        Ok(column.all.get_or_init(|| all))
+    }
+
+    /// Decompresses a column, or those of its pages that have some rows.
+    fn chunk<'c>(&self, column: &Column<'c>, rows: Option<&[usize]>) -> Result<ColumnChunk<'c>, DatasetError> {
+        self.file.file.column_chunk(self.number, column.metadata, column.data_type, &column.bytes, rows)
+    }
+
+    fn damaged(&self, column: &str, fault: &'static str) -> DatasetError {
+        self.file.file.damaged(self.number, ColumnFault::new(column, fault))
+    }
+}
