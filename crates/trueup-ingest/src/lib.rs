@@ -11,7 +11,7 @@
 //!   batch            skips each table whose batch the dataset already has
 //!   accounts, events, spend, insights     ingest one table each
 //!     read           reads the inputs of a table in parallel, and keeps the order of their rows
-//!       source       decodes files of any format into batches
+//!       source       decodes files of any format into batches (value_marks)
 //!       row_check    finds rows that break a rule (row_fault)
 //!       refused      counts these rows by rule
 //!       rejects      writes these rows to a file (output)
@@ -64,6 +64,7 @@ mod spend;
 mod spill_file;
 mod stored_copy;
 mod table;
+mod value_marks;
 mod version;
 
 pub use compact::Compact;

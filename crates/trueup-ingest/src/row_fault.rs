@@ -1,7 +1,7 @@
 //! A faulty row: its location in a file, and what is wrong with it.
 
 use crate::error::FaultyRow;
-use crate::source::is_value_marks;
+use crate::value_marks::is_value_marks;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,

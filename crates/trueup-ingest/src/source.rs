@@ -43,7 +43,7 @@ pub(crate) use chunk::{ChunkDecoder, RawChunk};
 pub(crate) use columns::{FolderColumn, check_fit};
 pub(crate) use compression::unpacked_name;
 pub(crate) use csv::separator;
-pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations, is_value_marks, value_marks};
+pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
 pub(crate) use detect::is_known_name;
 pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, has_ending};
 pub(crate) use parquet::{ParquetFile, ParquetReader};

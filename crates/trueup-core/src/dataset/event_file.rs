@@ -41,8 +41,8 @@ struct Column<'f> {
 }
 
 impl EventFile {
-    /// Opens a file that the manifest of a dataset's folder names, and reads its footer. `interrupt` ends the wait for a
-    /// store.
+    /// Opens a file that the manifest of a dataset's folder names, and reads its footer. `interrupt` ends the wait for
+    /// a store.
     ///
     /// # Errors
     /// The file cannot be read, or is not what the manifest says.

@@ -80,8 +80,8 @@ impl ColumnChunk<'_> {
         if rows.have_gaps() { Err(OTHER_ENCODING) } else { rows.expand(values, 0) }
     }
 
-    /// Returns some rows, given by their numbers in ascending order: texts as an Arrow dictionary of the texts that these
-    /// rows have, all others in the type of the column. Pages without such rows may be empty.
+    /// Returns some rows, given by their numbers in ascending order: texts as an Arrow dictionary of the texts that
+    /// these rows have, all others in the type of the column. Pages without such rows may be empty.
     ///
     /// # Errors
     /// The rows do not decode, or there are fewer.

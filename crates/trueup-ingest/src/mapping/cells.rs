@@ -4,7 +4,7 @@ use super::columns::ColumnRef;
 use super::held::{HeldRow, HeldRows};
 use super::rows::RowPlan;
 use crate::row_fault::InputLocation;
-use crate::source::value_marks;
+use crate::value_marks::value_marks;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type};

@@ -17,21 +17,6 @@ pub(crate) struct DecodedBatch {
     pub(crate) fatal: Option<InputFault>,
 }
 
-/// Returns the name of the column of booleans that marks the cells of another column: true if the file has the cell as
-/// a number, a date, a boolean or JSON's null, and not as a text. Of the inputs of mappings, XLSX has it for each
-/// column, and NDJSON for each column with such a cell in the batch.
-pub(crate) fn value_marks(column: &str) -> String {
-    format!("{column}{MARK}")
-}
-
-/// Returns whether a column is one of [`value_marks`].
-pub(crate) fn is_value_marks(column: &str) -> bool {
-    column.ends_with(MARK)
-}
-
-/// The end of the names of columns that [`value_marks`] names. No name in a file ends like this.
-const MARK: &str = "\0values";
-
 /// Decoded rows that become other rows, part by part.
 pub(crate) struct RawRows {
     pub(crate) decoded: DecodedBatch,

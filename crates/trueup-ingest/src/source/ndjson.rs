@@ -5,12 +5,13 @@
 //! have no exponent). A column may therefore mix types, and its type need not be known before the last line is read.
 //! For a mapping, [`value_marks`] say which cells are not texts in the file.
 
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::table::Table;
+use crate::value_marks::value_marks;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};

@@ -7,11 +7,12 @@
 //! it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
 
 use super::csv::text_schema;
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::workbook_bounds::{self, MAX_ROWS};
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
+use crate::value_marks::value_marks;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
