@@ -61,10 +61,10 @@ pub(crate) struct IngestReport {
 /// Reads events, spend, accounts and insights into the dataset in a folder or at a URL, all or nothing.
 ///
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), a URL, an Arrow table, a data frame
-/// of pandas or polars, a reader of record batches, or a list of such. With a mapping, inputs that are not files are in
-/// a dict, by the names that the mapping has for them. Events require the columns `account`, `opportunityId`, `type`,
-/// and `date` or `dateTime`; `eventId` and `total` are optional; every other column is a dimension. A column with the
-/// name of a metric or of a computed dimension is left out, with a warning.
+/// of pandas or polars, a reader of record batches, or a list of such; insights are paths or URLs. With a mapping,
+/// inputs that are not files are in a dict, by the names that the mapping has for them. Events require the columns
+/// `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total` are optional; every other column
+/// is a dimension. A column with the name of a metric or of a computed dimension is left out, with a warning.
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
 /// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York". Without it,

@@ -68,7 +68,7 @@ def ingest(
 
     events: the columns are those of `trueup.ingest`.
     into: the path or URL of the dataset, the same on the driver and on every executor.
-    spend, accounts, insights: as of `trueup.ingest`; the first two may be data frames of Spark, which the driver collects.
+    spend, accounts, insights: as of `trueup.ingest`; spend and accounts may be data frames of Spark, which the driver collects.
     order_by: the columns by which a later row of an event replaces an earlier one.
     parts: the number of tasks that write; by default one per million rows, but not more than four per core unless a part
         would have more than ten million.
