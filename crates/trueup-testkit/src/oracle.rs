@@ -18,6 +18,7 @@
 //! | `definitions` | 15: metrics and dimensions that users define |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9, 12: the rows of the result |
+//! | `why` | the lines behind a number |
 //! | `fraction`, `comparison` | 14: the answers for two ranges, and what changed |
 //! | `order` | the contract, section 5: sorted and limited rows, and totals |
 
@@ -37,6 +38,7 @@ mod request;
 mod segment;
 mod tables;
 mod values;
+mod why;
 
 pub use answer::{answer, answer_with};
 pub use comparison::{Earlier, compared, compared_totals_with, compared_with};
@@ -46,6 +48,7 @@ pub use order::{sorted_answer, sorted_answer_with, totals, totals_with};
 pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;
+pub use why::{AnsweredRow, ExplainedLine, explained};
 
 #[cfg(test)]
 mod tests;

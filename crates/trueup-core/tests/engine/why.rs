@@ -1,13 +1,14 @@
-//! Explained rows: the lines behind each number of the oracle's answers add up to it, customer by customer.
+//! Explained rows: the lines behind each number of the oracle's answers are those of the oracle, and add up to it,
+//! customer by customer.
 
 use crate::run::{dataset, requested};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::dictionary::{self, Formula, Measure};
 use trueup_core::query::{EventsQuery, Interval, LineOrder, RowFault, WhyQuery};
-use trueup_core::{Dataset, Error, Execution, QueryError, ResultTable, Value, Why, money};
+use trueup_core::{Dataset, Error, Execution, ExplainedMeasure, QueryError, ResultTable, Value, Why, money};
 use trueup_testkit::cases::{case, cohort_case, duration_case};
-use trueup_testkit::oracle::{METRICS, Request, Tables, answer};
+use trueup_testkit::oracle::{AnsweredRow, ExplainedLine, METRICS, Request, Tables, answer, explained};
 
 type JsonRow = serde_json::Map<String, serde_json::Value>;
 
@@ -83,6 +84,40 @@ fn lines(why: &Why) -> Vec<String> {
     table.rows().map(|row| row.values().map(|(_, value)| format!("{value:?}")).collect::<Vec<_>>().join(" ")).collect()
 }
 
+/// Returns a line, with the name of its measure.
+fn line(lines: &ResultTable, row: usize) -> (String, ExplainedLine) {
+    let line = ExplainedLine {
+        account: text(lines, row, "account"),
+        opportunity_id: text(lines, row, "opportunityId"),
+        event_id: text(lines, row, "eventId"),
+        date: text(lines, row, "date").parse().unwrap(),
+        kind: text(lines, row, "type"),
+        adds: adds(lines, row),
+        rule: text(lines, row, "rule"),
+    };
+    (text(lines, row, "measure"), line)
+}
+
+/// Returns the lines of the oracle behind a row of its answer, for some measures.
+fn oracle_lines(
+    (tables, request): (&Tables, &Request),
+    row: &JsonRow,
+    measures: &[ExplainedMeasure],
+) -> Vec<(String, ExplainedLine)> {
+    let day = |name: &str, whole| row.get(name).map_or(whole, |day| day.as_str().unwrap().parse().unwrap());
+    let mut dimensions: Vec<&String> = Vec::new();
+    for name in request.fields.iter().filter(|name| !is_metric(name)) {
+        if !dimensions.contains(&name) {
+            dimensions.push(name);
+        }
+    }
+    let key: Vec<String> = dimensions.iter().map(|name| row[*name].as_str().unwrap().to_owned()).collect();
+    let row = AnsweredRow { start: day("start", request.start), end: day("end", request.end), key: &key };
+    let measures: Vec<&str> = measures.iter().map(|measure| measure.measure.name()).collect();
+    let lines = explained(tables, request, row, &measures).unwrap();
+    lines.into_iter().map(|(measure, line)| (measure.to_owned(), line)).collect()
+}
+
 /// Generates plain queries, cohorts, and days between stages, without percentiles.
 fn any_case() -> impl Strategy<Value = (Tables, Request)> {
     let case = prop_oneof![2 => case().boxed(), 1 => cohort_case().boxed(), 1 => duration_case().boxed()];
@@ -107,6 +142,17 @@ proptest! {
             for metric in metrics {
                 prop_assert_eq!(Some(value(why.lines(), metric)), row[metric].as_f64(), "{} of {:?}", metric, row);
             }
+        }
+    }
+
+    #[test]
+    fn lines_and_rules_are_those_of_the_oracle((tables, request) in any_case()) {
+        let (Ok(query), Some(rows)) = (requested(&request), oracle_rows(&tables, &request)) else { return Ok(()) };
+        let dataset = dataset(&tables, 7);
+        for row in rows {
+            let why = why(&dataset, &question(&query, &row));
+            let found: Vec<_> = (0..why.lines().len()).map(|at| line(why.lines(), at)).collect();
+            prop_assert_eq!(found, oracle_lines((&tables, &request), &row, &why.measures), "{:?}", row);
         }
     }
 

@@ -161,8 +161,19 @@ impl<'a> AnswerContext<'a> {
         })
     }
 
-    /// Returns the groups of a range by their dimension values, whatever conditions on metrics say.
+    /// Returns the values of the groups of a range, as [`with_groups`](Self::with_groups) passes them.
     pub(super) fn group_values(&self, start: NaiveDate, end: NaiveDate) -> BTreeMap<Vec<String>, GroupValues> {
+        let values = |group: &MetricGroup<'_>| self.values_of(group);
+        self.with_groups(start, end, |groups| groups.iter().map(|(key, group)| (key.clone(), values(group))).collect())
+    }
+
+    /// Passes on the groups of a range by their dimension values, whatever conditions on metrics say.
+    pub(super) fn with_groups<T>(
+        &self,
+        start: NaiveDate,
+        end: NaiveDate,
+        pass: impl FnOnce(&BTreeMap<Vec<String>, MetricGroup<'_>>) -> T,
+    ) -> T {
         let cohort = self.cohort.map(|(window, _)| cohort(&self.customers, start, end, window));
         let segments: Vec<CustomerSegment<'_>> = match &cohort {
             None => self.customers.iter().filter_map(|customer| segment(customer, start, end)).collect(),
@@ -172,8 +183,7 @@ impl<'a> AnswerContext<'a> {
         let rows = segments.iter().flat_map(CustomerSegment::rows).filter(|row| self.picks(row));
         let spend: Vec<&SpendRow> =
             self.spend.iter().copied().filter(|row| start <= row.date && row.date <= end && self.keeps(row)).collect();
-        let groups = self.groups(rows.collect(), &spend).into_iter();
-        groups.map(|(key, group)| (key, self.values_of(&group))).collect()
+        pass(&self.groups(rows.collect(), &spend))
     }
 
     fn values_of(&self, group: &MetricGroup<'_>) -> GroupValues {

@@ -5,7 +5,7 @@ use super::segment::EnrichedEvent;
 use super::values::ExactAmount;
 
 /// Two stages, each as its event type and as names of metrics spell it.
-type StagePair = [(&'static str, &'static str); 2];
+pub(super) type StagePair = [(&'static str, &'static str); 2];
 
 const LEAD: (&str, &str) = ("lead-originated", "Lead");
 const BOOKED: (&str, &str) = ("booked", "Booked");
@@ -68,7 +68,7 @@ pub(super) fn value_of(metric: &str, rows: &[EnrichedEvent<'_>]) -> Option<Metri
 
 /// Returns whether a row is the event with which a duration may begin: "customers whose first `from` event of all (for
 /// lead: whose first event, if they are leads) lies in the sub-range and passes the filter, counted on that event".
-fn begins(row: &EnrichedEvent<'_>, from: &str) -> bool {
+pub(super) fn begins(row: &EnrichedEvent<'_>, from: &str) -> bool {
     match from {
         "lead-originated" => row.place == 0 && row.event().kind == from,
         _ => row.segment.customer.earliest(from) == Some(row.place),
@@ -78,7 +78,7 @@ fn begins(row: &EnrichedEvent<'_>, from: &str) -> bool {
 /// Returns the days that a customer took from an event with which a duration may begin: "A customer has a duration if
 /// it has a `to` event on or after that day: the date of the earliest such event minus that day, in days." `None` if
 /// there is no duration.
-fn duration(row: &EnrichedEvent<'_>, to: &str) -> Option<i128> {
+pub(super) fn duration(row: &EnrichedEvent<'_>, to: &str) -> Option<i128> {
     let day = row.event().date;
     let events = row.segment.customer.events.iter();
     let later = events.filter(|event| event.kind == to && event.date >= day).map(|event| event.date);

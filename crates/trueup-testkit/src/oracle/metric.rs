@@ -198,23 +198,23 @@ impl<'a> MetricGroup<'a> {
 }
 
 /// Section 2: "A conversion is a `lead-originated` event."
-fn is_conversion(row: &EnrichedEvent<'_>) -> bool {
+pub(super) fn is_conversion(row: &EnrichedEvent<'_>) -> bool {
     row.event().kind == "lead-originated"
 }
 
 /// `leads`: "rows that are their customer's first event and a conversion".
-fn is_lead(row: &EnrichedEvent<'_>) -> bool {
+pub(super) fn is_lead(row: &EnrichedEvent<'_>) -> bool {
     row.place == 0 && is_conversion(row)
 }
 
 /// `matchedCustomers`: "`customerStatus` is neither `Unmatched` nor `""`".
-fn is_matched(row: &EnrichedEvent<'_>) -> bool {
+pub(super) fn is_matched(row: &EnrichedEvent<'_>) -> bool {
     !matches!(row.dimension("customerStatus").as_str(), "Unmatched" | "")
 }
 
 /// `cancelRate`: "a booked event in the sub-range", and "a canceled event later in its order than the earliest of those
 /// (it may lie after the range)".
-fn booked_then_canceled(row: &EnrichedEvent<'_>) -> bool {
+pub(super) fn booked_then_canceled(row: &EnrichedEvent<'_>) -> bool {
     match row.segment.events_in_range("booked").first() {
         None => false,
         Some(booked) => row.segment.customer.events[booked + 1..].iter().any(|event| event.kind == "canceled"),
