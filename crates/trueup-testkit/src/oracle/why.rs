@@ -325,7 +325,7 @@ fn decimal(millionths: i64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns the dimensions that spend does not carry: those that the tables know, then the others.
+/// Returns the dimensions that spend does not carry: first the ones in the tables, then the others.
 fn not_split(tables: &Tables, dimensions: &[&str]) -> Vec<String> {
     let is_known = |name: &str| {
         ["account", "opportunityId", "type", "eventId"].contains(&name)
