@@ -76,6 +76,8 @@ pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteRead
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
 
+pub use crate::scan::TextRows;
+
 pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;
 pub(crate) use read_ahead::ReadAhead;
@@ -87,7 +89,6 @@ use crate::definitions::{DefinitionError, Definitions};
 use crate::dictionary;
 use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
-pub use crate::scan::TextRows;
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
 use column_cache::ColumnCache;

@@ -18,7 +18,6 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct EventFile {
     file: TableFile,
-    row_group_bytes: Vec<usize>,
     interrupt: Interrupt,
 }
 
@@ -49,19 +48,17 @@ impl EventFile {
     pub fn open(folder: &Path, promised: &DataFile, interrupt: &Interrupt) -> Result<Self, DatasetError> {
         let file = TableFile::new(folder, promised, None)?;
         TableFile::read_footers([&file].into_iter(), interrupt)?;
-        let bytes = |row_group| {
-            let columns = file.stored_columns(row_group, None, interrupt)?;
-            let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));
-            Ok(bytes.fold(0, usize::saturating_add))
-        };
-        let row_group_bytes = (0..file.row_groups()).map(bytes).collect::<Result<_, DatasetError>>()?;
-        Ok(Self { file, row_group_bytes, interrupt: interrupt.clone() })
+        Ok(Self { file, interrupt: interrupt.clone() })
     }
 
     /// Returns the bytes of memory that the columns of a row group take when they are decompressed, as the footer says.
-    #[must_use]
-    pub fn row_group_bytes(&self, row_group: usize) -> usize {
-        self.row_group_bytes[row_group]
+    ///
+    /// # Errors
+    /// There is none once the file is open.
+    pub fn row_group_bytes(&self, row_group: usize) -> Result<usize, DatasetError> {
+        let columns = self.file.stored_columns(row_group, None, &self.interrupt)?;
+        let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));
+        Ok(bytes.fold(0, usize::saturating_add))
     }
 
     /// Reads the bytes of a row group: of the named columns, or of all.
@@ -69,7 +66,7 @@ impl EventFile {
     /// # Errors
     /// They cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
     pub fn row_group(&self, number: usize, names: Option<&[&str]>) -> Result<EventRowGroup<'_>, DatasetError> {
-        let Self { file, interrupt, .. } = self;
+        let Self { file, interrupt } = self;
         let columns =
             file.read_chunks(number, names, ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
                 Ok(Column { name: field.name(), data_type: field.data_type(), metadata, bytes, all: OnceCell::new() })

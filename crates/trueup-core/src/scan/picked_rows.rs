@@ -32,18 +32,6 @@ pub struct TextRows<'a> {
 }
 
 impl<'a> TextRows<'a> {
-    /// Returns the number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.indexes.len()
-    }
-
-    /// Returns whether there are no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.indexes.is_empty()
-    }
-
     /// Returns the text of a row; `None` if it has none.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&'a str> {

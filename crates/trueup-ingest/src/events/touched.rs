@@ -69,6 +69,8 @@ struct Opened<'f> {
     stored: &'f DataFile,
     places: Places,
     file: Option<EventFile>,
+    /// The bytes of memory that each of these row groups takes.
+    bytes: Vec<usize>,
 }
 
 /// A row group that may have touched customers.
@@ -154,13 +156,16 @@ impl StoredFiles<'_> {
 
     /// Reads the footer of a file that may have touched customers.
     fn open<'f>(&self, stored: &'f DataFile, places: Places) -> Result<Opened<'f>, IngestError> {
-        let Places::RowGroups(row_groups) = &places else { return Ok(Opened { stored, places, file: None }) };
+        let Places::RowGroups(row_groups) = &places else {
+            return Ok(Opened { stored, places, file: None, bytes: Vec::new() });
+        };
         let path = self.dir.join(&stored.path);
         let file = EventFile::open(self.dir, stored, self.reader.monitor.interrupt()).of_dataset(&path)?;
-        let fit =
-            row_groups.iter().all(|(number, _)| file.row_group_bytes(*number) <= self.reader.limits.row_group_bytes());
+        let bytes = row_groups.iter().map(|(number, _)| file.row_group_bytes(*number));
+        let bytes: Vec<usize> = bytes.collect::<Result<_, _>>().of_dataset(&path)?;
+        let fit = bytes.iter().all(|bytes| *bytes <= self.reader.limits.row_group_bytes());
         let places = if fit { places } else { Places::Unknown };
-        Ok(Opened { stored, places, file: Some(file) })
+        Ok(Opened { stored, places, file: Some(file), bytes })
     }
 
     /// Reads the rows of touched customers of a row group; `None` if it has none.
@@ -187,14 +192,15 @@ impl Opened<'_> {
             Places::RowGroups(row_groups) => row_groups.as_slice(),
             _ => &[],
         };
-        let file = self.file.iter().flat_map(move |file| row_groups.iter().map(move |row_group| (file, row_group)));
-        file.map(move |(file, (number, wanted))| Candidate {
+        let of_file =
+            move |file| row_groups.iter().zip(&self.bytes).map(move |(row_group, bytes)| (file, row_group, bytes));
+        self.file.iter().flat_map(of_file).map(move |(file, (number, wanted), bytes)| Candidate {
             at,
             stored: self.stored,
             file,
             number: *number,
             wanted: *wanted,
-            bytes: file.row_group_bytes(*number),
+            bytes: *bytes,
         })
     }
 }

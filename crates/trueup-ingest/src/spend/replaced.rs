@@ -9,7 +9,7 @@ use super::new_days::ReplacedDays;
 use super::stored_spend::StoredSpend;
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::left_rows::{LeftCursor, Superseded};
+use crate::left_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -137,8 +137,7 @@ impl<'a> RowGroupScan<'a> {
                 }
             };
             if days.binary_search(&day).is_err() {
-                self.left_days =
-                    Some(self.left_days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))));
+                self.left_days = either(self.left_days, Some((day, day)));
                 continue;
             }
             let row = row as u64;
