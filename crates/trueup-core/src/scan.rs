@@ -37,6 +37,7 @@ pub(crate) use history::{
 };
 pub(crate) use left_rows::LeftRows;
 pub use picked_rows::TextRows;
+pub(crate) use picked_rows::has_any;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

@@ -72,3 +72,22 @@ impl LeftCursor {
         self.next.start <= row
     }
 }
+
+/// Returns the days of the rows that a row group has left, without some of these rows. Both are ascending ranges;
+/// `left` is `None` if all rows are left. `dates` has the day of each row.
+pub(crate) fn days_of_others(dates: &[i32], left: Option<Vec<Range<usize>>>, without: &[Range<usize>]) -> Days {
+    let days_of = |rows: Range<usize>| {
+        let dates = dates.get(rows).unwrap_or_default().iter().copied();
+        dates.clone().min().zip(dates.max())
+    };
+    let mut without = without.iter().peekable();
+    let mut days = None;
+    for Range { mut start, end } in left.unwrap_or_else(|| std::iter::once(0..dates.len()).collect()) {
+        while let Some(rows) = without.next_if(|rows| rows.start < end) {
+            days = either(days, days_of(start..rows.start));
+            start = rows.end;
+        }
+        days = either(days, days_of(start..end));
+    }
+    days
+}

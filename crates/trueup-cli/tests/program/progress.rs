@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::terminal::shown;
-use crate::workspace::{RANGE, Workspace};
+use crate::workspace::{EVENTS_URL, RANGE, Workspace};
 use std::fs;
 use std::time::Duration;
 use trueup_testkit::object_server::{Fault, ObjectServer};
@@ -16,7 +16,10 @@ struct SlowStore {
 
 impl SlowStore {
     fn new() -> Self {
-        let workspace = Workspace::with_dataset();
+        Self::of(Workspace::with_dataset())
+    }
+
+    fn of(workspace: Workspace) -> Self {
         let server = ObjectServer::start(&workspace.path("")).unwrap();
         server.fail(|_| Some(Fault::Slow(Duration::from_millis(400))));
         Self { workspace, server }
@@ -96,6 +99,45 @@ fn commands_on_a_slow_store_show_their_steps() {
             assert!(!errors.contains(word) && !text.contains("reading events"), "{name}: {errors:?} {text:?}");
         }
     }
+}
+
+#[test]
+fn changes_of_a_slow_store_show_their_phases() {
+    let store = SlowStore::new();
+    let workspace = &store.workspace;
+    workspace.write("more.csv", "account,opportunityId,type,date,eventId\nacme,2,booked,2025-01-06,e6\n");
+    workspace.write("definitions.toml", "[[metric]]\nname = 'openLeads'\nnumerator = ['leads', '-soldLeads']\n");
+    let cases: [(&str, &[&str]); 4] = [
+        ("ingest more.csv --into s3://ds", &["reading stored events", "uploading files", "version 2"]),
+        ("define s3://ds definitions.toml", &["uploading files", "version 3", "openLeads"]),
+        ("compact s3://ds --all", &["reading stored events", "uploading files", "version 4"]),
+        ("forget s3://ds --account acme --customer 2", &["finding customers", "uploading files", "version 5"]),
+    ];
+    for (arguments, words) in cases {
+        assert_in_order(&shown(workspace, &store.command(arguments)), words);
+    }
+    let forget = format!("{} 2> errors", store.command("forget s3://ds --account acme --customer 1"));
+    let text = shown(workspace, &forget);
+    assert!(text.contains("version 6") && !text.contains("finding customers"), "{text:?}");
+    assert_eq!(fs::read_to_string(workspace.path("errors")).unwrap(), "");
+}
+
+#[test]
+fn a_request_on_a_slow_store_shows_that_it_is_being_answered() {
+    let (workspace, key) = Workspace::with_directory();
+    let store = SlowStore::of(workspace);
+    let get = format!("get s3://ds {EVENTS_URL} --directory ds/directory.sqlite --body-only");
+    let text = shown(&store.workspace, &format!("TRUEUP_KEY={key} {}", store.command(&get).replace('&', "\\&")));
+    assert_in_order(&text, &["opening the dataset", "answering the request", "\"leads\""]);
+}
+
+#[test]
+fn a_draft_of_a_mapping_shows_that_files_are_read() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "Job,Created\n1,2025-01-03\n");
+    let draft = "mkfifo slow.csv; (sleep 1.5; cat events.csv > slow.csv) & trueup mapping draft slow.csv";
+    let text = shown(&workspace, draft);
+    assert_in_order(&text, &["reading files", "Created"]);
 }
 
 #[test]

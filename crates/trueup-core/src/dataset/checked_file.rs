@@ -7,7 +7,7 @@ use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::manifest::{BLOCK_BYTES, DataFile, hex};
-use super::plain_file::{PositionedReader, open_plain};
+use super::plain_file::{open_plain, read_at};
 use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, shown};
 use crate::Interrupt;
 use bytes::Bytes;
@@ -387,11 +387,8 @@ impl CheckedFile {
         let failed = |source| DatasetError::Io { path: self.path().to_owned(), source };
         let length = usize::try_from(bytes.end - bytes.start)
             .map_err(|_| failed(io::Error::from(io::ErrorKind::OutOfMemory)))?;
-        let mut read = Vec::with_capacity(length);
-        if let Some(file) = &self.file {
-            let reader = PositionedReader { file: file.clone(), at: bytes.start };
-            reader.take(length as u64).read_to_end(&mut read).map_err(failed)?;
-        }
+        let read = self.file.as_ref().map(|file| read_at(file, bytes.start, length)).transpose();
+        let read = read.map_err(failed)?.unwrap_or_default();
         // The file was as long as promised when it was opened, so it has been cut off since.
         if read.len() == length { Ok(read) } else { Err(self.promised.other_length(bytes.start + read.len() as u64)) }
     }

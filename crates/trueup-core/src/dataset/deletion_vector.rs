@@ -119,7 +119,8 @@ impl DeletionVector {
     }
 
     /// Returns what a query needs to know of the rows that a row group has left.
-    pub(super) fn left_entry(&self, row_groups: &[RowGroupEntry], row_group: usize) -> RowGroupEntry {
+    #[must_use]
+    pub fn left_entry(&self, row_groups: &[RowGroupEntry], row_group: usize) -> RowGroupEntry {
         let mut entry = row_groups[row_group].clone();
         if let Some(days) = self.left_days.get(&(row_group as u64))
             && let Some(rows) = row_ranges(row_groups).nth(row_group)

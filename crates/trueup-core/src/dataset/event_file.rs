@@ -6,12 +6,13 @@ use super::file_slice::FileSlice;
 use super::manifest::DataFile;
 use super::table_file::TableFile;
 use crate::Interrupt;
-use crate::model::CUSTOMER_COLUMN;
+use crate::model::{ACCOUNT, CUSTOMER_COLUMN};
 use crate::scan::{ColumnChunk, ColumnFault, TextRows};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::path::Path;
 
 /// A stored file of events whose footer was read. Superseded rows are rows like all others.
@@ -21,11 +22,12 @@ pub struct EventFile {
     interrupt: Interrupt,
 }
 
-/// A row group of such a file, whose bytes were read.
+/// A row group of such a file, whose bytes were read, and some of its rows.
 #[derive(Debug)]
 pub struct EventRowGroup<'f> {
     file: &'f EventFile,
     number: usize,
+    rows: Vec<Range<usize>>,
     columns: Vec<Column<'f>>,
 }
 
@@ -35,8 +37,8 @@ struct Column<'f> {
     data_type: &'f DataType,
     metadata: &'f ColumnChunkMetaData,
     bytes: FileSlice,
-    /// Decompressed, once all rows were read.
-    all: OnceCell<ColumnChunk<'f>>,
+    /// Decompressed, once its texts were read.
+    decompressed: OnceCell<ColumnChunk<'f>>,
 }
 
 impl EventFile {
@@ -61,67 +63,89 @@ impl EventFile {
         Ok(bytes.fold(0, usize::saturating_add))
     }
 
-    /// Reads the bytes of a row group: of the named columns, or of all.
+    /// Reads the bytes of a row group: of the named columns, or of all but the number of the customer. `rows` are the
+    /// rows that are of interest, as ascending ranges.
     ///
     /// # Errors
     /// They cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
-    pub fn row_group(&self, number: usize, names: Option<&[&str]>) -> Result<EventRowGroup<'_>, DatasetError> {
+    pub fn row_group(
+        &self,
+        number: usize,
+        names: Option<&[&str]>,
+        rows: Vec<Range<usize>>,
+    ) -> Result<EventRowGroup<'_>, DatasetError> {
         let Self { file, interrupt } = self;
+        let others = || file.columns().filter(|name| *name != CUSTOMER_COLUMN).collect::<Vec<_>>();
+        let names = names.map_or_else(others, <[&str]>::to_vec);
         let columns =
-            file.read_chunks(number, names, ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
-                Ok(Column { name: field.name(), data_type: field.data_type(), metadata, bytes, all: OnceCell::new() })
+            file.read_chunks(number, Some(&names), ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
+                let (name, data_type) = (field.name(), field.data_type());
+                Ok(Column { name, data_type, metadata, bytes, decompressed: OnceCell::new() })
             })?;
-        Ok(EventRowGroup { file: self, number, columns })
+        Ok(EventRowGroup { file: self, number, rows, columns })
     }
 }
 
 impl<'f> EventRowGroup<'f> {
-    /// Returns the texts of a column.
+    /// Returns the rows that are of interest, as ascending ranges.
+    #[must_use]
+    pub fn rows(&self) -> &[Range<usize>] {
+        &self.rows
+    }
+
+    /// Returns the texts of a column in the rows that are of interest. Other rows may have none.
     ///
     /// # Errors
     /// The column is missing, or does not hold what the format promises. The error names it.
     pub fn texts(&self, name: &str) -> Result<TextRows<'_>, DatasetError> {
-        self.all(name)?.text_rows().map_err(|fault| self.damaged(name, fault))
+        let column = self.column(name)?;
+        let chunk = match column.decompressed.get() {
+            Some(chunk) => chunk,
+            None => {
+                let chunk = self.decompress(column, Some(&self.rows))?;
+                column.decompressed.get_or_init(|| chunk)
+            }
+        };
+        chunk.text_rows(&self.rows).map_err(|fault| self.damaged(name, fault))
     }
 
-    /// Returns the numbers of a column of 32 bits in which each row has one, as the days since 1970-01-01.
+    /// Returns the numbers of all rows in a column of 32 bits in which each row has one, as the days since 1970-01-01.
     ///
     /// # Errors
     /// As [`texts`](Self::texts).
     pub fn numbers(&self, name: &str) -> Result<Vec<i32>, DatasetError> {
-        self.all(name)?.number_rows().map_err(|fault| self.damaged(name, fault))
+        self.decompress(self.column(name)?, None)?.number_rows().map_err(|fault| self.damaged(name, fault))
     }
 
-    /// Returns some rows, given by their numbers in ascending order. Texts become Arrow dictionaries of the texts that
-    /// the rows have.
+    /// Returns some of the rows that are of interest, given by ascending ranges. Texts become Arrow dictionaries of the
+    /// texts that the rows have.
     ///
     /// # Errors
     /// As [`texts`](Self::texts).
-    pub fn pick(&self, rows: &[usize]) -> Result<RecordBatch, DatasetError> {
+    pub fn pick(&self, ranges: &[Range<usize>]) -> Result<RecordBatch, DatasetError> {
+        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
         let pick = |column: &Column<'f>| {
-            let picked = match column.all.get() {
-                Some(all) => all.pick(rows),
-                None => self.chunk(column, Some(rows))?.pick(rows),
+            let picked = match column.decompressed.get() {
+                Some(chunk) => chunk.pick(&rows),
+                None => self.decompress(column, Some(ranges))?.pick(&rows),
             };
             Ok((column.name, picked.map_err(|fault| self.damaged(column.name, fault))?, true))
         };
         let picked = self.columns.iter().map(pick).collect::<Result<Vec<_>, DatasetError>>()?;
-        RecordBatch::try_from_iter_with_nullable(picked).map_err(|_| self.damaged(CUSTOMER_COLUMN, "it has fewer rows"))
+        RecordBatch::try_from_iter_with_nullable(picked).map_err(|_| self.damaged(ACCOUNT, "it has fewer rows"))
     }
 
-    /// Returns a column, decompressed.
-    fn all(&self, name: &str) -> Result<&ColumnChunk<'_>, DatasetError> {
+    fn column(&self, name: &str) -> Result<&Column<'f>, DatasetError> {
         let column = self.columns.iter().find(|column| column.name == name);
-        let column = column.ok_or_else(|| self.damaged(name, "the column is missing"))?;
-        if let Some(all) = column.all.get() {
-            return Ok(all);
-        }
-        let all = self.chunk(column, None)?;
-        Ok(column.all.get_or_init(|| all))
+        column.ok_or_else(|| self.damaged(name, "the column is missing"))
     }
 
     /// Decompresses a column, or those of its pages that have some rows.
-    fn chunk<'c>(&self, column: &Column<'c>, rows: Option<&[usize]>) -> Result<ColumnChunk<'c>, DatasetError> {
+    fn decompress<'c>(
+        &self,
+        column: &Column<'c>,
+        rows: Option<&[Range<usize>]>,
+    ) -> Result<ColumnChunk<'c>, DatasetError> {
         self.file.file.column_chunk(self.number, column.metadata, column.data_type, &column.bytes, rows)
     }
 

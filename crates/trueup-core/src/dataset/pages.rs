@@ -15,6 +15,7 @@ mod tests;
 
 pub use memory::{ChunkMemory, measure_chunk};
 
+use crate::scan::has_any;
 use bytes::Bytes;
 use decompress::Decompressor;
 use header::{PageHeader, PageKind, check_counts};
@@ -23,6 +24,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnDescPtr;
+use std::ops::Range;
 
 /// The bytes that are read at a time to find headers in them.
 const READ_AHEAD: u64 = 1 << 13;
@@ -132,8 +134,8 @@ impl<R: ChunkReader> Pages<R> {
     }
 
     /// Returns all pages, those of a column that is not nested. Data pages without any of some rows stay empty, and are
-    /// not decompressed. The rows are given by their numbers in ascending order.
-    pub(super) fn with_rows(mut self, rows: &[usize]) -> Result<Vec<Page>> {
+    /// not decompressed. The ranges of rows ascend.
+    pub(super) fn with_rows(mut self, rows: &[Range<usize>]) -> Result<Vec<Page>> {
         let mut pages = Vec::new();
         let mut first = 0;
         while let Some(header) = self.header()? {
@@ -142,8 +144,7 @@ impl<R: ChunkReader> Pages<R> {
                 continue;
             };
             let end = first + usize::try_from(values).unwrap_or(usize::MAX);
-            let next = rows.get(rows.partition_point(|row| *row < first));
-            if next.is_some_and(|row| *row < end) {
+            if has_any(rows, &(first..end)) {
                 pages.extend(self.page()?);
             } else {
                 self.pass();

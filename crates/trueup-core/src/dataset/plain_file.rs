@@ -102,6 +102,36 @@ const LINK: &str = "a symbolic link";
 const FOLDER: &str = "a folder";
 const SPECIAL: &str = "a pipe, socket or device";
 
+/// Reads `length` bytes of a file from a position on; fewer if the file ends before. The file's own position is not
+/// used.
+///
+/// Unlike a [`PositionedReader`], it does not fill the memory with zeros first, which takes as long as reading a file
+/// that the system has in memory.
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, position: u64, length: usize) -> io::Result<Vec<u8>> {
+    use rustix::buffer::spare_capacity;
+    use rustix::io::{pread, retry_on_intr};
+
+    let mut read = Vec::with_capacity(length);
+    while read.len() < length {
+        let next = position + read.len() as u64;
+        if retry_on_intr(|| pread(file, spare_capacity(&mut read), next))? == 0 {
+            break;
+        }
+    }
+    // The memory may have more room than the length.
+    read.truncate(length);
+    Ok(read)
+}
+
+/// Reads `length` bytes of a file from a position on; fewer if the file ends before.
+#[cfg(not(unix))]
+pub(super) fn read_at(file: &Arc<File>, position: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut read = Vec::with_capacity(length);
+    PositionedReader { file: file.clone(), at: position }.take(length as u64).read_to_end(&mut read)?;
+    Ok(read)
+}
+
 /// A reader with its own position: readers of one file do not disturb each other.
 #[derive(Debug)]
 pub struct PositionedReader {

@@ -134,10 +134,15 @@ impl TableFile {
         self.superseded.as_ref().is_some_and(|superseded| superseded.concerns(row_group))
     }
 
+    /// Returns the names of the columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.stored.columns.iter().map(String::as_str)
+    }
+
     /// Returns the names of the text columns of an event file, except for the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let others = [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, "account", "type", "date", "dateTime", "total"];
-        self.stored.columns.iter().map(String::as_str).filter(move |name| !others.contains(name))
+        self.columns().filter(move |name| !others.contains(name))
     }
 
     /// Reads the footers of files, several at the same time, except for footers that have been read already. A file may
@@ -317,7 +322,7 @@ impl TableFile {
         chunk: &'c ColumnChunkMetaData,
         data_type: &'c DataType,
         slice: &FileSlice,
-        wanted: Option<&[usize]>,
+        wanted: Option<&[Range<usize>]>,
     ) -> Result<ColumnChunk<'c>, DatasetError> {
         // All pages are held at the same time, and the footer says how large they are.
         let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);

@@ -1,11 +1,13 @@
 //! The pages of a stored column.
 
 use super::encoding::{ENDS_EARLY, decode_hybrid, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
+use super::picked_rows::has_any;
 use super::stored_column::{RowSpan, RowValues, StoredColumn, Validity, ValueIndexes};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
 use parquet::schema::types::ColumnDescriptor;
+use std::ops::Range;
 
 /// A column of a row group: its pages, decompressed, in their order.
 #[derive(Debug)]
@@ -43,7 +45,7 @@ impl ColumnChunk<'_> {
         &self,
         convert: impl Fn(i64) -> Result<T, &'static str>,
     ) -> Result<StoredColumn<'_, T>, &'static str> {
-        self.decode(|encoding, bytes, count, into| self.decode_numbers(encoding, bytes, count, &convert, into))
+        self.decode(None, |encoding, bytes, count, into| self.decode_numbers(encoding, bytes, count, &convert, into))
     }
 
     /// Decodes `count` numbers, and appends each through `convert`.
@@ -72,23 +74,33 @@ impl ColumnChunk<'_> {
 
     /// Decodes texts.
     pub(super) fn texts(&self) -> Result<StoredColumn<'_, &str>, &'static str> {
-        self.decode(|encoding, bytes, count, into| match encoding {
+        self.decode(None, |encoding, bytes, count, into| match encoding {
             Encoding::PLAIN => plain_texts(bytes, count, into),
             _ => Err(OTHER_ENCODING),
         })
     }
 
     /// Decodes the values of all pages; the values of the dictionary come first. `decode` appends the values of a page
-    /// that holds no dictionary codes: of the dictionary itself, or of a data page.
-    fn decode<'p, V>(
+    /// that holds no dictionary codes: of the dictionary itself, or of a data page. If some rows are wanted, data pages
+    /// without any of them are skipped: their rows have no values.
+    pub(super) fn decode<'p, V>(
         &'p self,
+        wanted: Option<&[Range<usize>]>,
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
     ) -> Result<StoredColumn<'p, V>, &'static str> {
         let mut values = Vec::new();
         let mut rows = RowValues::default();
+        let mut first = 0;
         for page in &self.pages {
             if let Page::DictionaryPage { buf, num_values, .. } = page {
                 decode(Encoding::PLAIN, buf, count(*num_values), &mut values)?;
+                continue;
+            }
+            let of_page = first..first + count(page.num_values());
+            first = of_page.end;
+            if wanted.is_some_and(|rows| !has_any(rows, &of_page)) {
+                let validity = Validity::Some(vec![false; of_page.len()]);
+                rows.push(RowSpan { validity, indexes: ValueIndexes::From(0) });
                 continue;
             }
             let data = DataPage::new(page, self.column.max_def_level())?;

@@ -1,5 +1,5 @@
-//! What an ingest reads of a stored column: all rows of a column by which it finds the customers that it touches, and
-//! then the rows of these customers, as an Arrow array. Decoding all rows of all columns takes several times as long.
+//! What an ingest reads of a stored column: the rows among which it finds the customers that it touches, and then the
+//! rows of these customers, as an Arrow array. Decoding all rows of all columns takes several times as long.
 
 use super::column_chunk::{ColumnChunk, DataPage, OTHER_ENCODING, count};
 use super::encoding::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, delta_count, number_at, ones, plain_bytes, text};
@@ -11,6 +11,7 @@ use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, 
 use arrow_schema::{DataType, TimeUnit};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Represents null among indexes of values.
@@ -24,17 +25,18 @@ struct PickedValues<V> {
     of_rows: Vec<usize>,
 }
 
-/// The texts of a column: the distinct ones, or more, and the index of each row's text among them.
+/// The texts of a column, as bytes that were not compared with UTF-8: the distinct ones, or more, and the index of each
+/// row's text among them.
 #[derive(Debug)]
 pub struct TextRows<'a> {
-    texts: Vec<&'a str>,
+    texts: Vec<&'a [u8]>,
     indexes: Vec<u32>,
 }
 
 impl<'a> TextRows<'a> {
     /// Returns the text of a row; `None` if it has none.
     #[must_use]
-    pub fn get(&self, row: usize) -> Option<&'a str> {
+    pub fn get(&self, row: usize) -> Option<&'a [u8]> {
         self.texts.get(self.indexes[row] as usize).copied()
     }
 
@@ -46,15 +48,15 @@ impl<'a> TextRows<'a> {
 }
 
 impl ColumnChunk<'_> {
-    /// Returns the texts of all rows.
+    /// Returns the texts of some rows. Other rows may have no text, and pages without such rows may be empty.
     ///
     /// # Errors
     /// The column has no texts, or does not decode.
-    pub(crate) fn text_rows(&self) -> Result<TextRows<'_>, &'static str> {
+    pub(crate) fn text_rows(&self, rows: &[Range<usize>]) -> Result<TextRows<'_>, &'static str> {
         if !self.has_texts() {
             return Err(OTHER_ENCODING);
         }
-        let StoredColumn { values: texts, rows } = self.texts()?;
+        let StoredColumn { values: texts, rows } = self.decode(Some(rows), decode_texts)?;
         let indexes = rows.expand((0..u32::MAX).take(texts.len()).collect(), u32::MAX)?;
         Ok(TextRows { texts, indexes })
     }
@@ -75,11 +77,7 @@ impl ColumnChunk<'_> {
     /// The rows do not decode, or there are fewer.
     pub(crate) fn pick(&self, rows: &[usize]) -> Result<ArrayRef, &'static str> {
         if self.has_texts() {
-            let plain = |encoding, bytes, count, into: &mut Vec<_>| match encoding {
-                Encoding::PLAIN => plain_bytes(bytes, count, Ok, into),
-                _ => Err(OTHER_ENCODING),
-            };
-            return self.pick_values(rows, plain)?.into_texts();
+            return self.pick_values(rows, decode_texts)?.into_texts();
         }
         let decode = |encoding, bytes, count, into: &mut Vec<_>| self.decode_numbers(encoding, bytes, count, Ok, into);
         let numbers = self.pick_values(rows, decode)?;
@@ -142,6 +140,25 @@ impl ColumnChunk<'_> {
     }
 }
 
+/// Returns whether some rows, given by ascending ranges, have any of a page's rows.
+pub(crate) fn has_any(rows: &[Range<usize>], of_page: &Range<usize>) -> bool {
+    let next = rows.get(rows.partition_point(|rows| rows.end <= of_page.start));
+    next.is_some_and(|rows| rows.start < of_page.end)
+}
+
+/// Decodes texts that are no codes, as bytes.
+fn decode_texts<'p>(
+    encoding: Encoding,
+    bytes: &'p [u8],
+    count: usize,
+    into: &mut Vec<&'p [u8]>,
+) -> Result<(), &'static str> {
+    match encoding {
+        Encoding::PLAIN => plain_bytes(bytes, count, Ok, into),
+        _ => Err(OTHER_ENCODING),
+    }
+}
+
 /// Returns how many values of a page some rows need, given their ascending indexes.
 fn needed(indexes: &[usize]) -> usize {
     indexes.iter().rev().find(|index| **index != NONE).map_or(0, |last| last + 1)
@@ -195,7 +212,8 @@ fn replace_by_codes(
     let mut runs = HybridRuns::new(bytes, width, needed)?;
     let mut wanted = indexes.iter_mut().filter(|index| **index != NONE).peekable();
     let mut start = 0;
-    while wanted.peek().is_some() {
+    while let Some(next) = wanted.peek() {
+        start += runs.pass_before(**next - start);
         match runs.next()?.ok_or(MISSING_ROWS)? {
             HybridRun::Repeated { number, count } => {
                 if number >= limit {

@@ -1,21 +1,20 @@
 //! Which stored events are those of customers to forget.
 //!
-//! The lists of files and the `key_index` of each file say which row groups may have such customers, and these row
-//! groups are read. Accounts and customers are compared as texts, because a customer with the key of another one must
-//! not be lost.
+//! The lists of files and the `key_index` of each file say which rows may be of such customers, and these rows are
+//! read. Accounts and customers are compared as texts, because a customer with the key of another one must not be lost.
 
-use super::key_index::{AccountKeys, KeySet};
-use super::touched::{read_index, sets};
+use super::key_index::{AccountKeys, FoundPages, FoundRows, may_have_account};
+use super::touched::{parse_index, read_index};
 use crate::error::ErrorContext;
-use crate::left_rows::{LeftCursor, Superseded, either};
+use crate::left_rows::{LeftCursor, Superseded, days_of_others};
 use crate::read::TableReader;
 use crate::{Customer, IngestError};
 use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
-use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
-use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup};
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{CheckedFile, DatasetError, DeletionVector, EventFile, EventRowGroup};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID};
 
 /// The customers to forget, by account.
@@ -44,7 +43,7 @@ impl<'c> Forgotten<'c> {
         let mut accounts: BTreeMap<&str, OfAccount<'_>> = BTreeMap::new();
         for customer in customers {
             let of_account = accounts.entry(&customer.account).or_default();
-            of_account.keys.push(AccountKeys::of(&customer.account).customer(&customer.opportunity_id));
+            of_account.keys.push(AccountKeys::of(&customer.account).customer(customer.opportunity_id.as_bytes()));
             of_account.customers.insert(&customer.opportunity_id, customer);
         }
         Self(accounts)
@@ -58,41 +57,39 @@ impl<'c> Forgotten<'c> {
         dir: &Path,
         reader: &TableReader<'_>,
     ) -> Result<Option<Held<'c>>, IngestError> {
-        let mut row_groups: Vec<usize> = (0..file.row_groups.len()).collect();
-        row_groups.retain(|number| self.within(&file.row_groups[*number]).next().is_some());
         reader.monitor.check()?;
-        if row_groups.is_empty() {
+        let may_have = |account: &str| file.row_groups.iter().any(|entry| may_have_account(entry, account));
+        let accounts: Vec<_> = self.0.iter().filter(|(account, _)| may_have(account)).collect();
+        if accounts.is_empty() {
             return Ok(None);
         }
         let path = dir.join(&file.path);
         let checked = CheckedFile::open(dir, file).of_dataset(&path)?.until(reader.monitor.interrupt());
-        // A file without an index, which an earlier trueup wrote, may have any customer.
-        if let Some(index) = read_index(&checked, &path)? {
-            let sets = sets(&index, file, &path)?;
-            row_groups.retain(|number| self.may_be_in(&file.row_groups[*number], &sets[*number]));
-        }
-        if row_groups.is_empty() {
-            return Ok(None);
-        }
-        self.scan(file, row_groups, superseded, dir, reader)
+        let pages = match read_index(&checked, &path)? {
+            Some(index) => {
+                let index = parse_index(&index, &path)?;
+                let mut pages = FoundPages::within(file, &index);
+                for (account, of_account) in accounts {
+                    of_account.keys.iter().for_each(|key| pages.add_customer(account, *key, &index));
+                }
+                pages
+            }
+            // A file without an index, which an earlier trueup wrote, may have any customer.
+            None => {
+                let mut pages = FoundPages::without_index(file);
+                accounts.iter().for_each(|(account, _)| pages.add_account(account));
+                pages
+            }
+        };
+        let found = pages.rows();
+        if found.is_empty() { Ok(None) } else { self.scan(file, found, superseded, dir, reader) }
     }
 
-    /// Returns the customers of the accounts that a row group may have.
-    fn within<'a>(&'a self, row_group: &'a RowGroupEntry) -> impl Iterator<Item = &'a OfAccount<'c>> {
-        let bounds = row_group.accounts.as_ref();
-        let is_within = move |account: &str| bounds.is_none_or(|(first, last)| (&**first..=&**last).contains(&account));
-        self.0.iter().filter(move |(account, _)| is_within(account)).map(|(_, customers)| customers)
-    }
-
-    fn may_be_in(&self, row_group: &RowGroupEntry, stored: &KeySet<'_>) -> bool {
-        self.within(row_group).any(|of_account| of_account.keys.iter().any(|key| stored.may_have(*key)))
-    }
-
-    /// Reads the accounts, customers and days of some row groups.
+    /// Reads the accounts, customers and days of some rows.
     fn scan(
         &self,
         file: &DataFile,
-        row_groups: Vec<usize>,
+        found: Vec<FoundRows>,
         superseded: &Superseded,
         dir: &Path,
         reader: &TableReader<'_>,
@@ -103,13 +100,14 @@ impl<'c> Forgotten<'c> {
         let opened = EventFile::open(dir, file, reader.monitor.interrupt()).of_dataset(&path)?;
         let superseded = superseded.get(&file.path);
         let mut held = Held::default();
-        for number in row_groups {
+        for FoundRows { row_group: number, rows, .. } in found {
             reader.monitor.check()?;
-            let row_group = opened.row_group(number, Some(&READ)).of_dataset(&path)?;
+            let row_group = opened.row_group(number, Some(&READ), rows).of_dataset(&path)?;
             let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, number));
-            let (forgotten, left_days) =
-                self.scan_rows(&row_group, LeftCursor::new(left), &mut held).of_dataset(&path)?;
+            let forgotten = self.scan_rows(&row_group, LeftCursor::new(left.clone()), &mut held).of_dataset(&path)?;
             if !forgotten.is_empty() {
+                let dates = row_group.numbers(DATE).of_dataset(&path)?;
+                let left_days = days_of_others(&dates, left, &forgotten);
                 let rows = forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
                 held.vector.supersede(file, number, rows, left_days);
             }
@@ -118,32 +116,35 @@ impl<'c> Forgotten<'c> {
     }
 
     /// Adds the customers to forget of whom a row group has a row, and those of whom it has one that is left. Returns
-    /// the rows that are left of these customers, and the days of the others.
+    /// the rows that are left of these customers.
     fn scan_rows(
         &self,
         row_group: &EventRowGroup<'_>,
         mut left: LeftCursor,
         held: &mut Held<'c>,
-    ) -> Result<(Vec<Range<usize>>, Days), DatasetError> {
+    ) -> Result<Vec<Range<usize>>, DatasetError> {
         let (accounts, customers) = (row_group.texts(ACCOUNT)?, row_group.texts(OPPORTUNITY_ID)?);
-        let dates = row_group.numbers(DATE)?;
         let mut forgotten: Vec<Range<usize>> = Vec::new();
-        let mut left_days = None;
-        for (row, day) in dates.into_iter().enumerate() {
-            let of_account = accounts.get(row).and_then(|account| self.0.get(account));
-            let customers = customers.get(row).zip(of_account);
-            let customer = customers.and_then(|(id, of_account)| of_account.customers.get(id).copied());
-            held.customers.extend(customer);
+        for row in row_group.rows().iter().cloned().flatten() {
+            let of_account = accounts.get(row).and_then(text).and_then(|account| self.0.get(account));
+            let customer = customers.get(row).and_then(text).zip(of_account);
+            let Some(customer) = customer.and_then(|(id, of_account)| of_account.customers.get(id).copied()) else {
+                continue;
+            };
+            held.customers.insert(customer);
             if !left.has(row) {
                 continue;
             }
-            held.current.extend(customer);
+            held.current.insert(customer);
             match forgotten.last_mut() {
-                _ if customer.is_none() => left_days = either(left_days, Some((day, day))),
                 Some(last) if last.end == row => last.end = row + 1,
                 _ => forgotten.push(row..row + 1),
             }
         }
-        Ok((forgotten, left_days))
+        Ok(forgotten)
     }
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    str::from_utf8(bytes).ok()
 }

@@ -2,13 +2,13 @@
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
-use super::key_index::{AccountKeys, KeySet};
+use super::key_index::{AccountKeys, FoundPages, FoundRows, KeyIndex};
 use super::zone_changes::ZoneChanges;
 use arrow_array::Array;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use trueup_core::dataset::manifest::RowGroupEntry;
+use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
 use trueup_core::model::ACCOUNT;
 
 /// Bytes of memory that a key takes, with the spare room of its set.
@@ -44,15 +44,6 @@ pub(super) struct KeysOfAccount {
 #[derive(Debug)]
 pub(super) struct WantedKeys(BTreeMap<String, KeysOfAccount>);
 
-/// What a row group may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Wanted {
-    Nothing,
-    /// Wanted customers, and no wanted event id.
-    Customers,
-    EventIds,
-}
-
 impl<'a> NewKeys<'a> {
     /// Begins without keys. They may take `bytes` of memory.
     pub(super) fn new(dictionaries: &'a DictionaryBuilders, bytes: usize) -> Self {
@@ -70,9 +61,9 @@ impl<'a> NewKeys<'a> {
                 KeysOfAccount::new(AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account)))
             });
             for row in rows {
-                let is_new = of_account.add_customer(batch.opportunity_ids.value(row));
+                let is_new = of_account.add_customer(batch.opportunity_ids.value(row).as_bytes());
                 let is_new_event = batch.event_ids.is_valid(row)
-                    && of_account.event_ids.insert(of_account.keys.event(batch.event_ids.value(row)));
+                    && of_account.event_ids.insert(of_account.keys.event(batch.event_ids.value(row).as_bytes()));
                 let Some(room) = self.room.checked_sub(usize::from(is_new) + usize::from(is_new_event)) else {
                     self.accounts = None;
                     return;
@@ -103,31 +94,31 @@ impl KeysOfAccount {
     }
 
     /// Adds a customer. Returns whether its key is new.
-    fn add_customer(&mut self, opportunity_id: &str) -> bool {
+    fn add_customer(&mut self, opportunity_id: &[u8]) -> bool {
         let ending = ending(opportunity_id);
         self.endings[ending / 64] |= 1 << (ending % 64);
         self.customers.insert(self.keys.customer(opportunity_id))
     }
 
-    pub(super) fn wants_customer(&self, opportunity_id: &str) -> bool {
+    pub(super) fn wants_customer(&self, opportunity_id: &[u8]) -> bool {
         let ending = ending(opportunity_id);
         let may_have = self.endings[ending / 64] >> (ending % 64) & 1 == 1;
         self.wants_all || may_have && self.customers.contains(&self.keys.customer(opportunity_id))
     }
 
-    pub(super) fn wants_event(&self, event_id: &str) -> bool {
+    pub(super) fn wants_event(&self, event_id: &[u8]) -> bool {
         self.event_ids.contains(&self.keys.event(event_id))
     }
 }
 
 /// Returns a number below 2^[`ENDING_BITS`] that depends on the last bytes of an id, because ids mostly begin alike.
-fn ending(id: &str) -> usize {
+fn ending(id: &[u8]) -> usize {
     // 2^64 divided by the golden ratio, which spreads numbers that are close to each other.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    let last = match id.as_bytes().last_chunk::<8>() {
+    let last = match id.last_chunk::<8>() {
         Some(last) => u64::from_le_bytes(*last),
-        None => id.bytes().fold(0, |number, byte| number << 8 | u64::from(byte)),
+        None => id.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)),
     };
     usize::try_from(last.wrapping_mul(SPREAD) >> (64 - ENDING_BITS)).unwrap_or(0)
 }
@@ -138,34 +129,42 @@ impl WantedKeys {
         self.0.get(account)
     }
 
-    /// Returns the keys of the accounts that a row group may have.
-    fn within<'k>(&'k self, row_group: &'k RowGroupEntry) -> impl Iterator<Item = &'k KeysOfAccount> {
-        let (first, last) = match &row_group.accounts {
-            Some((first, last)) => (Bound::Included(first.as_str()), Bound::Included(last.as_str())),
+    /// Returns the keys of the accounts between two, or of all.
+    fn within<'k>(&'k self, bounds: Option<(&'k str, &'k str)>) -> impl Iterator<Item = (&'k str, &'k KeysOfAccount)> {
+        let range = match bounds {
+            // A range whose ends are in the wrong order would panic; it has no account.
+            Some((first, last)) if first > last => (Bound::Excluded(last), Bound::Included(last)),
+            Some((first, last)) => (Bound::Included(first), Bound::Included(last)),
             None => (Bound::Unbounded, Bound::Unbounded),
         };
-        // A range whose ends are in the wrong order would panic; it has no account.
-        let is_range = row_group.accounts.as_ref().is_none_or(|(first, last)| first <= last);
-        let keys = is_range.then(|| self.0.range::<str, _>((first, last)));
-        keys.into_iter().flatten().map(|(_, keys)| keys)
+        self.0.range::<str, _>(range).map(|(account, keys)| (account.as_str(), keys))
     }
 
-    /// Returns whether a row group may have rows of an account of which something is wanted.
-    pub(super) fn concerns(&self, row_group: &RowGroupEntry) -> bool {
-        self.within(row_group).next().is_some()
+    /// Returns whether a file may have rows of an account of which something is wanted.
+    pub(super) fn concern(&self, file: &DataFile) -> bool {
+        file.row_groups.iter().any(|row_group| self.within(bounds(row_group)).next().is_some())
     }
 
-    /// Returns what a row group may have of what is wanted, given the keys of all of its rows.
-    pub(super) fn wanted_of(&self, row_group: &RowGroupEntry, stored: &KeySet<'_>) -> Wanted {
-        let mut wanted = Wanted::Nothing;
-        for keys in self.within(row_group) {
-            if keys.event_ids.iter().any(|key| stored.may_have(*key)) {
-                return Wanted::EventIds;
+    /// Returns the rows of a file among which what is wanted is to be looked for.
+    pub(super) fn find(&self, file: &DataFile, index: &KeyIndex<'_>) -> Vec<FoundRows> {
+        let mut pages = FoundPages::within(file, index);
+        let of_row_groups = file.row_groups.iter().map(bounds);
+        let of_file = of_row_groups.reduce(|one, other| {
+            let ((first, last), other) = one.zip(other)?;
+            Some((first.min(other.0), last.max(other.1)))
+        });
+        for (account, keys) in of_file.into_iter().flat_map(|bounds| self.within(bounds)) {
+            if keys.wants_all {
+                pages.add_account(account);
             }
-            if wanted == Wanted::Nothing && (keys.wants_all || keys.customers.iter().any(|key| stored.may_have(*key))) {
-                wanted = Wanted::Customers;
-            }
+            keys.customers.iter().for_each(|key| pages.add_customer(account, *key, index));
+            keys.event_ids.iter().for_each(|key| pages.add_event_id(account, *key, index));
         }
-        wanted
+        pages.rows()
     }
+}
+
+/// Returns the first and the last account that a row group may have; `None` if it may have any.
+fn bounds(row_group: &RowGroupEntry) -> Option<(&str, &str)> {
+    row_group.accounts.as_ref().map(|(first, last)| (first.as_str(), last.as_str()))
 }

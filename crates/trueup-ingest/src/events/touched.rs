@@ -2,21 +2,24 @@
 //! everything else stays where it is.
 //!
 //! A stored customer is touched if the new rows have its id, or an event id of it, or if its account gets another time
-//! zone. The lists of files and the `key_index` of each file say which row groups may have such customers. Of these row
-//! groups the ids are read, and then the other columns of the touched rows, which get a deletion vector. A file of
-//! which more than half is superseded then is written again as a whole, and so is a file without an index.
+//! zone. The lists of files and the `key_index` of each file say which rows may be of such customers. Of these rows the
+//! ids are read, and then the other columns of the touched rows, which get a deletion vector. A file of which more than
+//! half is superseded then is written again as a whole, and so is a file without an index.
 
 use super::dictionaries::DictionaryBuilders;
 use super::event_batch::EventBatch;
-use super::key_index::{self, KeySet, TRAILER_BYTES};
-use super::new_keys::{KeysOfAccount, Wanted, WantedKeys};
+use super::key_index::{FoundRows, KeyIndex, TRAILER_BYTES, index_before};
+use super::new_keys::{KeysOfAccount, WantedKeys};
 use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::{LeftCursor, Superseded, either};
+use crate::left_rows::{LeftCursor, Superseded, days_of_others};
 use crate::monitor::Phase;
 use crate::read::TableReader;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,9 +61,9 @@ pub(super) struct StoredFiles<'a> {
 /// Where a file may have touched customers.
 enum Places {
     Nowhere,
-    /// In these row groups, each with what it may have.
-    RowGroups(Vec<(usize, Wanted)>),
-    /// In any row group, because the file has no index; or in row groups that do not fit in memory.
+    /// Among these rows.
+    Rows(Vec<FoundRows>),
+    /// Among all rows, because the file has no index; or in row groups that do not fit in memory.
     Unknown,
 }
 
@@ -79,8 +82,7 @@ struct Candidate<'a> {
     at: usize,
     stored: &'a DataFile,
     file: &'a EventFile,
-    number: usize,
-    wanted: Wanted,
+    found: &'a FoundRows,
     /// The bytes of memory that it takes.
     bytes: usize,
 }
@@ -117,14 +119,15 @@ impl StoredFiles<'_> {
                 monitor.check()?;
                 let read = candidates.par_iter().map(|candidate| self.read(candidate, wanted));
                 let read: Vec<Option<TouchedRows>> = read.collect::<Result<_, _>>()?;
-                for (Candidate { at, stored, number, .. }, read) in candidates.iter().zip(read) {
-                    let entry = stored.row_groups.get(*number);
+                for (Candidate { at, stored, found, .. }, read) in candidates.iter().zip(read) {
+                    let number = found.row_group;
+                    let entry = stored.row_groups.get(number);
                     let rows = read.as_ref().map_or(0, |read| read.events.len());
                     monitor.add(rows, entry.map_or(0, |entry| proportional_bytes(stored, entry.rows)));
                     let Some(TouchedRows { ranges, events, left_days }) = read else { continue };
                     pass(events)?;
                     let ranges = ranges.into_iter().map(|rows| rows.start as u64..rows.end as u64);
-                    vectors[*at].supersede(stored, *number, ranges, left_days);
+                    vectors[*at].supersede(stored, number, ranges, left_days);
                 }
             }
             for (Opened { stored, places, .. }, vector) in opened.iter().zip(vectors) {
@@ -134,9 +137,9 @@ impl StoredFiles<'_> {
         Ok(touched)
     }
 
-    /// Finds the row groups of a file that may have touched customers.
+    /// Finds the rows of a file that may be of touched customers.
     fn places(&self, file: &DataFile, wanted: &WantedKeys) -> Result<Places, IngestError> {
-        if !file.row_groups.iter().any(|entry| wanted.concerns(entry)) {
+        if !wanted.concern(file) {
             return Ok(Places::Nowhere);
         }
         self.reader.monitor.check()?;
@@ -147,21 +150,18 @@ impl StoredFiles<'_> {
             let (with, _) = files_with(std::slice::from_ref(file), self.superseded, self.dir, &is_wanted)?;
             return Ok(if with.is_empty() { Places::Nowhere } else { Places::Unknown });
         };
-        let sets = sets(&index, file, &path)?;
-        let row_groups = file.row_groups.par_iter().zip(&sets).enumerate();
-        let row_groups = row_groups.map(|(number, (entry, set))| (number, wanted.wanted_of(entry, set)));
-        let row_groups: Vec<_> = row_groups.filter(|(_, wanted)| *wanted != Wanted::Nothing).collect();
-        Ok(if row_groups.is_empty() { Places::Nowhere } else { Places::RowGroups(row_groups) })
+        let found = wanted.find(file, &parse_index(&index, &path)?);
+        Ok(if found.is_empty() { Places::Nowhere } else { Places::Rows(found) })
     }
 
     /// Reads the footer of a file that may have touched customers.
     fn open<'f>(&self, stored: &'f DataFile, places: Places) -> Result<Opened<'f>, IngestError> {
-        let Places::RowGroups(row_groups) = &places else {
+        let Places::Rows(found) = &places else {
             return Ok(Opened { stored, places, file: None, bytes: Vec::new() });
         };
         let path = self.dir.join(&stored.path);
         let file = EventFile::open(self.dir, stored, self.reader.monitor.interrupt()).of_dataset(&path)?;
-        let bytes = row_groups.iter().map(|(number, _)| file.row_group_bytes(*number));
+        let bytes = found.iter().map(|found| file.row_group_bytes(found.row_group));
         let bytes: Vec<usize> = bytes.collect::<Result<_, _>>().of_dataset(&path)?;
         let fit = bytes.iter().all(|bytes| *bytes <= self.reader.limits.row_group_bytes());
         let places = if fit { places } else { Places::Unknown };
@@ -170,38 +170,47 @@ impl StoredFiles<'_> {
 
     /// Reads the rows of touched customers of a row group; `None` if it has none.
     fn read(&self, candidate: &Candidate<'_>, wanted: &WantedKeys) -> Result<Option<TouchedRows>, IngestError> {
-        let Candidate { stored, file, number, .. } = *candidate;
-        let path = self.dir.join(&stored.path);
-        let row_group = file.row_group(number, None).of_dataset(&path)?;
-        let ids = Ids::read(&row_group, candidate.wanted).of_dataset(&path)?;
-        let left = self.superseded.get(&stored.path).and_then(|vector| vector.left_ranges(&stored.row_groups, number));
-        let (ranges, left_days) = ids.touched(wanted, LeftCursor::new(left));
+        let Candidate { stored, file, found, .. } = *candidate;
+        let (path, number) = (self.dir.join(&stored.path), found.row_group);
+        let row_group = file.row_group(number, None, found.rows.clone()).of_dataset(&path)?;
+        let ids = Ids::read(&row_group, found.has_event_ids).of_dataset(&path)?;
+        let superseded = self.superseded.get(&stored.path);
+        let left = superseded.and_then(|vector| vector.left_ranges(&stored.row_groups, number));
+        let ranges = ids.touched(&found.rows, wanted, LeftCursor::new(left.clone()));
         if ranges.is_empty() {
             return Ok(None);
         }
-        let events = row_group.pick(&ranges.iter().cloned().flatten().collect::<Vec<_>>()).of_dataset(&path)?;
+        let events = row_group.pick(&ranges).of_dataset(&path)?;
+        let days = match superseded {
+            Some(vector) => vector.left_entry(&stored.row_groups, number).days,
+            None => stored.row_groups.get(number).and_then(|entry| entry.days),
+        };
+        let left_days = match are_between(&events, days) {
+            true => days,
+            false => days_of_others(&row_group.numbers(DATE).of_dataset(&path)?, left, &ranges),
+        };
         let events = encode_stored(events, self.zone_changes, self.dictionaries, None)?;
         Ok(Some(TouchedRows { ranges, events, left_days }))
     }
 }
 
+/// Returns whether all events are after the first day and before the last one. Without such events, a row group still
+/// has these days.
+fn are_between(events: &RecordBatch, days: Days) -> bool {
+    let dates = events.column_by_name(DATE).and_then(|dates| dates.as_primitive_opt::<Date32Type>());
+    days.zip(dates).is_some_and(|((first, last), dates)| dates.values().iter().all(|day| first < *day && *day < last))
+}
+
 impl Opened<'_> {
     /// Returns the row groups that may have touched customers.
     fn candidates(&self, at: usize) -> impl Iterator<Item = Candidate<'_>> {
-        let row_groups = match &self.places {
-            Places::RowGroups(row_groups) => row_groups.as_slice(),
+        let found = match &self.places {
+            Places::Rows(found) => found.as_slice(),
             _ => &[],
         };
-        let of_file =
-            move |file| row_groups.iter().zip(&self.bytes).map(move |(row_group, bytes)| (file, row_group, bytes));
-        self.file.iter().flat_map(of_file).map(move |(file, (number, wanted), bytes)| Candidate {
-            at,
-            stored: self.stored,
-            file,
-            number: *number,
-            wanted: *wanted,
-            bytes: *bytes,
-        })
+        let of_file = move |file| found.iter().zip(&self.bytes).map(move |(found, bytes)| (file, found, *bytes));
+        let candidates = self.file.iter().flat_map(of_file);
+        candidates.map(move |(file, found, bytes)| Candidate { at, stored: self.stored, file, found, bytes })
     }
 }
 
@@ -225,10 +234,10 @@ fn steps<T>(items: Vec<T>, limit: usize, cost: impl Fn(&T) -> usize) -> Vec<Vec<
 }
 
 impl Places {
-    /// Returns the share of the file's bytes that these row groups have, for the progress report.
+    /// Returns the share of the file's bytes that their row groups have, for the progress report.
     fn bytes(&self, file: &DataFile) -> u64 {
-        let Self::RowGroups(row_groups) = self else { return 0 };
-        let entries = row_groups.iter().filter_map(|(number, _)| file.row_groups.get(*number));
+        let Self::Rows(found) = self else { return 0 };
+        let entries = found.iter().filter_map(|found| file.row_groups.get(found.row_group));
         entries.map(|entry| proportional_bytes(file, entry.rows)).sum()
     }
 }
@@ -261,14 +270,13 @@ impl Touched {
     }
 }
 
-/// Divides the index of a file into the sets of its row groups.
-pub(super) fn sets<'i>(index: &'i [u8], file: &DataFile, path: &Path) -> Result<Vec<KeySet<'i>>, IngestError> {
-    let sets = key_index::sets(index).filter(|sets| sets.len() == file.row_groups.len());
+/// Parses the index of a file.
+pub(super) fn parse_index<'i>(index: &'i [u8], path: &Path) -> Result<KeyIndex<'i>, IngestError> {
     let source = || "the index of its customers and event ids is damaged".into();
-    sets.ok_or_else(|| ErrorKind::Stored { path: path.to_owned(), source: source() }.into())
+    KeyIndex::new(index).ok_or_else(|| ErrorKind::Stored { path: path.to_owned(), source: source() }.into())
 }
 
-/// Returns the sets of the index of a file; `None` if it has none, because an earlier trueup wrote it.
+/// Returns the bytes of the index of a file; `None` if it has none, because an earlier trueup wrote it.
 pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes::Bytes>, IngestError> {
     let size = parquet::file::reader::Length::len(file);
     let read = |end: u64, length: u64| {
@@ -279,7 +287,7 @@ pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes
     let Some((footer, _)) = tail.split_first_chunk::<4>() else { return Ok(None) };
     let Some(end) = size.checked_sub(TAIL_BYTES + u64::from(u32::from_le_bytes(*footer))) else { return Ok(None) };
     let Some(trailer) = read(end, TRAILER_BYTES)? else { return Ok(None) };
-    let Some(length) = key_index::sets_before(&trailer) else { return Ok(None) };
+    let Some(length) = index_before(&trailer) else { return Ok(None) };
     read(end - TRAILER_BYTES, length)
 }
 
@@ -287,56 +295,56 @@ pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes
 struct Ids<'r> {
     accounts: TextRows<'r>,
     customers: TextRows<'r>,
-    dates: Vec<i32>,
     /// Only where an event id may be wanted.
     event_ids: Option<TextRows<'r>>,
 }
 
 impl<'r> Ids<'r> {
-    fn read(row_group: &'r EventRowGroup<'_>, wanted: Wanted) -> Result<Self, DatasetError> {
+    fn read(row_group: &'r EventRowGroup<'_>, with_event_ids: bool) -> Result<Self, DatasetError> {
         Ok(Self {
             accounts: row_group.texts(ACCOUNT)?,
             customers: row_group.texts(OPPORTUNITY_ID)?,
-            dates: row_group.numbers(DATE)?,
-            event_ids: (wanted == Wanted::EventIds).then(|| row_group.texts(EVENT_ID)).transpose()?,
+            event_ids: with_event_ids.then(|| row_group.texts(EVENT_ID)).transpose()?,
         })
     }
 
-    /// Returns the rows of touched customers, and the days of the other rows that the file has left.
-    fn touched(&self, wanted: &WantedKeys, mut left: LeftCursor) -> (Vec<Range<usize>>, Days) {
-        let (mut touched, mut others): (Vec<Range<usize>>, Vec<Range<usize>>) = Default::default();
+    /// Returns the rows of touched customers among some rows, which have all rows of each touched customer.
+    fn touched(&self, among: &[Range<usize>], wanted: &WantedKeys, mut left: LeftCursor) -> Vec<Range<usize>> {
+        let mut touched: Vec<Range<usize>> = Vec::new();
         // A row of the last account, and what is wanted of the account.
         let mut account: Option<(usize, Option<&KeysOfAccount>)> = None;
-        let mut next = 0;
-        while next < self.dates.len() {
-            let start = next;
-            let is_of_same = |row: &usize| self.customers.is_same(start, *row) && self.accounts.is_same(start, *row);
-            next = (start + 1..self.dates.len()).find(|row| !is_of_same(row)).unwrap_or(self.dates.len());
-            let rows = start..next;
-            // Of the rows of a customer, a file has all left or none.
-            if !left.has(rows.start) {
-                continue;
-            }
-            let keys = match account {
-                Some((row, keys)) if self.accounts.is_same(row, rows.start) => keys,
-                _ => self.accounts.get(rows.start).and_then(|account| wanted.of(account)),
-            };
-            account = Some((rows.start, keys));
-            let is_touched = keys.is_some_and(|keys| {
-                let id = self.customers.get(rows.start);
-                id.is_some_and(|id| keys.wants_customer(id)) || self.has_wanted_event(rows.clone(), keys)
-            });
-            let ranges = if is_touched { &mut touched } else { &mut others };
-            match ranges.last_mut() {
-                Some(last) if last.end == rows.start => last.end = rows.end,
-                _ => ranges.push(rows),
+        for among in among {
+            let mut next = among.start;
+            while next < among.end {
+                let start = next;
+                let is_same = |row: &usize| self.customers.is_same(start, *row) && self.accounts.is_same(start, *row);
+                next = (start + 1..among.end).find(|row| !is_same(row)).unwrap_or(among.end);
+                let rows = start..next;
+                // Of the rows of a customer, a file has all left or none.
+                if !left.has(rows.start) {
+                    continue;
+                }
+                let keys = match account {
+                    Some((row, keys)) if self.accounts.is_same(row, rows.start) => keys,
+                    _ => {
+                        let account = self.accounts.get(rows.start).and_then(|account| str::from_utf8(account).ok());
+                        account.and_then(|account| wanted.of(account))
+                    }
+                };
+                account = Some((rows.start, keys));
+                let is_touched = |keys: &KeysOfAccount| {
+                    self.customers.get(rows.start).is_some_and(|id| keys.wants_customer(id))
+                        || self.has_wanted_event(rows.clone(), keys)
+                };
+                if keys.is_some_and(is_touched) {
+                    match touched.last_mut() {
+                        Some(last) if last.end == rows.start => last.end = rows.end,
+                        _ => touched.push(rows),
+                    }
+                }
             }
         }
-        let days = others.into_iter().map(|rows| {
-            let days = &self.dates[rows];
-            days.iter().copied().min().zip(days.iter().copied().max())
-        });
-        (touched, days.fold(None, either))
+        touched
     }
 
     fn has_wanted_event(&self, mut rows: Range<usize>, keys: &KeysOfAccount) -> bool {

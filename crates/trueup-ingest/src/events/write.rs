@@ -12,7 +12,7 @@ mod text_column;
 
 use super::budget::{Budget, Size};
 use super::dictionaries::EventDictionaries;
-use super::key_index;
+use super::key_index::KeyIndexBuilder;
 use super::sort::SortedCustomers;
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -56,7 +56,7 @@ pub(super) struct EventWriter<'a> {
     /// The file that encoded row groups are appended to.
     open: Option<ParquetFileWriter>,
     /// The index of that file, as far as its row groups are written.
-    index: Vec<u8>,
+    index: KeyIndexBuilder,
     /// The files after `files`, which are on their way to the disk.
     ending: VecDeque<FileFinisher>,
     /// The first files, which are complete.
@@ -96,7 +96,7 @@ impl<'a> EventWriter<'a> {
             groups: OpenRowGroups::default(),
             whole: vec![Vec::new()],
             open: None,
-            index: Vec::new(),
+            index: KeyIndexBuilder::new(layout.page_rows()),
             ending: VecDeque::new(),
             files: Vec::new(),
         }
@@ -191,14 +191,18 @@ impl<'a> EventWriter<'a> {
     }
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
-        let indexed: Vec<Vec<u8>> =
-            groups.par_iter().map(|group| key_index::encode(group.keys(self.dictionaries))).collect();
-        indexed.iter().for_each(|keys| self.index.extend_from_slice(keys));
+        let page_rows = self.layout.page_rows();
+        let keys: Vec<_> = groups.par_iter().map(|group| group.keys(self.dictionaries, page_rows)).collect();
+        groups.iter().zip(keys).for_each(|(group, keys)| self.index.add(group.rows, &keys));
         let file = match &mut self.open {
             Some(file) => file,
             None => {
                 let file = self.version.create(Table::Events, self.files.len() + self.ending.len())?;
-                self.open.insert(ParquetFileWriter::begin(file, &self.schema, layout::properties(&self.schema))?)
+                self.open.insert(ParquetFileWriter::begin(
+                    file,
+                    &self.schema,
+                    layout::properties(&self.schema, page_rows),
+                )?)
             }
         };
         file.write_groups(
@@ -207,7 +211,7 @@ impl<'a> EventWriter<'a> {
             |group, at, column| {
                 let field =
                     self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
-                group.column(field.name(), field.data_type(), self.dictionaries, column)
+                group.column(field.name(), field.data_type(), self.dictionaries, column, page_rows)
             },
         )
     }
@@ -216,7 +220,8 @@ impl<'a> EventWriter<'a> {
     /// because files keep in memory what is not yet written.
     fn end_open(&mut self) -> Result<(), IngestError> {
         if let Some(mut file) = self.open.take() {
-            file.write_after_row_groups(&key_index::end(std::mem::take(&mut self.index)))?;
+            let index = std::mem::replace(&mut self.index, KeyIndexBuilder::new(self.layout.page_rows()));
+            file.write_after_row_groups(&index.finish())?;
             self.ending.push_back(file.end()?);
         }
         while self.ending.len() > MAX_ENDING

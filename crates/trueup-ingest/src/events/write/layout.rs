@@ -12,8 +12,11 @@ use trueup_core::model::{CUSTOMER_COLUMN, DATE, DATE_TIME, TOTAL, stored_event_s
 /// Column chunks after which a file ends, because the metadata of every chunk is in memory until then.
 const MAX_CHUNKS: usize = 1 << 16;
 
-/// The bytes after which a page of texts that hardly recur ends.
-const TEXT_PAGE_BYTES: usize = 64 << 10;
+/// The pages of a column in a full row group. More pages would cost a scan more, and fewer would cost an update more.
+const PAGES_PER_GROUP: usize = 16;
+
+/// The most rows that parquet's writer adds to a page together.
+const MAX_BATCH_ROWS: usize = 1 << 10;
 
 /// A file ends within an account at this multiple of the rows after which it ends at the next account.
 const MAX_FILE_FACTOR: usize = 4;
@@ -33,6 +36,11 @@ pub(in crate::events) struct FileLayout {
 }
 
 impl FileLayout {
+    /// Returns the rows of a page.
+    pub(super) fn page_rows(self) -> usize {
+        (self.group_rows / PAGES_PER_GROUP).max(1)
+    }
+
     /// Returns whether a file of this many rows ends before the next customer.
     pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
         let full = if new_account { self.file_rows } else { self.file_rows.saturating_mul(MAX_FILE_FACTOR) };
@@ -72,14 +80,15 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
 /// [`text_column`](super::text_column) encodes.
 ///
 /// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left, event
-/// ids, hardly recur, and are compressed strongly because they are large. They have pages of their own size, because an
-/// ingest that touches few customers reads only the pages of their rows.
-pub(super) fn properties(schema: &Schema) -> WriterProperties {
+/// ids, hardly recur, and are compressed strongly because they are large. The pages of all columns have the same rows,
+/// because an ingest that touches few customers reads only the pages of their rows.
+pub(super) fn properties(schema: &Schema, page_rows: usize) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        // A column chunk has one page, as far as its size allows, because a scan reads whole chunks.
-        .set_data_page_row_count_limit(usize::MAX)
+        // A page ends only after a batch.
+        .set_data_page_row_count_limit(page_rows)
+        .set_write_batch_size(page_rows.min(MAX_BATCH_ROWS))
         .set_max_row_group_row_count(None)
         .set_offset_index_disabled(true)
         .set_compression(Compression::LZ4_RAW);
@@ -93,7 +102,6 @@ pub(super) fn properties(schema: &Schema) -> WriterProperties {
             TOTAL => properties.set_column_dictionary_enabled(column, true),
             _ if field.data_type() == &DataType::Utf8 => properties
                 .set_column_compression(column.clone(), Compression::ZSTD(ZstdLevel::default()))
-                .set_column_data_page_size_limit(column.clone(), TEXT_PAGE_BYTES)
                 .set_column_dictionary_enabled(column, false),
             _ => properties,
         };

@@ -133,56 +133,63 @@ impl PendingRowGroup {
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
     }
 
-    /// Returns the keys of the customers and of the event ids.
-    pub(super) fn keys(&self, dictionaries: &EventDictionaries) -> Vec<u64> {
+    /// Returns the keys of the customers and of their event ids, each with every page of its customer. `page_rows` are
+    /// the rows of a page.
+    pub(super) fn keys(&self, dictionaries: &EventDictionaries, page_rows: usize) -> Vec<(u64, usize)> {
         let mut keys = Vec::with_capacity(self.rows + self.customers.len());
         let mut account: Option<(u32, AccountKeys)> = None;
-        for (rows, order) in self.rows() {
-            let mut last = None;
-            for row in order {
-                let row = *row as usize;
-                let code = rows.accounts.value(row);
+        let mut customers = self.customers.iter().map(|rows| *rows as usize);
+        let mut next = 0;
+        for (rows, mut order) in self.rows() {
+            while let Some(first) = order.first() {
+                let (of_customer, rest) = order.split_at(customers.next().unwrap_or(1).min(order.len()));
+                order = rest;
+                let pages = next / page_rows..=(next + of_customer.len().saturating_sub(1)) / page_rows;
+                next += of_customer.len();
+                let code = rows.accounts.value(*first as usize);
                 let keys_of = match account {
                     Some((same, keys_of)) if same == code => keys_of,
-                    _ => {
-                        last = None;
-                        account.insert((code, AccountKeys::of(dictionaries.account(code)))).1
-                    }
+                    _ => account.insert((code, AccountKeys::of(dictionaries.account(code)))).1,
                 };
-                let customer = rows.opportunity_ids.value(row);
-                if last.replace(customer) != Some(customer) {
-                    keys.push(keys_of.customer(customer));
-                }
-                if rows.event_ids.is_valid(row) {
-                    keys.push(keys_of.event(rows.event_ids.value(row)));
+                let customer = keys_of.customer(rows.opportunity_ids.value(*first as usize).as_bytes());
+                let event_ids = of_customer.iter().map(|row| *row as usize).filter(|row| rows.event_ids.is_valid(*row));
+                let event_ids = event_ids.map(|row| keys_of.event(rows.event_ids.value(row).as_bytes()));
+                for key in std::iter::once(customer).chain(event_ids) {
+                    keys.extend(pages.clone().map(|page| (key, page)));
                 }
             }
         }
         keys
     }
 
-    /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file.
+    /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file, and
+    /// `page_rows` are the rows of a page.
     pub(super) fn column(
         &self,
         name: &str,
         data_type: &DataType,
         dictionaries: &EventDictionaries,
         column: &ColumnDescPtr,
+        page_rows: usize,
     ) -> Result<ColumnData, ParquetError> {
         Ok(ColumnData::Values(match name {
             CUSTOMER_COLUMN => self.customers(),
             ACCOUNT => {
-                return self.coded(dictionaries.texts(ACCOUNT), |batch, row| batch.accounts.value(row)).column(column);
+                return self
+                    .coded(dictionaries.texts(ACCOUNT), |batch, row| batch.accounts.value(row))
+                    .column(column, page_rows);
             }
-            OPPORTUNITY_ID => return self.opportunity_ids().column(column),
+            OPPORTUNITY_ID => return self.opportunity_ids().column(column, page_rows),
             TYPE => {
-                return self.coded(&stage_names(), |batch, row| u32::from(batch.stages.value(row)) + 1).column(column);
+                return self
+                    .coded(&stage_names(), |batch, row| u32::from(batch.stages.value(row)) + 1)
+                    .column(column, page_rows);
             }
             DATE => Arc::new(Date32Array::from(self.values(|batch, row| batch.dates.value(row)))),
             DATE_TIME => self.date_times(),
             EVENT_ID => self.event_ids(),
             TOTAL => self.totals(data_type)?,
-            name => return self.dimension(name, dictionaries).column(column),
+            name => return self.dimension(name, dictionaries).column(column, page_rows),
         }))
     }
 

@@ -1,5 +1,5 @@
 //! Columns of texts that recur. The codes of the ingest's dictionaries (global codes) become codes of the row group
-//! (own codes), and these become a Parquet column chunk: a page of the distinct texts, then a page of their codes.
+//! (own codes), and these become a Parquet column chunk: a page of the distinct texts, then the pages of their codes.
 //!
 //! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or leaves its texts to
 //! parquet's `ArrowWriter`. The decoder is `scan/encoding` in `trueup-core`.
@@ -165,7 +165,7 @@ pub(super) struct TextColumn<'a> {
 
 impl TextColumn<'_> {
     /// Returns the column, encoded with a dictionary if that makes it smaller.
-    pub(super) fn column(&self, column: &ColumnDescPtr) -> Result<ColumnData, ParquetError> {
+    pub(super) fn column(&self, column: &ColumnDescPtr, page_rows: usize) -> Result<ColumnData, ParquetError> {
         if self.texts.len() > (self.codes.len() / MIN_ROWS_PER_TEXT).max(1) {
             return Ok(ColumnData::Values(Arc::new(self.values())));
         }
@@ -174,7 +174,7 @@ impl TextColumn<'_> {
             true => PageCompression::Strong,
             false => PageCompression::Fast,
         };
-        Ok(ColumnData::Encoded(Box::new(self.encode(column, compression)?)))
+        Ok(ColumnData::Encoded(Box::new(self.encode(column, page_rows, compression)?)))
     }
 
     /// Returns the texts of all rows.
@@ -194,7 +194,12 @@ impl TextColumn<'_> {
     }
 
     /// Encodes the column chunk.
-    fn encode(&self, column: &ColumnDescPtr, compression: PageCompression) -> Result<EncodedChunk, ParquetError> {
+    fn encode(
+        &self,
+        column: &ColumnDescPtr,
+        page_rows: usize,
+        compression: PageCompression,
+    ) -> Result<EncodedChunk, ParquetError> {
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
         let (dictionary, length) = compression.compress(self.dictionary_page())?;
@@ -202,27 +207,38 @@ impl TextColumn<'_> {
         let page =
             Page::DictionaryPage { buf: dictionary.into(), num_values, encoding: Encoding::PLAIN, is_sorted: false };
         let dictionary = pages.write_page(CompressedPage::new(page, length))?;
-        let (data, length) = compression.compress(self.data_page(column.max_def_level() > 0))?;
-        let page = Page::DataPage {
-            buf: data.into(),
-            num_values: count(self.rows())?,
-            encoding: Encoding::RLE_DICTIONARY,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        };
-        let data = pages.write_page(CompressedPage::new(page, length))?;
+        let (mut compressed, mut uncompressed) = (dictionary.compressed_size, dictionary.uncompressed_size);
+        let mut codes = self.codes.as_slice();
+        for start in (0..self.rows()).step_by(page_rows) {
+            let rows = start..self.rows().min(start + page_rows);
+            let validity = self.validity.get(rows.clone()).unwrap_or_default();
+            let values =
+                if validity.is_empty() { rows.len() } else { validity.iter().map(|valid| *valid as usize).sum() };
+            let of_page = codes.split_off(..values).unwrap_or_default();
+            let (data, length) = compression.compress(self.data_page(column.max_def_level() > 0, validity, of_page))?;
+            let page = Page::DataPage {
+                buf: data.into(),
+                num_values: count(rows.len())?,
+                encoding: Encoding::RLE_DICTIONARY,
+                def_level_encoding: Encoding::RLE,
+                rep_level_encoding: Encoding::RLE,
+                statistics: None,
+            };
+            let data = pages.write_page(CompressedPage::new(page, length))?;
+            (compressed, uncompressed) = (compressed + data.compressed_size, uncompressed + data.uncompressed_size);
+        }
         pages.close()?;
-        let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
+        let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
+        let data_pages = i32::try_from(self.rows().div_ceil(page_rows)).unwrap_or(i32::MAX);
         let metadata = ColumnChunkMetaData::builder(column.clone())
             .set_compression(compression.codec())
             .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
             .set_page_encoding_stats(vec![
-                stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
-                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY),
+                stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1),
+                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, data_pages),
             ])
-            .set_total_compressed_size(signed(dictionary.compressed_size + data.compressed_size))
-            .set_total_uncompressed_size(signed(dictionary.uncompressed_size + data.uncompressed_size))
+            .set_total_compressed_size(signed(compressed))
+            .set_total_uncompressed_size(signed(uncompressed))
             .set_num_values(signed(self.rows()))
             .set_dictionary_page_offset(Some(0))
             .set_data_page_offset(signed(dictionary.compressed_size))
@@ -249,21 +265,22 @@ impl TextColumn<'_> {
         page
     }
 
-    fn data_page(&self, nullable: bool) -> Vec<u8> {
-        let mut page = Vec::with_capacity(self.codes.len() / 2);
+    /// Returns the page of some rows. `validity` is empty if none of them is null.
+    fn data_page(&self, nullable: bool, validity: &[u32], codes: &[u32]) -> Vec<u8> {
+        let mut page = Vec::with_capacity(codes.len() / 2);
         if nullable {
             let mut levels = Vec::new();
-            if self.validity.is_empty() {
-                hybrid::repeat(1, self.codes.len(), 1, &mut levels);
+            if validity.is_empty() {
+                hybrid::repeat(1, codes.len(), 1, &mut levels);
             } else {
-                hybrid::encode(&self.validity, 1, &mut levels);
+                hybrid::encode(validity, 1, &mut levels);
             }
             push_length(levels.len(), &mut page);
             page.append(&mut levels);
         }
         let width = hybrid::width(self.texts.len().saturating_sub(1));
         page.push(width);
-        hybrid::encode(&self.codes, width, &mut page);
+        hybrid::encode(codes, width, &mut page);
         page
     }
 
