@@ -77,7 +77,7 @@ impl Generator {
         self.events_of(|_| true)
     }
 
-    /// Generates the rows of [`Self::events`] for whose account key `has_account` returns true.
+    /// Generates the rows of [`Self::events`] of some accounts: `has_account` returns true for their keys.
     ///
     /// # Errors
     /// As [`Self::events`].

@@ -21,20 +21,22 @@ use trueup_core::dataset::store::StoreError;
 use trueup_core::dataset::{CommitOperation, DeletionVector, shown, store};
 use trueup_core::files::Files;
 
-/// The bytes of stored files that may be merged at the end of an ingest: a multiple of what the ingest has written, and
-/// always this many. Merges by size take far less on average, and the cost of an ingest follows what it changes.
+/// How many bytes of stored files may be merged at the end of an ingest: this many times the bytes that the ingest has
+/// written, and always [`MIN_BUDGET`]. Merges by size take far less on average, and the cost of an ingest follows what
+/// it changes.
 const BUDGET_FACTOR: u64 = 64;
 const MIN_BUDGET: u64 = 16 << 20;
 
 /// A compaction: merges stored files of a dataset into fewer ones, without the superseded rows.
 ///
 /// A dataset that is updated often has many small files, and files of which many rows are superseded. A compaction
-/// merges the ones for which it pays: those of similar size, and all of them once half as much is superseded or in
-/// smaller files as the largest ones hold. Ingests do the same when they end, as far as it takes little time.
+/// merges the ones for which it pays: those of similar size, and all of them once superseded rows and the rows of
+/// smaller files are half as many as the rows of the largest ones. Ingests do the same when they end, as far as it
+/// takes little time.
 ///
 /// Each merge is a version of its own, with the same answers as the version before; readers of earlier versions go on
 /// reading. The files that were merged stay until their versions [expire](crate::Expire). The folder is locked as by an
-/// ingest while a merge runs; below a URL, a merge is committed only if no other version was meanwhile.
+/// ingest while a merge runs; below a URL, a merge is committed only if no other version was committed meanwhile.
 ///
 /// ```
 /// use trueup_ingest::{Compact, Ingest};
@@ -129,7 +131,7 @@ impl Compact {
     /// # Errors
     /// There is no such dataset, it is damaged, a row group or a customer does not fit in memory, an ingest is writing
     /// to it or has published a version meanwhile, the compaction is interrupted, or the file system or the store
-    /// refuses. The merges before stay, and so does what the dataset answers.
+    /// refuses. The merges that are complete stay, and the answers of the dataset are as before.
     pub fn run(mut self) -> Result<CompactSummary, IngestError> {
         let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;
@@ -139,7 +141,7 @@ impl Compact {
     fn run_watched(self, monitor: &Monitor) -> Result<CompactSummary, IngestError> {
         let Self { settings, all } = self;
         monitor.check()?;
-        // A folder without a dataset is not made one.
+        // A folder without a dataset must not become one.
         if store::versions(&settings.dir)?.is_empty() {
             return Err(ErrorKind::NoDataset(shown(&settings.dir)).into());
         }

@@ -13,7 +13,7 @@ use trueup_core::files::Files;
 
 /// The replacement of the metrics and dimensions that a dataset defines, in a new version. Later ingests keep them.
 /// Definitions that define nothing remove those of the dataset. The folder is locked as by an ingest; below a URL, the
-/// version is committed only if no other one was meanwhile.
+/// version is committed only if no other one was committed meanwhile.
 ///
 /// ```no_run
 /// use trueup_core::definitions::Definitions;
@@ -73,7 +73,7 @@ impl<'a> Define<'a> {
     pub fn run(mut self) -> Result<u64, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;
-        // A folder without a dataset is not made one.
+        // A folder without a dataset must not become one.
         if store::versions(self.dataset)?.is_empty() {
             return Err(self.no_dataset());
         }

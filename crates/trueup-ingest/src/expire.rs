@@ -139,7 +139,7 @@ impl<'a> Expire<'a> {
     fn remove(mut self, retention: Option<&Retention>) -> Result<ExpireSummary, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;
-        // A folder without a dataset is not made one.
+        // A folder without a dataset must not become one.
         if store::versions(self.dataset)?.is_empty() {
             return Err(ErrorKind::NoDataset(shown(self.dataset)).into());
         }

@@ -35,9 +35,9 @@ use trueup_core::files::Files;
 /// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does
 /// not, because they change nothing.
 ///
-/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was meanwhile.
-/// A process that is killed leaves the old version or the new one. Once the new one is there, the next command that
-/// writes completes a purge; otherwise the same call does.
+/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was committed
+/// meanwhile. A process that is killed leaves the old version or the new one. Once the new one is there, the next
+/// command that writes completes a purge; otherwise the same call does.
 ///
 /// ```
 /// use trueup_ingest::{Forget, Ingest};
@@ -200,7 +200,7 @@ impl Forget {
     fn run_watched(mut self, monitor: &Monitor) -> Result<ForgetSummary, IngestError> {
         monitor.check()?;
         let dir = self.settings.dir.as_path();
-        // A folder without a dataset is not made one.
+        // A folder without a dataset must not become one.
         if store::versions(dir)?.is_empty() {
             return Err(ErrorKind::NoDataset(shown(dir)).into());
         }
@@ -314,8 +314,8 @@ impl<'a> Pass<'a> {
         Ok(held)
     }
 
-    /// Leaves the events out of the files of a manifest: of a purge, and where less than half of a file would be left,
-    /// the other events are written again. Returns the paths of the new files.
+    /// Leaves the events out of the files of a manifest. In a purge, and where less than half of a file would be left,
+    /// writes the other events of the file again. Returns the paths of the new files.
     fn write(
         &self,
         mut held: BTreeMap<String, Held<'_>>,

@@ -25,10 +25,10 @@
 //! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
 //! at the end of an ingest; `compact/choice` decides which. `forget` removes the events of customers;
 //! `forget/customers` reads a list of them, and `forget/rejects` removes their rejected rows. `expire` lets versions
-//! expire, and removes files that nobody needs any more. `settings` holds what ingests,
-//! compactions and forgetting let their callers set, `customer` names a customer, and `table` names the four tables.
-//! `monitor` reports the progress of an ingest and stops it when it is interrupted, `report` holds what an ingest
-//! returns, and `error` says how it fails (`error/input` if an input as a whole is at fault).
+//! expire, and removes files that nobody needs any more. `settings` holds what ingests, compactions and forgetting let
+//! their callers set, `customer` names a customer, and `table` names the four tables. `monitor` reports the progress of
+//! an ingest and stops it when it is interrupted, `report` holds what an ingest returns, and `error` says how it fails
+//! (`error/input` if an input as a whole is at fault).
 
 mod accounts;
 mod batch;

@@ -39,8 +39,8 @@ use trueup_core::model::{
 };
 
 /// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: those of the version
-/// before, unless all their rows are written again, and one with the new rows. If the inputs have no sound row or if
-/// faulty rows make the ingest fail, they are the stored files.
+/// before, unless all their rows are written again, and one with the new rows. Returns the stored files if the inputs
+/// have no sound row, or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
     (stored, superseded): (&[DataFile], &Superseded),

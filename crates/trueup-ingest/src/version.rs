@@ -1,5 +1,5 @@
 //! The next version of a dataset while an ingest writes it. Either all of it becomes visible, or nothing of it stays.
-//! Definitions, compactions and forgetting make versions in the same way, and are meant where ingests are named.
+//! Definitions, compactions and forgetting make versions in the same way: what is said of ingests holds for them, too.
 //!
 //! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
 //! record of the ingest: it contains its scratch folders, and every data file of the ingest has the id in its name. The

@@ -59,7 +59,7 @@ impl Query {
     }
 }
 
-/// Reads what [`ready`] does, for a method that compares with nothing but an earlier range.
+/// Reads a query as [`ready`] does, for a method that compares with nothing but an earlier range.
 pub(crate) fn prepare(
     py: Python<'_>,
     dataset: &Dataset,
@@ -131,7 +131,7 @@ fn read(
     }
     let conditions = Conditions::read(keywords)?;
     if compare == Some(ComparedWith::Benchmarks) {
-        // Only the comparison has the columns that it may be sorted by.
+        // Ordered after the checks, which would refuse a column that only the comparison has.
         let query = order.apply(checked(dataset, query, conditions)?);
         return Ok(ReadyQuery::with_benchmarks(&query, today())?);
     }

@@ -92,7 +92,7 @@ pub(crate) fn restated(
     query: &EventsQuery,
     execution: &Execution,
 ) -> Result<ResultTable, Failure> {
-    // Columns and definitions may be newer than the earlier version, where such a field is empty.
+    // A column or a definition may be newer than the earlier version, in which such a field is then empty.
     let opened = trueup::Dataset::open_as_of(&before.path, before.as_of)?;
     let opened = opened.with_definitions(after.definitions().clone()).map_err(|fault| {
         Failure::Query(format!("{}, which the definitions of the later version need: {fault}", before.as_of))

@@ -129,8 +129,8 @@ impl ConnectionState {
         }
     }
 
-    /// Returns how long the connection has waited for its client; `None` while the service works, while the client
-    /// receives the answer, and until it has received nothing for [`STALLED`].
+    /// Returns how long the connection has waited for its client; `None` while the service works, and while the client
+    /// receives the answer. A client that has received nothing for [`STALLED`] no longer counts as receiving.
     pub(crate) fn eviction_rank(&self, now: Instant) -> Option<EvictionRank> {
         let progress = self.shared.progress();
         let rank = EvictionRank { is_stalled: progress.is_blocked, since: progress.last_progress };

@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use std::sync::LazyLock;
 
-/// What a browser allows the page: files and answers of its own server, images in `data:` URLs, nothing else, and no
-/// text as a program.
+/// What a browser allows the page: files and answers of its own server, and images in `data:` URLs. The page may load
+/// nothing else, and must not run a text as a program.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";

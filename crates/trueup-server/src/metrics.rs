@@ -248,7 +248,7 @@ impl SampledMetrics {
         self.dataset_version.set(whole(sample.dataset_version));
         self.dataset_events.set(whole(sample.dataset_events));
         self.dataset_published.set(unix_seconds(sample.dataset_published));
-        // A version has one operation; that of the version before is over.
+        // Removes the series of the version before, which may have another operation.
         self.dataset_commit.reset();
         if let Some((operation, seconds)) = sample.dataset_commit {
             self.dataset_commit.with_label_values(&[operation]).set(seconds);

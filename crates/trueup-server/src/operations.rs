@@ -44,7 +44,7 @@ pub(crate) struct Operations {
     refreshes: RefreshReport,
     pub(crate) metrics: Metrics,
     readiness: Readiness,
-    /// The dataset that was last asked when its version was published, with its answer.
+    /// The dataset whose time of publication was read last, and that time; the time is `None` if it is unknown.
     published: Mutex<Option<(Weak<Dataset>, Option<SystemTime>)>>,
 }
 

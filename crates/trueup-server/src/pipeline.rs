@@ -176,7 +176,7 @@ async fn exchange(links: SignInLinks, headers: HeaderMap) -> Response<Body> {
     answer.ok().flatten().unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
 }
 
-/// Answers with a file of the explorer, or as to any other unknown path.
+/// Answers with a file of the explorer; if there is no such file, answers as for any other unknown path.
 async fn explorer_file(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     match explorer::file(request.uri().path(), request.headers(), accept_encoding(request.headers()).as_deref()) {
         Some(response) => response,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trueup::access::{Directory, Error, SecretKey};
 use trueup::service::{Clock as _, SystemClock};
 
-/// How long a link is valid, in seconds, if it is not used: as long as any process runs.
+/// How long a link is valid, in seconds, if it is not used: longer than any process runs.
 const LIFETIME: i64 = 10 * 365 * 86_400;
 
 /// Links to the explorer that sign a user in once.
@@ -71,8 +71,8 @@ impl SignInLinks {
         self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Exchanges a token; `None` if it is none, or was used. A session that was opened for anything else is none: it
-    /// must not become a key.
+    /// Exchanges a token; `None` if it is not the token of a link, or was used. The token of a session that was opened
+    /// for anything else is not the token of a link, because it must not become a key.
     fn exchange(&self, token: &SecretKey) -> Result<Option<SignedIn>, Error> {
         let mut unused = self.unused();
         let now = SystemClock.now();

@@ -15,7 +15,7 @@ pub(super) struct DirectoryState {
     pub(super) accounts: BTreeSet<String>,
     /// By login.
     pub(super) users: BTreeMap<String, UserEntry>,
-    /// The keys of users, also the revoked ones.
+    /// The keys of users, including the revoked ones.
     pub(super) keys: BTreeMap<KeyId, UserKey>,
     /// The numbers in `keys`, by the hash of the key.
     pub(super) user_keys: KeyIndex<KeyId>,

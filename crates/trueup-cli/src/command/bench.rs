@@ -135,8 +135,8 @@ struct AnswerResponse<'a> {
     rows: Box<RawValue>,
 }
 
-/// Answers each line of `lines` before it reads the next, so that another program can measure trueup and the engines
-/// that it compares trueup with in turns.
+/// Answers each line of `lines` before it reads the next, so that another program can alternate between trueup and the
+/// engines that it measures for comparison.
 fn answer_requests(queries: &[BenchQuery], target: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
     let mut out = OutputWriter::stdout();
     for line in lines.lines() {

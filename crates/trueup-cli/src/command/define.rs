@@ -73,7 +73,7 @@ impl DefineCommand {
         output::print(|out| self.write_summary(version, before == Some(version), &definitions, out))
     }
 
-    /// Names the file of definitions that are at fault.
+    /// Returns the failure, which names the file of definitions if these are at fault.
     fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
         match (error.kind(), &self.file) {
             (ErrorKind::Definitions(fault), Some(file)) => of_file(file, fault),

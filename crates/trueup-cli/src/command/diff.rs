@@ -72,7 +72,7 @@ impl DiffCommand {
         self.spec.range.note_days(&query);
         warn_about_range("", &query, &after);
         let execution = || progress::watched(Execution { threads: self.threads, ..Execution::default() });
-        // Columns and definitions may be newer than the earlier version, where such a field is empty.
+        // A column or a definition may be newer than the earlier version, in which such a field is then empty.
         let before = before.with_definitions(after.definitions().clone()).map_err(|fault| {
             Failure::request(format!("{}, which the definitions of {} need: {fault}", self.before, self.after))
         })?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use trueup::versions::list_text;
 use trueup_ingest::{FileCount, Forget, ForgetSummary};
 
-/// The most customers that are named because nothing was found of them.
+/// How many customers of whom nothing was found are listed at most.
 const NAMED: usize = 20;
 
 const EXAMPLES: &str = "\

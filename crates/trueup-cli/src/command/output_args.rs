@@ -28,8 +28,8 @@ pub(super) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns the format. Fails if the file may not be written, or its ending names no format: a command asks before
-    /// it works.
+    /// Returns the format. Fails if the file may not be written, or its ending names no format. A command calls this
+    /// before it runs the query.
     pub(super) fn check(&self, dataset: &Path) -> Result<Format, Failure> {
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
@@ -54,7 +54,7 @@ impl OutputArgs {
         }
     }
 
-    /// Writes all rows, and makes a file appear.
+    /// Writes all rows. A file appears under its name once it is complete.
     pub(super) fn write(&self, rows: &ResultTable, format: Format, mut out: OutputWriter) -> Result<(), Failure> {
         let shown = if self.all { TerminalRows::All } else { TerminalRows::Ends };
         output::write(rows, format, shown, &mut out)?;

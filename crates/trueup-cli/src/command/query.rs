@@ -286,7 +286,7 @@ impl QuerySpec {
     pub(super) fn ready(&self, dataset: &Dataset, today: Today) -> Result<ReadyQuery, Failure> {
         let query = self.unordered(dataset, today)?;
         if self.compare == Some(ComparedWith::Benchmarks) {
-            // Only the comparison has the columns that it may be sorted by.
+            // Ordered after the checks, which would refuse a column that only the comparison has.
             let query = self.ordered(self.checked(query, dataset)?);
             let today = today.of(dataset, &self.accounts());
             return Ok(ReadyQuery::with_benchmarks(&query, today).map_err(trueup::Error::from)?);

@@ -107,7 +107,8 @@ impl WhyCommand {
         }
     }
 
-    /// Returns what is known about the values of a row that the answer does not have.
+    /// Returns the end of the error about a row that the answer does not have: which of the values of the row no event
+    /// has or, if all occur, how to list the rows.
     fn unseen(&self, dataset: &Dataset, query: &EventsQuery) -> Result<String, Failure> {
         let values = self.row.iter().flat_map(RowValues::iter).filter(|(name, _)| !matches!(*name, "start" | "end"));
         let query = values.fold(query.clone(), |query, (name, value)| query.filter(Filter::equals(name, value)));

@@ -39,7 +39,7 @@ pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value
             push_fixed(out, ratio * 100.0, 1);
             out.push('%');
         }
-        // A change or an effect is smaller than the percentage that it is about.
+        // One more decimal, because a change or an effect is mostly smaller than the percentage that it is about.
         Value::Number(number) if format == Some(ValueFormat::Percent) => {
             push_fixed(out, number * 100.0, 2);
             out.push('%');

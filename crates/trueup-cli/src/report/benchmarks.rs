@@ -15,8 +15,8 @@ use trueup::{Dataset, Execution, Value};
 /// The number of significant digits of benchmarks.
 const DIGITS: usize = 3;
 
-/// Returns the section. Its reader is taken to see only the accounts of the report, so that the figures of all others
-/// follow the privacy rules of the service.
+/// Returns the section. It assumes a reader who may see only the accounts of the report, so that the privacy rules of
+/// the service apply to the figures of all others.
 pub(super) fn benchmarks(
     subject: &Subject<'_>,
     dataset: &Dataset,
@@ -102,7 +102,7 @@ fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usiz
         row.metrics.get(at).copied().flatten()
     };
     let (median, number) = (series(Series::P50)?, rounded(mine.number()?));
-    // Rounding never swaps two numbers, so that one that is higher after rounding is higher.
+    // Rounding never swaps two numbers, so a number that is higher after rounding was higher before.
     let [p10, p25, p75, p90] = [Series::P10, Series::P25, Series::P75, Series::P90].map(series);
     let side = match number {
         number if number > p90? => "above the 90th percentile",

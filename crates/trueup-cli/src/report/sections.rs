@@ -281,7 +281,7 @@ pub(super) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
             let change = change_of(&answer, row, metric);
             cells.extend(change.map(Cell::new));
         }
-        // Nobody has a median time to a stage that nobody reached.
+        // There is no median time to a stage that no lead has reached.
         let days = days.map(|days| match sign(answer.value(row, metric)) {
             0 => Figure::new(days, Value::Null, String::new()),
             _ => answer.figure(row, days),
@@ -410,7 +410,7 @@ fn cohort_table(answers: &[(u32, Answer)], metric: &'static str) -> Table {
     Table { caption, headings, rows }
 }
 
-/// Returns the shade of a part of the highest number.
+/// Returns the shade of a number, given as a fraction of the highest one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the number of shades")]
 fn shade(part: f64) -> u8 {
     (part.clamp(0.0, 1.0) * f64::from(Cell::SHADES)).round() as u8

@@ -228,8 +228,9 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
     Some(text.text(", and their mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
 }
 
-/// Says which groups are new, and which are gone: without any of the metrics in one of the two ranges. The first metric
-/// is the number of leads, which the sentence shows for each group.
+/// Says which groups are new, and which are gone. All `metrics` are 0 for a new group in the earlier range, and for a
+/// group that is gone in the days of the report. The first metric is the number of leads, which the sentence shows for
+/// each group.
 pub(super) fn new_and_gone(
     metrics: &[&str],
     answer: &Answer,

@@ -106,10 +106,10 @@ fn changes_of_a_slow_store_show_their_phases() {
     let store = SlowStore::new();
     let workspace = &store.workspace;
     workspace.write("more.csv", "account,opportunityId,type,date,eventId\nacme,2,booked,2025-01-06,e6\n");
-    workspace.write("definitions.toml", "[[metric]]\nname = 'openLeads'\nnumerator = ['leads', '-soldLeads']\n");
+    workspace.write("definitions.toml", "[[metric]]\nname = 'leadsWithoutSale'\nnumerator = ['leads', '-soldLeads']\n");
     let cases: [(&str, &[&str]); 4] = [
         ("ingest more.csv --into s3://ds", &["reading stored events", "uploading files", "version 2"]),
-        ("define s3://ds definitions.toml", &["uploading files", "version 3", "openLeads"]),
+        ("define s3://ds definitions.toml", &["uploading files", "version 3", "leadsWithoutSale"]),
         ("compact s3://ds --all", &["reading stored events", "uploading files", "version 4"]),
         ("forget s3://ds --account acme --customer 2", &["finding customers", "uploading files", "version 5"]),
     ];
@@ -134,10 +134,13 @@ fn a_request_on_a_slow_store_shows_that_it_is_being_answered() {
 #[test]
 fn a_draft_of_a_mapping_shows_that_files_are_read() {
     let workspace = Workspace::new();
-    workspace.write("events.csv", "Job,Created\n1,2025-01-03\n");
-    let draft = "mkfifo slow.csv; (sleep 1.5; cat events.csv > slow.csv) & trueup mapping draft slow.csv";
-    let text = shown(&workspace, draft);
-    assert_in_order(&text, &["reading files", "Created"]);
+    let header: Vec<String> = (0..60).map(|column| format!("Column{column}")).collect();
+    let row = vec!["2025-01-03"; header.len()].join(",") + "\n";
+    let content = format!("{}\n{}", header.join(","), row.repeat(10_000));
+    let files: Vec<String> = (0..12).map(|file| format!("{file}.csv")).collect();
+    files.iter().for_each(|file| workspace.write(file, &content));
+    let text = shown(&workspace, &format!("trueup mapping draft {}", files.join(" ")));
+    assert_in_order(&text, &["reading files", "Column59"]);
 }
 
 #[test]

@@ -88,8 +88,8 @@ struct Run<'a> {
     has_unknown: bool,
 }
 
-/// Divides files into runs: the files of one pass, and those of other passes with full files of other accounts, as a
-/// pass has written them that replaced some files of a larger one.
+/// Divides files into runs. The files of a pass are in one run. A pass with full files joins the run of another pass if
+/// the two have no account in common: it may have replaced some files of that run.
 fn runs<'a>(files: &[StoredFile<'a>], full_rows: u64) -> Vec<Run<'a>> {
     let mut passes: BTreeMap<&str, Run<'a>> = BTreeMap::new();
     for (number, file) in files.iter().enumerate() {
@@ -135,7 +135,8 @@ impl<'a> Run<'a> {
 
     /// Returns whether files of both may have rows of the same account.
     fn overlaps(&self, other: &Self) -> bool {
-        // The upper bounds of a run ascend with the lower ones, so that the last file which begins in time decides.
+        // The upper bounds of a run ascend with the lower ones, so the last file whose lower bound is not above `last`
+        // decides.
         let overlaps = |(first, last): (&&'a str, &&'a str)| {
             self.accounts.range(..=*last).next_back().is_some_and(|(_, end)| end >= first)
         };

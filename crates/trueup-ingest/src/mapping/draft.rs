@@ -22,7 +22,7 @@ use crate::TextEncoding;
 use crate::source::{Input, unpacked_name};
 use kind::{FileKind, kinds};
 use sample::FileSample;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, quoted};
 
@@ -44,7 +44,7 @@ pub struct DraftOptions {
 /// comment: the draft does not load before its questions are answered.
 ///
 /// # Errors
-/// A file cannot be read, is not in its format, lacks the sheet, or is given twice.
+/// A file cannot be read, is a pipe, is not in its format, lacks the sheet, or is given twice.
 ///
 /// # Examples
 /// ```
@@ -61,6 +61,7 @@ pub struct DraftOptions {
 pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     super::check_distinct(&given)?;
+    files.iter().try_for_each(|file| check_readable_again(file))?;
     let samples: Vec<FileSample> =
         files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
@@ -97,6 +98,16 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
         names.join(" ")
     );
     Ok(text.finish(&head))
+}
+
+/// Refuses a pipe and a device: a sample is read in several passes, and the second would wait forever.
+fn check_readable_again(path: &Path) -> Result<(), MappingError> {
+    let kind = path.metadata().map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    let reason = "a draft reads a file more than once, which a pipe does not allow; write its content to a file first";
+    Err(MappingError::File { path: path.to_owned(), reason: reason.to_owned() })
 }
 
 /// Returns a text as a word of a shell, in quotes if it needs them.

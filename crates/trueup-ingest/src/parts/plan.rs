@@ -141,7 +141,7 @@ impl StagePlan {
         self.zone_changes.iter().map(change).collect()
     }
 
-    /// Returns those of some files that the parts write again.
+    /// Returns the ones of `files` whose rows the parts write again.
     pub(crate) fn rewritten_of(&self, files: &[DataFile]) -> Vec<DataFile> {
         let paths: BTreeSet<&str> = self.rewritten.iter().map(String::as_str).collect();
         files.iter().filter(|file| paths.contains(file.path.as_str())).cloned().collect()

@@ -1,4 +1,4 @@
-//! What a part of a distributed ingest hands back, and whether all parts together are the ingest.
+//! What a part of a distributed ingest hands back, and the check that all parts together make up the ingest.
 
 use super::{StageFault, StagePlan};
 use crate::IngestError;

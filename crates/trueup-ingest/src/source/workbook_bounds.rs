@@ -34,8 +34,8 @@ const TEXT_BYTES: u64 = 64;
 /// Bytes of memory that a style, a name or a relationship takes in addition to its texts.
 const STYLE_BYTES: u64 = 512;
 
-/// How many texts as long as the longest format or font a style may hold: the format of its numbers, and names of
-/// fonts.
+/// The most texts that a style holds, each of them at most as long as the longest format or font: the format of its
+/// numbers, and names of fonts.
 const STYLE_COPIES: u64 = 3;
 
 /// The bytes of the shortest text, `<si/>`.

@@ -349,3 +349,19 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
     )]);
     assert!(!log.contains("seems to be a customer"), "{log}");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_refused_because_a_second_pass_would_wait_forever() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("jobs.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let refusal = draft(std::slice::from_ref(&pipe), &DraftOptions::default()).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        format!(
+            "`{}`: a draft reads a file more than once, which a pipe does not allow; write its content to a file first",
+            pipe.display()
+        )
+    );
+}

@@ -6,8 +6,8 @@
     table = dataset.query(["attributionChannel", "leads", "spend"], month="2026-05")
     table.to_pandas()
 
-`open` opens a dataset, `ingest` makes one, `expire` and `vacuum` remove its old versions, `forget` removes customers, `col` begins a condition, and `fields`
-lists what can be asked for.
+`open` opens a dataset, `ingest` makes one, `expire` and `vacuum` remove its old versions, `forget` removes customers,
+`col` begins a condition, and `fields` lists what can be asked for.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ impl RelativeEarlier {
     }
 }
 
-/// Generates windows that end on days of other events, and on none.
+/// Generates windows that end on days with other events, and windows that end on days without.
 fn window() -> impl Strategy<Value = Window> {
     let days = prop_oneof![3 => select(vec![0, 1, 7, 30, 90]), 3 => 0..130_u32, 1 => Just(u32::MAX)];
     prop_oneof![5 => days.prop_map(Window::Days), 2 => Just(Window::All)]

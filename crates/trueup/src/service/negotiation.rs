@@ -13,7 +13,7 @@ pub(super) enum AnswerFormat {
 
 impl AnswerFormat {
     /// Returns the form for the header `Accept`: Parquet if the header names it with a weight other than 0, and does
-    /// not name JSON with the same weight or a higher one. Ranges such as `*/*` stand for JSON.
+    /// not name JSON with the same weight or a higher one; otherwise JSON. Ranges such as `*/*` name neither form.
     pub(super) fn new(accept: Option<&str>) -> Self {
         let weight_of = |name| accept.and_then(|header| named(header, name)).unwrap_or(0.0);
         let (parquet, json) = (weight_of(PARQUET), weight_of(JSON));

@@ -40,7 +40,8 @@ const CHALLENGE: &str = "ApiKey realm=\"trueup\"";
 /// compressor.
 const WRITE_BUFFER_BYTES: usize = 512 << 10;
 
-/// The value of `Vary` for a request that does not ask for a Parquet file. Such an answer may not be stored anyway.
+/// The value of `Vary` for a request that does not ask for a Parquet file. It need not name `Accept`, because no cache
+/// may store an answer.
 const VARY: &str = "Accept-Encoding";
 /// The value of `Vary` for any other request.
 const VARY_FORMAT: &str = "Accept, Accept-Encoding";
@@ -64,8 +65,8 @@ impl Answer {
     /// Answers with the rows of a table as a Parquet file. The file is finished before the answer begins, so that a
     /// failure is still an error in JSON.
     ///
-    /// Memory for the file, and for the columns from which it is written, is counted where the table's is. `name` is
-    /// the name of the file without its ending: ASCII without quotation marks.
+    /// Memory for the file, and for the columns from which it is written, counts against the same budget as that of
+    /// the table. `name` is the name of the file without its ending: ASCII without quotation marks.
     pub(super) fn parquet(table: ResultTable, name: &str, interrupt: &Interrupt) -> Result<Self, ServiceError> {
         let reserve = |bytes| table.reserve_more(bytes).map_err(ServiceError::no_room);
         let mut held = vec![reserve(table.bytes())?];

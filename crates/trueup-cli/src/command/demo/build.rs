@@ -44,8 +44,8 @@ fn target_folder() -> Option<PathBuf> {
 }
 
 /// The most events of one part of a demo. A larger demo is built in several parts, one after the other, because the
-/// rows of a part are spilled to disk before they are sorted, where they take some five times the space that they take
-/// in the dataset.
+/// rows of a part are spilled to disk before they are sorted, and spilled rows take some five times the space that they
+/// take in the dataset.
 const PART_EVENTS: u64 = 50_000_000;
 
 /// Returns the name of the file that the spend is ingested from. The manifest records it, which identifies the demo.

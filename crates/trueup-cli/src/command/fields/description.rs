@@ -134,7 +134,7 @@ impl<'a> FieldDescription<'a> {
         }
     }
 
-    /// Returns the values, if there are only some.
+    /// Returns all values of a dimension that has a fixed set of values; none for any other field.
     fn values(&self) -> Vec<&'a str> {
         match self.source {
             FieldSource::Dictionary(field) => field.values.to_vec(),

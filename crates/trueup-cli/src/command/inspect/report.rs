@@ -119,7 +119,8 @@ struct CheckedDirectory {
 }
 
 impl<'a> CheckedDataset<'a> {
-    /// `faults_of_directory` has what is wrong with the directory at `path`; `None` if there is no directory.
+    /// Returns the result of both checks. `faults_of_directory` lists what is wrong with the directory at `path`; both
+    /// are `None` if there is no directory.
     pub(super) fn new(found: &'a Verification, path: Option<&Path>, faults_of_directory: Option<Vec<String>>) -> Self {
         let checked = path.zip(faults_of_directory);
         let directory = checked.map(|(path, faults)| CheckedDirectory { path: path.display().to_string(), faults });

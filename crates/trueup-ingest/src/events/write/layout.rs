@@ -15,8 +15,11 @@ const MAX_CHUNKS: usize = 1 << 16;
 /// The pages of a column in a full row group. More pages would cost a scan more, and fewer would cost an update more.
 const PAGES_PER_GROUP: usize = 16;
 
+/// The bytes after which a page of texts that hardly recur ends.
+const TEXT_PAGE_BYTES: usize = 8 << 10;
+
 /// The most rows that parquet's writer adds to a page together.
-const MAX_BATCH_ROWS: usize = 1 << 10;
+const MAX_BATCH_ROWS: usize = 1 << 9;
 
 /// A file ends within an account at this multiple of the rows after which it ends at the next account.
 const MAX_FILE_FACTOR: usize = 4;
@@ -81,7 +84,8 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
 ///
 /// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left, event
 /// ids, hardly recur, and are compressed strongly because they are large. The pages of all columns have the same rows,
-/// because an ingest that touches few customers reads only the pages of their rows.
+/// because an ingest that touches few customers reads only the pages of their rows. Pages of event ids end earlier,
+/// because they take the longest to decompress.
 pub(super) fn properties(schema: &Schema, page_rows: usize) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
@@ -102,6 +106,7 @@ pub(super) fn properties(schema: &Schema, page_rows: usize) -> WriterProperties 
             TOTAL => properties.set_column_dictionary_enabled(column, true),
             _ if field.data_type() == &DataType::Utf8 => properties
                 .set_column_compression(column.clone(), Compression::ZSTD(ZstdLevel::default()))
+                .set_column_data_page_size_limit(column.clone(), TEXT_PAGE_BYTES)
                 .set_column_dictionary_enabled(column, false),
             _ => properties,
         };

@@ -150,7 +150,7 @@ def _parts(session: SparkSession, counts: dict[str | None, int]) -> int:
 
 
 def _absolute(into: str | os.PathLike[str]) -> str:
-    """Executors resolve a path in another working directory."""
+    """Returns an absolute path, because executors have another working directory; a URL as it is."""
     path = os.fspath(into)
     return path if "://" in path else os.path.abspath(path)
 

@@ -121,7 +121,7 @@ def _query(
     if about_range := cluster.dataset._range_warning(prepared):
         messages.append(about_range)
     for message in messages:
-        # At the line that has called `query` or `frame`.
+        # Python attributes the warning to the line that has called `query` or `frame`.
         warnings.warn(message, trueup.TrueupWarning, stacklevel=3)
     return table
 
@@ -158,7 +158,7 @@ class _Cluster:
 
 
 def _known_to_spark(field: pyarrow.Field[Any]) -> pyarrow.Field[Any]:
-    """Spark has neither dictionaries nor integers without a sign."""
+    """Returns a field with a type that Spark has: Spark has neither dictionaries nor unsigned integers."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(field.type):

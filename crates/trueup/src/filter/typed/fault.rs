@@ -3,9 +3,9 @@
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A text that is not a condition: the place of its fault, and what is expected there. The message of
-/// [`Display`](fmt::Display) is followed by lines that start with two blanks and `|`. They show the text, with marks
-/// below the place of the fault.
+/// A text that is not a condition: the place of its fault, and what is expected there. [`Display`](fmt::Display) writes
+/// a message, and then lines that start with two blanks and `|`. They show the text, with marks below the place of the
+/// fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotACondition {
     pub(super) text: String,
@@ -32,7 +32,7 @@ impl std::error::Error for NotACondition {}
 
 impl fmt::Display for NotACondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// The most columns of a terminal that are shown of the text before the fault, and in total.
+        /// The most columns of a terminal that the text before the fault may take, and that the whole text may take.
         const BEFORE: usize = 50;
         const SHOWN: usize = 90;
         let [before, fault, after] = self.split().map(|part| part.replace(char::is_control, " "));

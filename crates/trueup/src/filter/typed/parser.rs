@@ -16,7 +16,7 @@ enum Operator {
     NotEmpty,
 }
 
-/// The operators of signs. A sign that starts with another sign comes before it.
+/// The operators that are signs. A sign that starts with another sign comes before it.
 const SIGNS: [(&str, Operator); 8] = [
     ("!=", Operator::NotEquals),
     ("<=", Operator::Compare(Comparison::LessOrEqual)),
@@ -27,7 +27,7 @@ const SIGNS: [(&str, Operator); 8] = [
     ("~", Operator::Matches { flags: "" }),
     ("=", Operator::Equals),
 ];
-/// The operators of words.
+/// The operators that are words.
 const WORDS: [(&[&str], Operator); 4] = [
     (&["in"], Operator::In { negated: false }),
     (&["not", "in"], Operator::In { negated: true }),

@@ -129,7 +129,7 @@ impl<'a> VisibleFields<'a> {
         self.definitions.dimensions().filter(move |dimension| self.shows(&dimension.from))
     }
 
-    /// Returns whether the caller sees a field that something is defined by.
+    /// Returns whether the caller sees a field from which a metric or a dimension is defined.
     fn shows(self, name: &str) -> bool {
         let is_grading = |field: &Field| field.group == FieldGroup::LeadGrading;
         self.grading || !dictionary::field(name).is_some_and(is_grading)

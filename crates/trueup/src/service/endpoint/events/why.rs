@@ -1,4 +1,5 @@
-//! `why=`: what numbers of one row of the answer are made of. It is asked with the parameters of the answer itself.
+//! `why=`: what the numbers of one row of an answer are made of. Such a request also has the parameters of the request
+//! for that answer.
 
 use super::super::super::Service;
 use super::super::super::error::ServiceError;
@@ -55,7 +56,7 @@ pub(super) fn answer(
     let query = service.scoped(snapshot, scope, query)?;
     let mut question = rows.iter().fold(WhyQuery::new(query.clone()).limit(limit), WhyQuery::values);
     let metrics: Vec<&str> = parameters.list(WHY.name).collect();
-    // An empty name is refused as any other that is no metric of the query.
+    // An empty `why` becomes an empty name, which is refused like any other that is no metric of the query.
     for name in if metrics.is_empty() { &[""] } else { metrics.as_slice() } {
         question = question.metric(*name);
     }
