@@ -76,7 +76,7 @@ pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteRead
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
 
-pub use crate::scan::TextRows;
+pub use crate::scan::{RowsWith, TextRows};
 
 pub(crate) use checked_file::ReadingAhead;
 pub(crate) use id::DatasetId;

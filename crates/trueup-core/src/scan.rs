@@ -36,8 +36,8 @@ pub(crate) use history::{
     EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
 };
 pub(crate) use left_rows::LeftRows;
-pub use picked_rows::TextRows;
 pub(crate) use picked_rows::has_any;
+pub use picked_rows::{RowsWith, TextRows};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{Days, DeletionVector};
+use trueup_core::dataset::{DatasetError, Days, DeletionVector, EventRowGroup};
 
 /// The superseded rows of each file that has some, by its path.
 pub(crate) type Superseded = BTreeMap<String, Arc<DeletionVector>>;
@@ -73,21 +73,36 @@ impl LeftCursor {
     }
 }
 
-/// Returns the days of the rows that a row group has left, without some of these rows. Both are ascending ranges;
-/// `left` is `None` if all rows are left. `dates` has the day of each row.
-pub(crate) fn days_of_others(dates: &[i32], left: Option<Vec<Range<usize>>>, without: &[Range<usize>]) -> Days {
-    let days_of = |rows: Range<usize>| {
-        let dates = dates.get(rows).unwrap_or_default().iter().copied();
-        dates.clone().min().zip(dates.max())
+/// Returns the days of the rows that a row group of a file has left, without some of these rows, given by ascending
+/// ranges.
+pub(crate) fn days_of_others(
+    row_group: &EventRowGroup<'_>,
+    (file, number): (&DataFile, usize),
+    superseded: Option<&DeletionVector>,
+    without: &[Range<usize>],
+) -> Result<Days, DatasetError> {
+    let entry = &file.row_groups[number];
+    let (left, days) = match superseded {
+        Some(vector) => {
+            (vector.left_ranges(&file.row_groups, number), vector.left_entry(&file.row_groups, number).days)
+        }
+        None => (None, entry.days),
     };
+    let all = || std::iter::once(0..usize::try_from(entry.rows).unwrap_or(usize::MAX)).collect();
+    row_group.days(&ranges_without(left.unwrap_or_else(all), without), days)
+}
+
+/// Returns some rows without others. All are ascending ranges.
+fn ranges_without(ranges: Vec<Range<usize>>, without: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut without = without.iter().peekable();
-    let mut days = None;
-    for Range { mut start, end } in left.unwrap_or_else(|| std::iter::once(0..dates.len()).collect()) {
+    let mut others = Vec::new();
+    for Range { mut start, end } in ranges {
         while let Some(rows) = without.next_if(|rows| rows.start < end) {
-            days = either(days, days_of(start..rows.start));
+            others.push(start..rows.start);
             start = rows.end;
         }
-        days = either(days, days_of(start..end));
+        others.push(start..end);
     }
-    days
+    others.retain(|rows| !rows.is_empty());
+    others
 }

@@ -1,12 +1,13 @@
 //! What an ingest reads of a stored file of events, of which it writes some customers again.
 
 use super::checked_file::ReadingAhead;
+use super::deletion_vector::Days;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::manifest::DataFile;
 use super::table_file::TableFile;
 use crate::Interrupt;
-use crate::model::{ACCOUNT, CUSTOMER_COLUMN};
+use crate::model::{ACCOUNT, CUSTOMER_COLUMN, DATE};
 use crate::scan::{ColumnChunk, ColumnFault, TextRows};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -109,12 +110,14 @@ impl<'f> EventRowGroup<'f> {
         chunk.text_rows(&self.rows).map_err(|fault| self.damaged(name, fault))
     }
 
-    /// Returns the numbers of all rows in a column of 32 bits in which each row has one, as the days since 1970-01-01.
+    /// Returns the first and the last day of some rows, given by ascending ranges; `None` without rows. No row has a
+    /// day outside of `bounds`: once these are found, no further day is decoded.
     ///
     /// # Errors
     /// As [`texts`](Self::texts).
-    pub fn numbers(&self, name: &str) -> Result<Vec<i32>, DatasetError> {
-        self.decompress(self.column(name)?, None)?.number_rows().map_err(|fault| self.damaged(name, fault))
+    pub fn days(&self, rows: &[Range<usize>], bounds: Days) -> Result<Days, DatasetError> {
+        let dates = self.decompress(self.column(DATE)?, Some(rows))?;
+        dates.extremes(rows, bounds).map_err(|fault| self.damaged(DATE, fault))
     }
 
     /// Returns some of the rows that are of interest, given by ascending ranges. Texts become Arrow dictionaries of the

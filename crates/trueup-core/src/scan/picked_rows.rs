@@ -40,10 +40,37 @@ impl<'a> TextRows<'a> {
         self.texts.get(self.indexes[row] as usize).copied()
     }
 
+    /// Returns the texts that rows may have. A text may be there more than once.
+    pub fn distinct(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.texts.iter().copied()
+    }
+
+    /// Returns which rows have a text that is wanted.
+    #[must_use]
+    pub fn rows_with(&self, is_wanted: impl FnMut(&'a [u8]) -> bool) -> RowsWith<'_> {
+        RowsWith { is_wanted: self.distinct().map(is_wanted).collect(), indexes: &self.indexes }
+    }
+
     /// Returns whether two rows have the same text.
     #[must_use]
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         self.indexes[one] == self.indexes[other] || self.get(one) == self.get(other)
+    }
+}
+
+/// Which rows have one of some texts.
+#[derive(Debug)]
+pub struct RowsWith<'a> {
+    /// For each text, whether it is one of them.
+    is_wanted: Vec<bool>,
+    indexes: &'a [u32],
+}
+
+impl RowsWith<'_> {
+    /// Returns the first of consecutive rows that has one of the texts.
+    #[must_use]
+    pub fn first(&self, mut among: Range<usize>) -> Option<usize> {
+        among.find(|row| self.is_wanted.get(self.indexes[*row] as usize).is_some_and(|is_wanted| *is_wanted))
     }
 }
 
@@ -61,11 +88,54 @@ impl ColumnChunk<'_> {
         Ok(TextRows { texts, indexes })
     }
 
-    /// Returns the numbers of all rows, in a column of 32 bits in which each row has one.
+    /// Returns the least and the greatest number of some rows, in a column of 32 bits in which each row has a number.
+    /// The ranges of rows ascend. No row has a number outside of `bounds`: once these are found, no further page is
+    /// decoded.
     ///
     /// # Errors
     /// The column is another one, or does not decode.
-    pub(crate) fn number_rows(&self) -> Result<Vec<i32>, &'static str> {
+    pub(crate) fn extremes(
+        &self,
+        rows: &[Range<usize>],
+        bounds: Option<(i32, i32)>,
+    ) -> Result<Option<(i32, i32)>, &'static str> {
+        let (data, dictionary): (Vec<&Page>, Vec<&Page>) = self.pages.iter().partition(|page| page.is_data_page());
+        let mut pages = Vec::with_capacity(data.len());
+        let mut first = 0;
+        for page in data {
+            let of_page = first..first + count(page.num_values());
+            first = of_page.end;
+            if has_any(rows, &of_page) {
+                pages.push((of_page, page));
+            }
+        }
+        if rows.last().is_some_and(|rows| rows.end > first) {
+            return Err(MISSING_ROWS);
+        }
+        // The first and the last page mostly have both, because customers are in the order of their first days.
+        let mut extremes = None;
+        while let Some((of_page, page)) = pages.pop() {
+            let pages_with_dictionary = dictionary.iter().copied().chain([page]).cloned().collect();
+            let numbers = ColumnChunk { pages: pages_with_dictionary, ..*self }.number_rows()?;
+            let before = rows.partition_point(|rows| rows.end <= of_page.start);
+            for rows in rows[before..].iter().take_while(|rows| rows.start < of_page.end) {
+                let (start, end) = (rows.start.max(of_page.start), rows.end.min(of_page.end));
+                let numbers = numbers.get(start - of_page.start..end - of_page.start).ok_or(MISSING_ROWS)?;
+                for number in numbers {
+                    let (least, greatest) = extremes.unwrap_or((*number, *number));
+                    extremes = Some((least.min(*number), greatest.max(*number)));
+                }
+            }
+            if extremes == bounds {
+                break;
+            }
+            pages.reverse();
+        }
+        Ok(extremes)
+    }
+
+    /// Returns the numbers of all rows, in a column of 32 bits in which each row has one.
+    fn number_rows(&self) -> Result<Vec<i32>, &'static str> {
         let StoredColumn { values, rows } = self.numbers(|number| i32::try_from(number).map_err(|_| OTHER_ENCODING))?;
         if rows.have_gaps() { Err(OTHER_ENCODING) } else { rows.expand(values, 0) }
     }

@@ -104,10 +104,11 @@ impl<'c> Forgotten<'c> {
             reader.monitor.check()?;
             let row_group = opened.row_group(number, Some(&READ), rows).of_dataset(&path)?;
             let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, number));
-            let forgotten = self.scan_rows(&row_group, LeftCursor::new(left.clone()), &mut held).of_dataset(&path)?;
+            let forgotten = self.scan_rows(&row_group, LeftCursor::new(left), &mut held).of_dataset(&path)?;
             if !forgotten.is_empty() {
-                let dates = row_group.numbers(DATE).of_dataset(&path)?;
-                let left_days = days_of_others(&dates, left, &forgotten);
+                let superseded = superseded.map(|vector| &**vector);
+                let left_days = days_of_others(&row_group, (file, number), superseded, &forgotten);
+                let left_days = left_days.of_dataset(&path)?;
                 let rows = forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
                 held.vector.supersede(file, number, rows, left_days);
             }

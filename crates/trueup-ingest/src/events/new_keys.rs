@@ -31,13 +31,17 @@ pub(super) struct NewKeys<'a> {
 pub(super) struct KeysOfAccount {
     keys: AccountKeys,
     customers: HashSet<u64>,
-    /// Has the bit of [`ending`] of each customer: most stored customers have none of these bits, and no key of them is
-    /// computed.
-    endings: Box<[u64; 1 << (ENDING_BITS - 6)]>,
+    /// Those of the customers, or all if every customer is wanted.
+    endings: Endings,
     event_ids: HashSet<u64>,
     /// Whether every customer of the account is wanted.
     wants_all: bool,
 }
+
+/// How ids of customers end, as far as [`ending`] tells. Most stored customers have another ending than all wanted
+/// ones, and no key of them is computed.
+#[derive(Clone, Debug)]
+pub(super) struct Endings(Box<[u64; 1 << (ENDING_BITS - 6)]>);
 
 /// The stored customers that an ingest concerns: those of its rows, those with an event id of its rows, and all of
 /// accounts that get another time zone. By account key.
@@ -81,7 +85,7 @@ impl<'a> NewKeys<'a> {
             self.accounts?.into_iter().map(|(account, keys)| (dictionary.text(account).to_owned(), keys)).collect();
         for account in zone_changes.accounts() {
             let keys = || KeysOfAccount::new(AccountKeys::of(account));
-            wanted.entry(account.to_owned()).or_insert_with(keys).wants_all = true;
+            wanted.entry(account.to_owned()).or_insert_with(keys).want_all();
         }
         Some(WantedKeys(wanted))
     }
@@ -89,25 +93,53 @@ impl<'a> NewKeys<'a> {
 
 impl KeysOfAccount {
     fn new(keys: AccountKeys) -> Self {
-        let endings = Box::new([0; 1 << (ENDING_BITS - 6)]);
-        Self { keys, customers: HashSet::new(), endings, event_ids: HashSet::new(), wants_all: false }
+        let (endings, customers, event_ids) = (Endings::none(), HashSet::new(), HashSet::new());
+        Self { keys, customers, endings, event_ids, wants_all: false }
     }
 
     /// Adds a customer. Returns whether its key is new.
     fn add_customer(&mut self, opportunity_id: &[u8]) -> bool {
-        let ending = ending(opportunity_id);
-        self.endings[ending / 64] |= 1 << (ending % 64);
+        self.endings.add(opportunity_id);
         self.customers.insert(self.keys.customer(opportunity_id))
     }
 
+    fn want_all(&mut self) {
+        self.wants_all = true;
+        self.endings = Endings::all();
+    }
+
     pub(super) fn wants_customer(&self, opportunity_id: &[u8]) -> bool {
-        let ending = ending(opportunity_id);
-        let may_have = self.endings[ending / 64] >> (ending % 64) & 1 == 1;
-        self.wants_all || may_have && self.customers.contains(&self.keys.customer(opportunity_id))
+        let has_key = || self.customers.contains(&self.keys.customer(opportunity_id));
+        self.endings.has(opportunity_id) && (self.wants_all || has_key())
     }
 
     pub(super) fn wants_event(&self, event_id: &[u8]) -> bool {
         self.event_ids.contains(&self.keys.event(event_id))
+    }
+}
+
+impl Endings {
+    fn none() -> Self {
+        Self(Box::new([0; 1 << (ENDING_BITS - 6)]))
+    }
+
+    fn all() -> Self {
+        Self(Box::new([u64::MAX; 1 << (ENDING_BITS - 6)]))
+    }
+
+    fn add(&mut self, id: &[u8]) {
+        let ending = ending(id);
+        self.0[ending / 64] |= 1 << (ending % 64);
+    }
+
+    fn add_all(&mut self, others: &Self) {
+        self.0.iter_mut().zip(&others.0[..]).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Returns whether some id with the ending of this one was added.
+    pub(super) fn has(&self, id: &[u8]) -> bool {
+        let ending = ending(id);
+        self.0[ending / 64] >> (ending % 64) & 1 == 1
     }
 }
 
@@ -127,6 +159,20 @@ impl WantedKeys {
     /// Returns the keys of an account; `None` if nothing of it is wanted.
     pub(super) fn of(&self, account: &str) -> Option<&KeysOfAccount> {
         self.0.get(account)
+    }
+
+    /// Returns the endings of the wanted customers of some accounts.
+    pub(super) fn endings<'n>(&self, accounts: impl Iterator<Item = &'n str>) -> Endings {
+        let mut endings = Endings::none();
+        let mut last = None;
+        for account in accounts {
+            // An account may be there many times.
+            if last != Some(account) {
+                last = Some(account);
+                self.of(account).into_iter().for_each(|keys| endings.add_all(&keys.endings));
+            }
+        }
+        endings
     }
 
     /// Returns the keys of the accounts between two, or of all.

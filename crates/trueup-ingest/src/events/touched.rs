@@ -17,9 +17,6 @@ use crate::error::{ErrorContext, ErrorKind};
 use crate::left_rows::{LeftCursor, Superseded, days_of_others};
 use crate::monitor::Phase;
 use crate::read::TableReader;
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Date32Type;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup, TextRows};
-use trueup_core::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID};
+use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
 /// The most column chunks of files whose footers are in memory at the same time, unless a single file has more.
 const OPEN_CHUNKS: usize = 1 << 16;
@@ -176,29 +173,16 @@ impl StoredFiles<'_> {
         let ids = Ids::read(&row_group, found.has_event_ids).of_dataset(&path)?;
         let superseded = self.superseded.get(&stored.path);
         let left = superseded.and_then(|vector| vector.left_ranges(&stored.row_groups, number));
-        let ranges = ids.touched(&found.rows, wanted, LeftCursor::new(left.clone()));
+        let ranges = ids.touched(&found.rows, wanted, LeftCursor::new(left));
         if ranges.is_empty() {
             return Ok(None);
         }
         let events = row_group.pick(&ranges).of_dataset(&path)?;
-        let days = match superseded {
-            Some(vector) => vector.left_entry(&stored.row_groups, number).days,
-            None => stored.row_groups.get(number).and_then(|entry| entry.days),
-        };
-        let left_days = match are_between(&events, days) {
-            true => days,
-            false => days_of_others(&row_group.numbers(DATE).of_dataset(&path)?, left, &ranges),
-        };
+        let superseded = superseded.map(|vector| &**vector);
+        let left_days = days_of_others(&row_group, (stored, number), superseded, &ranges).of_dataset(&path)?;
         let events = encode_stored(events, self.zone_changes, self.dictionaries, None)?;
         Ok(Some(TouchedRows { ranges, events, left_days }))
     }
-}
-
-/// Returns whether all events are after the first day and before the last one. Without such events, a row group still
-/// has these days.
-fn are_between(events: &RecordBatch, days: Days) -> bool {
-    let dates = events.column_by_name(DATE).and_then(|dates| dates.as_primitive_opt::<Date32Type>());
-    days.zip(dates).is_some_and(|((first, last), dates)| dates.values().iter().all(|day| first < *day && *day < last))
 }
 
 impl Opened<'_> {
@@ -311,12 +295,18 @@ impl<'r> Ids<'r> {
     /// Returns the rows of touched customers among some rows, which have all rows of each touched customer.
     fn touched(&self, among: &[Range<usize>], wanted: &WantedKeys, mut left: LeftCursor) -> Vec<Range<usize>> {
         let mut touched: Vec<Range<usize>> = Vec::new();
+        // Of most customers, the ending of the id is enough to see that they are not wanted.
+        let endings = wanted.endings(self.accounts.distinct().filter_map(text));
+        let candidates = self.customers.rows_with(|id| endings.has(id));
+        let next_candidate = |rows: Range<usize>| match self.event_ids {
+            Some(_) => Some(rows.start).filter(|_| !rows.is_empty()),
+            None => candidates.first(rows),
+        };
         // A row of the last account, and what is wanted of the account.
         let mut account: Option<(usize, Option<&KeysOfAccount>)> = None;
         for among in among {
             let mut next = among.start;
-            while next < among.end {
-                let start = next;
+            while let Some(start) = next_candidate(next..among.end) {
                 let is_same = |row: &usize| self.customers.is_same(start, *row) && self.accounts.is_same(start, *row);
                 next = (start + 1..among.end).find(|row| !is_same(row)).unwrap_or(among.end);
                 let rows = start..next;
@@ -326,10 +316,7 @@ impl<'r> Ids<'r> {
                 }
                 let keys = match account {
                     Some((row, keys)) if self.accounts.is_same(row, rows.start) => keys,
-                    _ => {
-                        let account = self.accounts.get(rows.start).and_then(|account| str::from_utf8(account).ok());
-                        account.and_then(|account| wanted.of(account))
-                    }
+                    _ => self.accounts.get(rows.start).and_then(text).and_then(|account| wanted.of(account)),
                 };
                 account = Some((rows.start, keys));
                 let is_touched = |keys: &KeysOfAccount| {
@@ -351,4 +338,8 @@ impl<'r> Ids<'r> {
         let Some(event_ids) = &self.event_ids else { return false };
         rows.any(|row| event_ids.get(row).is_some_and(|id| keys.wants_event(id)))
     }
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    str::from_utf8(bytes).ok()
 }

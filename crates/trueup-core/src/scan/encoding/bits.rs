@@ -45,13 +45,13 @@ fn narrow<const WIDTH: usize>(bytes: &[u8]) -> [u64; LANE] {
 
 fn wide(bytes: &[u8], width: usize) -> [u64; LANE] {
     let mut padded = [0; LANE * 8 + 8];
-    let bytes = pad(bytes, width, &mut padded);
+    let bytes = bytes.get(..padded_length(width)).unwrap_or_else(|| pad(bytes, width, &mut padded));
     let mask = u64::MAX >> (64 - width);
     std::array::from_fn(|at| {
         let (byte, shift) = (at * width / 8, at * width % 8);
         let low = window(bytes, byte) >> shift;
         // A number that begins inside a byte may end in the ninth byte.
-        let high = if shift > 0 { u64::from(bytes[byte + 8]) << (64 - shift) } else { 0 };
+        let high = if shift + width > 64 { u64::from(bytes[byte + 8]) << (64 - shift) } else { 0 };
         (low | high) & mask
     })
 }
