@@ -73,23 +73,41 @@ impl LeftCursor {
     }
 }
 
-/// Returns the days of the rows that a row group of a file has left, without some of these rows, given by ascending
-/// ranges.
-pub(crate) fn days_of_others(
-    row_group: &EventRowGroup<'_>,
-    (file, number): (&DataFile, usize),
-    superseded: Option<&DeletionVector>,
-    without: &[Range<usize>],
-) -> Result<Days, DatasetError> {
-    let entry = &file.row_groups[number];
-    let (left, days) = match superseded {
-        Some(vector) => {
-            (vector.left_ranges(&file.row_groups, number), vector.left_entry(&file.row_groups, number).days)
+/// The rows that a row group of a file has left.
+pub(crate) struct LeftInRowGroup {
+    /// Ascending; `None` if all rows are left.
+    ranges: Option<Vec<Range<usize>>>,
+    /// The number of all rows, left or not.
+    rows: usize,
+    /// The days of the rows that are left.
+    days: Days,
+}
+
+impl LeftInRowGroup {
+    pub(crate) fn new(file: &DataFile, row_group: usize, superseded: &Superseded) -> Self {
+        let entry = &file.row_groups[row_group];
+        let vector = superseded.get(&file.path);
+        Self {
+            ranges: vector.and_then(|vector| vector.left_ranges(&file.row_groups, row_group)),
+            rows: usize::try_from(entry.rows).unwrap_or(usize::MAX),
+            days: vector.map_or(entry.days, |vector| vector.left_entry(&file.row_groups, row_group).days),
         }
-        None => (None, entry.days),
-    };
-    let all = || std::iter::once(0..usize::try_from(entry.rows).unwrap_or(usize::MAX)).collect();
-    row_group.days(&ranges_without(left.unwrap_or_else(all), without), days)
+    }
+
+    pub(crate) fn cursor(&self) -> LeftCursor {
+        LeftCursor::new(self.ranges.clone())
+    }
+
+    /// Returns the days of the rows that are left without some of them, given by ascending ranges.
+    pub(crate) fn days_without(
+        self,
+        without: &[Range<usize>],
+        row_group: &EventRowGroup<'_>,
+    ) -> Result<Days, DatasetError> {
+        let Self { ranges, rows, days } = self;
+        let ranges = ranges.unwrap_or_else(|| std::iter::once(0..rows).collect());
+        row_group.days(&ranges_without(ranges, without), days)
+    }
 }
 
 /// Returns some rows without others. All are ascending ranges.

@@ -41,14 +41,14 @@ impl<'a> TextRows<'a> {
     }
 
     /// Returns the texts that rows may have. A text may be there more than once.
-    pub fn distinct(&self) -> impl Iterator<Item = &'a [u8]> {
+    pub fn texts(&self) -> impl Iterator<Item = &'a [u8]> {
         self.texts.iter().copied()
     }
 
     /// Returns which rows have a text that is wanted.
     #[must_use]
     pub fn rows_with(&self, is_wanted: impl FnMut(&'a [u8]) -> bool) -> RowsWith<'_> {
-        RowsWith { is_wanted: self.distinct().map(is_wanted).collect(), indexes: &self.indexes }
+        RowsWith { is_wanted: self.texts().map(is_wanted).collect(), indexes: &self.indexes }
     }
 
     /// Returns whether two rows have the same text.
@@ -112,7 +112,8 @@ impl ColumnChunk<'_> {
         if rows.last().is_some_and(|rows| rows.end > first) {
             return Err(MISSING_ROWS);
         }
-        // The first and the last page mostly have both, because customers are in the order of their first days.
+        // From both ends in turns: the first and the last page mostly have the first and the last day, because
+        // customers are in the order of their first days.
         let mut extremes = None;
         while let Some((of_page, page)) = pages.pop() {
             let pages_with_dictionary = dictionary.iter().copied().chain([page]).cloned().collect();

@@ -4,9 +4,9 @@
 //! read. Accounts and customers are compared as texts, because a customer with the key of another one must not be lost.
 
 use super::key_index::{AccountKeys, FoundPages, FoundRows, may_have_account};
-use super::touched::{parse_index, read_index};
+use super::touched::{parse_index, read_index, text};
 use crate::error::ErrorContext;
-use crate::left_rows::{LeftCursor, Superseded, days_of_others};
+use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::read::TableReader;
 use crate::{Customer, IngestError};
 use hashbrown::HashMap;
@@ -98,17 +98,14 @@ impl<'c> Forgotten<'c> {
 
         let path = dir.join(&file.path);
         let opened = EventFile::open(dir, file, reader.monitor.interrupt()).of_dataset(&path)?;
-        let superseded = superseded.get(&file.path);
         let mut held = Held::default();
         for FoundRows { row_group: number, rows, .. } in found {
             reader.monitor.check()?;
             let row_group = opened.row_group(number, Some(&READ), rows).of_dataset(&path)?;
-            let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, number));
-            let forgotten = self.scan_rows(&row_group, LeftCursor::new(left), &mut held).of_dataset(&path)?;
+            let left = LeftInRowGroup::new(file, number, superseded);
+            let forgotten = self.scan_rows(&row_group, left.cursor(), &mut held).of_dataset(&path)?;
             if !forgotten.is_empty() {
-                let superseded = superseded.map(|vector| &**vector);
-                let left_days = days_of_others(&row_group, (file, number), superseded, &forgotten);
-                let left_days = left_days.of_dataset(&path)?;
+                let left_days = left.days_without(&forgotten, &row_group).of_dataset(&path)?;
                 let rows = forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
                 held.vector.supersede(file, number, rows, left_days);
             }
@@ -144,8 +141,4 @@ impl<'c> Forgotten<'c> {
         }
         Ok(forgotten)
     }
-}
-
-fn text(bytes: &[u8]) -> Option<&str> {
-    str::from_utf8(bytes).ok()
 }

@@ -40,7 +40,7 @@ pub(super) struct KeysOfAccount {
 
 /// How ids of customers end, as far as [`ending`] tells. Most stored customers have another ending than all wanted
 /// ones, and no key of them is computed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Endings(Box<[u64; 1 << (ENDING_BITS - 6)]>);
 
 /// The stored customers that an ingest concerns: those of its rows, those with an event id of its rows, and all of

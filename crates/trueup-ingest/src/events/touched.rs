@@ -14,7 +14,7 @@ use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::{LeftCursor, Superseded, days_of_others};
+use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use rayon::prelude::*;
@@ -171,15 +171,13 @@ impl StoredFiles<'_> {
         let (path, number) = (self.dir.join(&stored.path), found.row_group);
         let row_group = file.row_group(number, None, found.rows.clone()).of_dataset(&path)?;
         let ids = Ids::read(&row_group, found.has_event_ids).of_dataset(&path)?;
-        let superseded = self.superseded.get(&stored.path);
-        let left = superseded.and_then(|vector| vector.left_ranges(&stored.row_groups, number));
-        let ranges = ids.touched(&found.rows, wanted, LeftCursor::new(left));
+        let left = LeftInRowGroup::new(stored, number, self.superseded);
+        let ranges = ids.touched(&found.rows, wanted, left.cursor());
         if ranges.is_empty() {
             return Ok(None);
         }
         let events = row_group.pick(&ranges).of_dataset(&path)?;
-        let superseded = superseded.map(|vector| &**vector);
-        let left_days = days_of_others(&row_group, (stored, number), superseded, &ranges).of_dataset(&path)?;
+        let left_days = left.days_without(&ranges, &row_group).of_dataset(&path)?;
         let events = encode_stored(events, self.zone_changes, self.dictionaries, None)?;
         Ok(Some(TouchedRows { ranges, events, left_days }))
     }
@@ -295,12 +293,13 @@ impl<'r> Ids<'r> {
     /// Returns the rows of touched customers among some rows, which have all rows of each touched customer.
     fn touched(&self, among: &[Range<usize>], wanted: &WantedKeys, mut left: LeftCursor) -> Vec<Range<usize>> {
         let mut touched: Vec<Range<usize>> = Vec::new();
-        // Of most customers, the ending of the id is enough to see that they are not wanted.
-        let endings = wanted.endings(self.accounts.distinct().filter_map(text));
-        let candidates = self.customers.rows_with(|id| endings.has(id));
-        let next_candidate = |rows: Range<usize>| match self.event_ids {
-            Some(_) => Some(rows.start).filter(|_| !rows.is_empty()),
-            None => candidates.first(rows),
+        // Of most customers, the ending of the id is enough to see that they are not wanted. It does not say whether
+        // one of their events is.
+        let endings = wanted.endings(self.accounts.texts().filter_map(text));
+        let candidates = self.event_ids.is_none().then(|| self.customers.rows_with(|id| endings.has(id)));
+        let next_candidate = |rows: Range<usize>| match &candidates {
+            Some(candidates) => candidates.first(rows),
+            None => Some(rows.start).filter(|_| !rows.is_empty()),
         };
         // A row of the last account, and what is wanted of the account.
         let mut account: Option<(usize, Option<&KeysOfAccount>)> = None;
@@ -340,6 +339,7 @@ impl<'r> Ids<'r> {
     }
 }
 
-fn text(bytes: &[u8]) -> Option<&str> {
+/// Returns an id as a text; `None` if it is not UTF-8.
+pub(super) fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok()
 }

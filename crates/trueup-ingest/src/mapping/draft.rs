@@ -19,10 +19,11 @@ mod text;
 
 use super::error::MappingError;
 use crate::TextEncoding;
+use crate::given::is_stream;
 use crate::source::{Input, unpacked_name};
 use kind::{FileKind, kinds};
 use sample::FileSample;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, quoted};
 
@@ -61,7 +62,7 @@ pub struct DraftOptions {
 pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     super::check_distinct(&given)?;
-    files.iter().try_for_each(|file| check_readable_again(file))?;
+    given.iter().try_for_each(check_readable_again)?;
     let samples: Vec<FileSample> =
         files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
@@ -100,14 +101,11 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
     Ok(text.finish(&head))
 }
 
-/// Refuses a pipe and a device: a sample is read in several passes, and the second would wait forever.
-fn check_readable_again(path: &Path) -> Result<(), MappingError> {
-    let kind = path.metadata().map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
-    if kind.is_file() || kind.is_dir() {
-        return Ok(());
-    }
+/// Refuses a pipe: a sample is read in several passes, and the second would wait forever.
+fn check_readable_again(input: &Input) -> Result<(), MappingError> {
     let reason = "a draft reads a file more than once, which a pipe does not allow; write its content to a file first";
-    Err(MappingError::File { path: path.to_owned(), reason: reason.to_owned() })
+    let refusal = || MappingError::File { path: input.path.clone(), reason: reason.to_owned() };
+    if is_stream(input) { Err(refusal()) } else { Ok(()) }
 }
 
 /// Returns a text as a word of a shell, in quotes if it needs them.
