@@ -24,7 +24,7 @@
 //! | term | meaning |
 //! |---|---|
 //! | unit | what is filtered or grouped: a row, a segment or a customer |
-//! | class | segments with the same event flags and the same outcome |
+//! | class | the segments with the same event flags and the same outcome |
 //! | outcome | the state that a customer reaches in a segment, and what its state row counts for |
 //! | fact | what one row counts for, as one bit per measure |
 //! | increment | what one row or segment adds to the counters of its group |
@@ -39,7 +39,7 @@
 //! | `memo` | what the splits of a query share in one process |
 //! | `event_aggregator` | leads each batch of a row group through the steps |
 //! | `segment` with `lead_histories`, `splitter`, `outcome`, `segment_cache` | step 1 |
-//! | `key_encoder` | encodes the values of a dimension, for filters and for groups |
+//! | `key_encoder` with `local_time` | encodes the values of a dimension, for filters and for groups |
 //! | `filter` | step 2 |
 //! | `group` with `local_group_cache`, `interner`, `group_table` | step 3 |
 //! | `count` with `histogram`, `text_counts`, `open_leads`, `durations`, `money`, `agents`, `group_state` | step 4 |

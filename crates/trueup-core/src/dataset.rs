@@ -20,7 +20,7 @@
 //! - `insights`: the documents of the insights file
 //! - `expiry`: versions that expire, and the removal of files that no version names any more
 //! - `condition`: what the operator of a service asks of an open dataset
-//! - `version_summary`: all versions, and what each takes
+//! - `version_summary`: all versions, and how many bytes each takes
 //! - `verify`: a check of every file
 //! - `error`: why a dataset or its manifest cannot be read
 //!
@@ -236,7 +236,7 @@ impl Dataset {
         dictionary::metric(name).is_some() || self.definitions.metric(name).is_some()
     }
 
-    /// Returns whether a field has a name: of the dictionary, of the definitions, or of the columns.
+    /// Returns whether the dictionary, the definitions or the columns have a field of this name.
     #[must_use]
     pub fn has_field(&self, name: &str) -> bool {
         dictionary::field(name).is_some() || self.definitions.has(name) || self.columns.contains(name)

@@ -37,7 +37,7 @@ pub struct Day(u16);
 pub struct NotADay(pub String);
 
 impl NotADay {
-    /// Returns whether the text is a calendar date as `YYYY-MM-DD`, before [`Day::MIN`] or after [`Day::MAX`].
+    /// Returns whether the text is a calendar date as `YYYY-MM-DD` that is before [`Day::MIN`] or after [`Day::MAX`].
     #[must_use]
     pub fn is_out_of_range(&self) -> bool {
         calendar_date(&self.0).is_some()

@@ -41,8 +41,8 @@ pub const MAX_DEFINITIONS_BYTES: usize = 1 << 20;
 /// Metrics and dimensions that users define. A clone shares all memory.
 ///
 /// # Names
-/// A name is a letter and then letters, digits or `_`, all of ASCII. It is not that of a field of the dictionary, of a
-/// column, or of a parameter of a request, and it occurs once.
+/// A name is a letter and then letters, digits or `_`, all of ASCII. It is not that of a field of the dictionary or of
+/// a column, nor one that requests or answers use, such as `start`, and it occurs once.
 ///
 /// # Metrics
 /// A metric is a sum of built-in metrics, or one such sum divided by another. Each of the built-in metrics is a count
@@ -50,8 +50,8 @@ pub const MAX_DEFINITIONS_BYTES: usize = 1 << 20;
 /// denominator 0 is 0.
 ///
 /// # Dimensions
-/// A dimension maps the texts of another one: by cases, of which the first that holds gives the text, or to a part of a
-/// date. If spend has the source, it has the dimension, too.
+/// A dimension maps the texts of another one, its source: by cases, where the first case that holds gives the text, or
+/// to a part of a date. If spend has the source, it has the dimension, too.
 ///
 /// # Example: what is left of revenue, and brand campaigns
 /// ```

@@ -67,21 +67,22 @@ pub struct Execution {
     pub max_rows: Option<usize>,
     /// Ends the query early, at a deadline or when it is canceled; the default never does.
     pub interrupt: Interrupt,
-    /// Counts the memory of the query, and that of its answer until it is dropped; `None` counts nothing. A query that
-    /// does not fit ends with [`Error::NoRoom`](crate::Error::NoRoom).
+    /// Counts the memory of the query, and that of the answer until the answer is dropped; `None` counts nothing. A
+    /// query that does not fit ends with [`Error::NoRoom`](crate::Error::NoRoom).
     pub memory: Option<Arc<Reservation>>,
-    /// Receives how far the query is; `None` tells nobody.
+    /// Receives how far the query is; `None` reports nothing.
     pub progress: Option<QueryProgress>,
 }
 
-/// Receives how far a query is: the number of rows that it has read so far, and of rows that it reads in all. It is
-/// called after each row group, by the thread that has read it. A query with totals reads its rows twice, and so does
-/// [`why`](Dataset::why), once for the answer and once for the lines: both numbers begin again.
+/// A function that receives how far a query is: the number of rows that it has read so far, and the number that it
+/// reads in all. It is called after each row group, by the thread that has read the row group. A query with totals or a
+/// comparison reads rows several times, and so does [`why`](Dataset::why), once for the answer and once for the lines:
+/// both numbers then begin again.
 #[derive(Clone)]
 pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
 
 impl QueryProgress {
-    /// Calls `report` with the number of rows that were read, and of all rows.
+    /// Calls `report` with the number of rows that were read, and the number of all rows.
     ///
     /// ```
     /// use trueup_core::{Execution, QueryProgress};
@@ -319,7 +320,7 @@ fn aggregate_in_pool(
     merged.unwrap_or_else(aggregate)
 }
 
-/// How far the threads of a query are, which they share.
+/// How far a query is. Its threads share this.
 #[derive(Debug, Default)]
 struct NextRowGroup {
     /// The number of row groups taken so far: first those of events, then those of spend.

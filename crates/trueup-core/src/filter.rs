@@ -29,9 +29,9 @@ use std::cmp::Ordering;
 /// it. A ratio whose denominator is 0 passes neither a predicate nor its opposite.
 ///
 /// # Errors
-/// Building a filter never fails. The query that it is added to refuses it with a [`FilterFault`] if a predicate does
-/// not suit its field, if a regular expression does not compile or is too large, if the two kinds are mixed, or if the
-/// filter exceeds [`MAX_FILTER_DEPTH`](crate::query::MAX_FILTER_DEPTH) or
+/// Building a filter never fails. The query that a filter is added to refuses it with a [`FilterFault`] if a predicate
+/// does not suit its field, if a regular expression does not compile or is too large, if the two kinds are mixed, or if
+/// the filter exceeds [`MAX_FILTER_DEPTH`](crate::query::MAX_FILTER_DEPTH) or
 /// [`MAX_FILTER_OPERANDS`](crate::query::MAX_FILTER_OPERANDS).
 ///
 /// # Example: new customers with an event of at least 500 currency units

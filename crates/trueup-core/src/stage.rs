@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// The stage of an event in the sales funnel. The order of stages is that of events of one moment in a
-/// history.
+/// The stage of an event in the sales funnel. In a history, events of the same moment are in the order of their stages.
 ///
 /// ```
 /// use trueup_core::model::Stage;

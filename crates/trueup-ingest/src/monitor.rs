@@ -79,7 +79,7 @@ pub enum Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Waiting => "waiting for another ingest",
+            Self::Waiting => "waiting for another writer",
             Self::ReceivingInputs => "receiving inputs",
             Self::CheckingInputs => "checking what is new",
             Self::ReadingCustomers => "reading customers",

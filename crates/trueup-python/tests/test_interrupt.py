@@ -8,7 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pyarrow
 import pytest
@@ -50,14 +50,21 @@ def query_again_and_again(dataset: Dataset, **options: Any) -> None:
 
 
 @pytest.fixture
-def interrupt_soon() -> Iterator[None]:
-    """Sends this process what Ctrl-C sends, while the test is in a call."""
+def press_ctrl_c() -> Iterator[Callable[[threading.Event], None]]:
+    """Sends this process what Ctrl-C sends, soon after an event is set."""
     # Python leaves the signal ignored if it was started so, as shells start jobs in the background.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    yield
-    timer.join()
+    with ThreadPoolExecutor(1) as other:
+
+        def wait_and_press(begun: threading.Event) -> None:
+            assert begun.wait(60)
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def press(begun: threading.Event) -> None:
+            other.submit(wait_and_press, begun)
+
+        yield press
     signal.signal(signal.SIGINT, before)
 
 
@@ -93,19 +100,21 @@ def test_threads_share_a_dataset(demo: Dataset) -> None:
         assert [answer.to_json() for answer in answers] == expected
 
 
-def test_ctrl_c_ends_a_query(demo: Dataset, interrupt_soon: None) -> None:
-    begun = time.monotonic()
+def test_ctrl_c_ends_a_query(demo: Dataset, press_ctrl_c: Callable[[threading.Event], None]) -> None:
+    start, begun = time.monotonic(), threading.Event()
     with pytest.raises(KeyboardInterrupt):
+        press_ctrl_c(begun)
+        begun.set()
         query_again_and_again(demo)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - start < 10
     assert len(demo.query("leads", month="2025-01")) == 1
 
 
-def test_ctrl_c_ends_an_ingest(tmp_path: Path, interrupt_soon: None) -> None:
+def test_ctrl_c_ends_an_ingest(tmp_path: Path, press_ctrl_c: Callable[[threading.Event], None]) -> None:
     wait, begun = threading.Event(), threading.Event()
+    press_ctrl_c(begun)
     with pytest.raises(KeyboardInterrupt):
         trueup.ingest(tmp_path / "dataset", waiting_reader(wait, begun))
-    assert begun.is_set()
     wait.set()
     with pytest.raises(trueup.DatasetError, match="holds no dataset"):
         trueup.open(tmp_path / "dataset")

@@ -25,7 +25,7 @@ pub enum ComparedWith {
     Benchmarks,
 }
 
-/// A text that says nothing to compare with.
+/// A text that names nothing to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; `benchmarks` compares with other accounts")]
 pub struct NotCompared(#[from] NotEarlier);
@@ -51,8 +51,8 @@ pub enum ReadyQuery {
 }
 
 impl ReadyQuery {
-    /// Returns the comparison of a query, which [knows](EventsQuery::definitions) the definitions of its dataset, with
-    /// benchmarks. Its sort keys may be columns of the comparison.
+    /// Returns the comparison of a query with benchmarks. The query must [know](EventsQuery::definitions) the
+    /// definitions of its dataset. Its sort keys may be columns of the comparison.
     ///
     /// # Errors
     /// Those of [`BenchmarkComparison::new`] and of [`BenchmarkComparison::period`].
@@ -73,7 +73,8 @@ impl ReadyQuery {
         Ok(Self::WithBenchmarks(Box::new(comparison)))
     }
 
-    /// Returns the query of events and spend that is run. With benchmarks it has further metrics, and no order.
+    /// Returns the query of events and spend that is run. If its answer is compared with benchmarks, it has further
+    /// metrics and no order.
     #[must_use]
     pub const fn events(&self) -> &EventsQuery {
         match self {

@@ -57,9 +57,9 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 
 /// Parses all filters of a request into one condition.
 ///
-/// A repeated parameter means either of its values; different parameters are joined by `and`. [`FILTER_PARAMETER`] is
-/// read like [`from_json`]; any other name is a field. Returns `None` if there is no parameter. Depth is counted for
-/// each value alone, operands over all of them.
+/// A repeated parameter means any of its values; different parameters are joined by `and`. [`FILTER_PARAMETER`] is read
+/// like [`from_json`]; any other name is a field. Returns `None` if there is no parameter. Depth is counted for each
+/// value alone, operands over all of them.
 ///
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].

@@ -8,7 +8,7 @@ use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::Format;
-use crate::progress;
+use crate::progress::{self, Step};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::versions::AsOf;
@@ -71,13 +71,27 @@ impl DiffCommand {
         let query = self.spec.query(&after, Today::new(self.today))?;
         self.spec.range.note_days(&query);
         warn_about_range("", &query, &after);
-        let execution = || progress::watched(Execution { threads: self.threads, ..Execution::default() });
+        let execution = || Execution { threads: self.threads, ..Execution::default() };
         // A column or a definition may be newer than the earlier version, in which such a field is then empty.
         let before = before.with_definitions(after.definitions().clone()).map_err(|fault| {
             Failure::request(format!("{}, which the definitions of {} need: {fault}", self.before, self.after))
         })?;
-        let earlier = before.run(&query.clone().allow_unknown(true), execution())?.with_totals_row();
-        let later = after.run(&query, execution())?.with_totals_row();
+        let query_before = query.clone().allow_unknown(true);
+        let step = Step::new("checking values");
+        let mut unseen = after.unseen_values(&query, &execution())?;
+        if !unseen.is_empty() {
+            // A value may have been restated, so that only the earlier version has it.
+            let unseen_before = before.unseen_values(&query_before, &execution())?;
+            let is_unseen_before = |field: &str, value: &str| {
+                !before.has_field(field)
+                    || unseen_before.iter().any(|other| other.field == field && other.value == value)
+            };
+            unseen.retain(|unseen| is_unseen_before(&unseen.field, &unseen.value));
+        }
+        drop(step);
+        self.spec.judge("", &unseen)?;
+        let earlier = before.run(&query_before, progress::watched(execution()))?.with_totals_row();
+        let later = after.run(&query, progress::watched(execution()))?.with_totals_row();
         warn_about_unknown_fields("", &later, &after);
         let changes = later.changes_since(&earlier).map_err(Failure::request)?;
         if changes.is_empty() && format == Format::Table {

@@ -61,9 +61,8 @@ struct RemovalArgs {
     /// Folder or URL of the dataset
     dataset: PathBuf,
 
-    /// How long files stay after their version has expired, such as 24h, which is the default. A process that has
-    /// opened the version fails when it needs a file that is gone. `vacuum` applies it to all versions that have
-    /// expired before
+    /// How long files stay after their version has expired, such as 48h; by default 24h. A process that has opened the
+    /// version fails when it needs a file that is gone. `vacuum` applies this time to all expired versions
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     grace: Option<Duration>,
 

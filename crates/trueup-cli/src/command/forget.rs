@@ -53,8 +53,8 @@ pub(crate) struct ForgetCommand {
     #[arg(long)]
     purge: bool,
 
-    /// How long files of expired versions stay, such as 24h, which is the default, for processes that have opened them;
-    /// also those of versions that have expired before. With 0s the events are gone when the command ends
+    /// How long files of expired versions stay for processes that have opened these versions, such as 48h; by default
+    /// 24h. Also applies to versions that expired before. With 0s the events are gone when the command ends
     #[arg(long, value_name = "AGE", value_parser = option_values::age, requires = "purge")]
     grace: Option<Duration>,
 

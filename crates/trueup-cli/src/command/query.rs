@@ -363,10 +363,18 @@ impl QuerySpec {
         let step = Step::new("checking values");
         let unseen = dataset.unseen_values(query, execution)?;
         drop(step);
+        self.judge(prefix, &unseen)
+    }
+
+    /// Warns about values that no event has, and returns their number.
+    ///
+    /// # Errors
+    /// If the query is strict and there is such a value.
+    pub(super) fn judge(&self, prefix: &str, unseen: &[UnseenValue]) -> Result<usize, Failure> {
         if self.strict && !unseen.is_empty() {
             return Err(Failure::request(unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ")));
         }
-        for value in &unseen {
+        for value in unseen {
             notice::warning(format_args!("{prefix}{value}"));
         }
         Ok(unseen.len())

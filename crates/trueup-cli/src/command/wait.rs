@@ -6,8 +6,8 @@ use std::time::Duration;
 /// How long a command waits for others.
 #[derive(Debug, clap::Args)]
 pub(super) struct WaitArgs {
-    /// Wait at most this long, such as 30s or 5m, while another command is writing to the dataset; by default fail at
-    /// once. In an object store, where nobody can be kept away, begin again if another one was first
+    /// Wait at most this long, such as 30s or 5m, while another command writes to the dataset; by default, fail at
+    /// once. In an object store, which nobody can lock, begin again if another command publishes a version first
     #[arg(long, value_name = "TIME", value_parser = option_values::wait)]
     wait: Option<Duration>,
 }

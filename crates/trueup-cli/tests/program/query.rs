@@ -189,7 +189,7 @@ fn unknown_names_are_refused() {
         workspace.run(&[&arguments, more].concat())
     };
     assert!(explain(&[]).failed(1).contains("knows `colour`"));
-    assert!(explain(&["--allow-unknown"]).succeeded().contains("colour (absent: empty on every row)"));
+    assert!(explain(&["--allow-unknown"]).succeeded().contains("colour (absent: empty on every event)"));
 }
 
 #[test]

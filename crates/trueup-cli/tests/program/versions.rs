@@ -217,3 +217,22 @@ fn a_diff_shows_what_was_restated() {
     ]);
     assert!(brand.succeeded().contains("changed,2025-01-01,2025-01-31,,2000,1234.5,765.5\n"));
 }
+
+#[test]
+fn a_diff_checks_values_against_both_versions() {
+    let workspace = Workspace::with_dataset();
+    workspace.write("later.csv", &EVENTS_CSV.replace("Paid Search", "Social"));
+    workspace.run(&["ingest", "later.csv", "--into", "ds"]).succeeded();
+    let diff = |channel: &str, more: &[&str]| {
+        let condition = format!("attributionChannel = '{channel}'");
+        let query = ["diff", "ds", "1", "2", "--fields", "leads", "--year", "2025", "--interval", "month", "--where"];
+        workspace.run(&[&query[..], &[&condition], more].concat())
+    };
+    for channel in ["Paid Search", "Social"] {
+        assert!(diff(channel, &["--strict", "--format", "csv"]).succeeded().contains("changed"), "{channel}");
+    }
+    let message = "no event of the dataset has the value `Radio` in `attributionChannel`";
+    let warned = diff("Radio", &[]);
+    assert!(warned.code == 0 && warned.stderr.contains(message), "{warned:?}");
+    assert!(diff("Radio", &["--strict"]).failed(1).contains(message));
+}

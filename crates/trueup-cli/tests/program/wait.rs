@@ -67,7 +67,7 @@ fn a_command_says_that_it_waits_and_how_to_wait() {
         assert!(begun.elapsed() >= Duration::from_secs(1));
     }
     let text = shown(&workspace, "trueup expire ds --keep-last 1 --wait 2s");
-    assert!(text.contains("waiting for another ingest ") && text.contains("not done after a wait of 2s"), "{text:?}");
+    assert!(text.contains("waiting for another writer ") && text.contains("not done after a wait of 2s"), "{text:?}");
     let error = workspace.run(&["vacuum", "ds", "--wait", "soon"]).failed(2);
     assert!(error.contains("expected a time such as `30s`, `5m` or `1h`, but found `soon`"), "{error}");
 }

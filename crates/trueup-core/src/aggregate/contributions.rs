@@ -21,7 +21,7 @@ pub(crate) struct Contribution {
     pub(crate) event: u32,
     /// The index of the customer in the row group.
     pub(crate) customer: u32,
-    /// The first event of the customer in the sub-range.
+    /// The index of the customer's first event in the sub-range.
     pub(crate) first: u32,
     /// The number of events of the customer in the sub-range.
     pub(crate) length: u32,
@@ -196,7 +196,7 @@ impl CountedColumns<'_> {
     }
 }
 
-/// Returns the state whose customers have a revenue.
+/// Returns the state of the customers that a measure of revenue counts.
 pub(crate) const fn revenue_state(revenue: Measure) -> Stage {
     match revenue {
         Measure::EstimatedRevenue => Stage::Estimated,

@@ -21,7 +21,7 @@ pub(crate) struct EventRows {
     pub(crate) events: Vec<u32>,
     /// The sub-range of each event.
     pub(crate) sub_ranges: Vec<u32>,
-    /// The dimensions of the plan. That of points in time is empty: they are taken from their column, without texts.
+    /// The dimensions of the plan. A dimension of points in time is empty: its values are read from the column itself.
     pub(crate) dimensions: Vec<EncodedDimension>,
 }
 

@@ -17,7 +17,8 @@ use arrow_array::{
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
-/// The groups of a partial result as Arrow columns without nulls, one row per group, in any order.
+/// The groups of a partial result as Arrow columns without nulls: a table of events and one of spend, each with one row
+/// per group, in any order.
 ///
 /// | column | of | type | meaning |
 /// |---|---|---|---|

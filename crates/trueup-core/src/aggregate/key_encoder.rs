@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Encodes the values of one dimension in one row group. Each code has a text, and no two codes have the same one,
+/// Encodes the values of one dimension in one row group. Each code has a text, and no two codes have the same text,
 /// except that accounts with different keys may have the same name.
 #[derive(Debug)]
 pub(crate) struct KeyEncoder<'a> {

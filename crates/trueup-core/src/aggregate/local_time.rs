@@ -95,7 +95,7 @@ impl ZoneOffsets {
     fn offset(&mut self, micros: i64) -> i32 {
         let day = micros.div_euclid(MICROS_PER_DAY);
         let Ok(at) = usize::try_from(day) else { return offset(self.zone, micros) };
-        // Days before 1970 and after 2149 have at most a few events.
+        // Days before `Day::MIN` and after `Day::MAX` have at most a few events.
         if at > usize::from(u16::MAX) {
             return offset(self.zone, micros);
         }

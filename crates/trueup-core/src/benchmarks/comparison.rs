@@ -25,9 +25,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// # Which benchmark a row has
 /// Rows may be grouped by the dimensions of benchmarks, and by `account`. The benchmark of a row is that of its segment
 /// for the accounts of the query or, grouped by `account`, for the account of the row alone; its filters are those of
-/// the query. A benchmark that is withheld, or that nobody has a value for, is null. So are the difference and the
-/// ratio then, and where the denominator of the row is 0, because benchmarks leave out accounts without one. Both are
-/// computed from the exact value of the row and the published figure, and rounded once.
+/// the query. A benchmark that is withheld, or that nobody has a value for, is null, and so are its difference and
+/// ratio. These two are also null where the denominator of the row is 0, because benchmarks leave out accounts with the
+/// denominator 0. Both are computed from the exact value of the row and the published figure, and rounded once.
 ///
 /// # Totals
 /// Totals are compared with the benchmark of all segments.
@@ -196,7 +196,7 @@ impl BenchmarkComparison {
     /// Returns the period of the benchmarks.
     ///
     /// # Errors
-    /// The days are neither a calendar month nor the first ones of the current or the previous month up to `today`.
+    /// The days are none of the periods that [`BenchmarkPeriod::read`] returns.
     pub fn period(&self, today: Day) -> Result<BenchmarkPeriod, QueryError> {
         BenchmarkPeriod::of_range(self.range, today).ok_or_else(|| NotBenchmarked::Days(self.range).into())
     }

@@ -16,8 +16,8 @@ use std::time::SystemTime;
 
 /// A version of a dataset, by its number or by a time.
 ///
-/// As of a time, a dataset is the last version that was committed at that time or before, by the clock of whoever
-/// committed it. [`Commit::after`](super::Commit::after) says what that means if a clock is set back.
+/// As of a time, a dataset is the last version that was committed at that time or before, by the clock of its writer.
+/// [`Commit::after`](super::Commit::after) says what that means if a clock is set back.
 ///
 /// As a text it is a number, or a date and time of RFC 3339, in UTC (`Z`) or with an offset. A date without a time, and
 /// a time without an offset, are refused, because they leave open which version is meant.
@@ -91,7 +91,7 @@ impl fmt::Display for AsOf {
     }
 }
 
-/// Reads the newest manifest of a dataset, or the one that is meant.
+/// Reads the newest manifest of a dataset, or the one that `as_of` means.
 pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, DatasetError> {
     if folder.is_file() {
         return Err(DatasetError::NotFolder(folder.to_owned()));
@@ -125,7 +125,7 @@ pub(super) fn newer(folder: &Path, open: &Manifest) -> Result<Option<Manifest>, 
 fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     let versions = store::versions(folder)?;
     let Some(first) = versions.first().copied() else { return Err(DatasetError::Missing { path: shown(folder) }) };
-    // Versions whose manifests say no time come before all others.
+    // Versions whose manifests record no time come before all others.
     let mut failed = None;
     let after = versions.partition_point(|version| match store::commit(folder, *version) {
         Ok(commit) => commit.is_none_or(|commit| commit.time.micros() <= time),
@@ -154,7 +154,7 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     Err(DatasetError::NoneAsOf { path: shown(folder), time: AsOf::Time(time), first, committed })
 }
 
-/// Returns numbers of versions, ascending, as a text, such as `versions 1 to 3, 7`. Many runs are cut short.
+/// Returns numbers of versions, ascending, as a text, such as `versions 1 to 3, 7`. Only the last few runs are listed.
 pub fn listed(versions: &[u64]) -> String {
     const MAX_RUNS: usize = 5;
     let mut runs: Vec<(u64, u64)> = Vec::new();

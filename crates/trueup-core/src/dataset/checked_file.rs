@@ -69,10 +69,10 @@ pub struct CheckedFile {
 struct Reading {
     /// The range of the bytes of the blocks.
     blocks: Range<u64>,
-    /// The part of it that comes from the store. A file, and what the block cache holds, is read when its bytes are
-    /// needed.
+    /// The part of `blocks` that comes from the store. A file, and what the block cache holds, is read when its bytes
+    /// are needed.
     fetched: Range<u64>,
-    /// The answer of the store; `None` if it need not give anything.
+    /// The answer of the store; `None` if nothing comes from it.
     pending: Option<Pending>,
 }
 
@@ -195,8 +195,8 @@ impl CheckedFile {
     }
 
     /// Reads ranges of the file, which are sorted, and returns a slice for each. Ranges that are near each other are
-    /// read together. From a store all are read at the same time, from a file each when its slice is taken. If ranges
-    /// that are read together cannot be read, there is one error for all of them.
+    /// read together. From a store, all are read at the same time; from a file, each is read when its slice is taken.
+    /// If ranges that are read together cannot be read, there is one error for all of them.
     pub(super) fn read_ranges(
         &self,
         ranges: &[Range<u64>],

@@ -17,12 +17,12 @@ pub(super) struct ColumnCache {
     hits: AtomicU64,
     /// How often some had to be decoded.
     misses: AtomicU64,
-    /// A key that nothing has yet.
+    /// The first key that is not in use yet.
     next_key: AtomicUsize,
 }
 
-/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened, and since
-/// the first of several versions that were reopened from each other.
+/// How often a query found the columns that it needs of a row group in memory, since the dataset was opened. Versions
+/// that were reopened from each other share the counts, which begin with the first of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnCacheCounts {
@@ -53,7 +53,7 @@ struct CachedColumns {
 #[derive(Debug)]
 struct CachedRowGroup {
     columns: Arc<dyn Any + Send + Sync>,
-    /// By a key of their own, the same columns without rows that a later version has superseded.
+    /// The same columns without rows that a later version has superseded, by keys of their own.
     views: HashMap<usize, View>,
     /// The bytes of the columns and of what the views do not share with them.
     bytes: usize,
@@ -87,7 +87,7 @@ impl ColumnCache {
         self.access(key, |entry| Some(entry.columns.clone()))
     }
 
-    /// Returns the columns of a view that is held under a key of its own with those of a row group.
+    /// Returns the columns of a view, which is held under a key of its own next to those of a row group.
     pub(super) fn get_view<T: Any + Send + Sync>(&self, key: usize, view: usize) -> Option<Arc<T>> {
         self.access(key, |entry| entry.views.get(&view).map(|view| view.columns.clone()))
     }
@@ -122,7 +122,8 @@ impl ColumnCache {
         cached.shrink();
     }
 
-    /// Holds a view of columns that are held under a row group's key. The view is not held if they are no longer.
+    /// Holds a view of columns that are held under a row group's key. The view is not held if the columns no longer
+    /// are.
     pub(super) fn put_view<T: Any + Send + Sync>(
         &self,
         key: usize,

@@ -17,8 +17,8 @@ pub struct Commit {
     pub time: CommitTime,
     /// What made the version.
     pub operation: CommitOperation,
-    /// How long the writer took, in milliseconds: from its lock of the dataset to the commit. `None` if it did not
-    /// record it, as in versions of an earlier trueup.
+    /// How long the writer took, in milliseconds: from its lock of the dataset to the commit. `None` if this is not
+    /// recorded, as in versions of an earlier trueup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
@@ -41,8 +41,8 @@ pub enum CommitOperation {
 impl Commit {
     /// Returns the commit of a version that is made now, after one that was made at `before`; its writer took `took`.
     /// If the clock says that this is not later, because it was set back or runs behind that of another machine, the
-    /// commit is a millisecond after the one before. What a question as of some time is answered with therefore never
-    /// changes once that time is over.
+    /// commit is a millisecond after the one before. The answer to a query as of some time therefore never changes once
+    /// that time is over.
     #[must_use]
     pub fn after(before: Option<CommitTime>, operation: CommitOperation, took: Duration) -> Self {
         let now = CommitTime::from(SystemTime::now());

@@ -1,4 +1,4 @@
-//! What the operator of a service asks of an open dataset: when its version was published and opened, whether its files
+//! What the operator of a service asks of an open dataset: when its version was committed and opened, whether its files
 //! are still there, and how often columns were found in memory.
 
 use super::Dataset;
@@ -39,8 +39,8 @@ impl Dataset {
     }
 
     /// Checks that the files which requests need can still be read: the footers of all files of events and spend, and
-    /// the length of the insights. Of a dataset in an object store, only that its manifest is there, because a request
-    /// for each object would cost as much as many queries. [`Verification`](super::Verification) reads every byte.
+    /// the length of the insights. In an object store, checks only that the manifest is there, because a request for
+    /// each object would cost as much as many queries. [`Verification`](super::Verification) reads every byte.
     ///
     /// # Errors
     /// A file is missing, has another length or another footer than the manifest says, or cannot be read.

@@ -37,8 +37,8 @@ pub struct DeletionVector {
 }
 
 impl DeletionVector {
-    /// Adds superseded rows of a row group of a file: `rows` of them, counted within the row group. The days are those
-    /// of all rows that the row group has left.
+    /// Adds the superseded `rows` of a row group of a file, counted within the row group. `left_days` are the days of
+    /// all rows that the row group has left.
     ///
     /// ```
     /// use trueup_core::dataset::DeletionVector;
@@ -181,7 +181,7 @@ fn positions(rows: Range<u64>) -> Range<u32> {
 pub fn encode_vectors<'a>(vectors: impl IntoIterator<Item = (&'a str, &'a DeletionVector)>) -> ParquetResult<Vec<u8>> {
     let vectors: Vec<(&str, &DeletionVector)> = vectors.into_iter().collect();
     let bitmap = |(_, vector): &(_, &DeletionVector)| {
-        // Whole customers are superseded, whose rows are consecutive.
+        // Superseded rows are mostly consecutive, and runs of them take few bytes.
         let mut rows = vector.rows.clone();
         rows.optimize();
         let mut bytes = Vec::with_capacity(rows.serialized_size());

@@ -225,7 +225,7 @@ pub enum StoreError {
         /// What is wrong with its JSON.
         source: serde_json::Error,
     },
-    /// A list of files cannot be read or, with layout 2, a file of events or spend.
+    /// A list of files, a file of deletion vectors or, with layout 2, a file of events or spend cannot be read.
     #[error(transparent)]
     File(Box<DatasetError>),
     /// The bytes of the manifest differ from what was written.

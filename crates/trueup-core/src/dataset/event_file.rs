@@ -1,4 +1,4 @@
-//! What an ingest reads of a stored file of events, of which it writes some customers again.
+//! What an ingest reads of a stored file of events, to write some of its customers again.
 
 use super::checked_file::ReadingAhead;
 use super::deletion_vector::Days;
@@ -64,11 +64,11 @@ impl EventFile {
         Ok(bytes.fold(0, usize::saturating_add))
     }
 
-    /// Reads the bytes of a row group: of the named columns, or of all but the number of the customer. `rows` are the
-    /// rows that are of interest, as ascending ranges.
+    /// Reads the bytes of a row group: of the named columns, or of all but `trueup.customer`. `rows` are the rows that
+    /// are of interest, as ascending ranges.
     ///
     /// # Errors
-    /// They cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
+    /// The bytes cannot be read, or differ from what was written; or the interrupt fires before they come from a store.
     pub fn row_group(
         &self,
         number: usize,

@@ -6,11 +6,11 @@
 //! version whole or not there:
 //!
 //! - Before the last line of the record is written, the record does not count, and every manifest exists.
-//! - A file is removed only if it is in a record whose grace period is over, and no manifest names it. So a record of
-//!   versions of which some were not removed takes nothing from them, and they expire again later.
+//! - A file is removed only if it is in a record whose grace period is over, and no manifest names it. So a version
+//!   whose manifest was not removed loses no file, and expires again later.
 //! - A file that no manifest names is never named again, because a new version names only new files and files of the
-//!   newest version, which never expires. This holds without a lock, too, because of several writers that follow the
-//!   same version only one is published.
+//!   newest version, which never expires. This holds without a lock, too: of several writers that begin with the same
+//!   version, only one can publish the next.
 //!
 //! A reader that has opened a version before it expired can read its files until the grace period is over.
 
@@ -84,7 +84,7 @@ impl Expiry {
         let now = CommitTime::from(SystemTime::now());
         let candidates = all.len().saturating_sub(retention.keep_last.get());
         let mut plan = Self::default();
-        // The time at which the next version took the place of each.
+        // When the version after the current one was committed.
         let mut replaced = None;
         for (at, version) in all.iter().enumerate().rev() {
             let is_expired = at < candidates
@@ -396,7 +396,7 @@ mod tests {
         for length in 0..whole.len() {
             assert_eq!(parse(&whole[..length]), (Duration::ZERO, Vec::new()), "{length}");
         }
-        // The folder is not hidden: no file of a record of trueup is removed by another.
+        // A file in a hidden folder, such as the record of an ingest, is left out.
         assert_eq!(parse(&format!("{HEADER}\ngrace 60\n1 .trueup-pending-x/a\n{END}\n")).1, Vec::new());
     }
 }

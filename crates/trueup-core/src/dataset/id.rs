@@ -13,8 +13,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub(crate) struct DatasetId {
     /// The number of the version; 0 in memory.
     pub(crate) version: u64,
-    /// A checksum of the tables, paths and checksums of the files of the version, without its lists. In memory, a
-    /// random number.
+    /// A checksum of the tables, paths and checksums of the version's files, except for its lists. In memory, a random
+    /// number.
     files: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for DatasetId {
 }
 
 impl DatasetId {
-    /// Returns the first digits of the checksum, which tell apart datasets with the same version number.
+    /// Returns the first digits of the checksum, which distinguish datasets with the same version number.
     fn short(&self) -> &str {
         self.files.get(..8).unwrap_or(&self.files)
     }

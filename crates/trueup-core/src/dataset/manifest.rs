@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub use crate::text::hex;
 
-/// The version of the layout that this crate writes. The crate also reads the two layouts before.
+/// The version of the layout that this crate writes. The crate also reads the two layouts before it.
 pub const SCHEMA_VERSION: u32 = 4;
 
 /// The oldest layout that is read: its manifests name the files of events and spend themselves, and what
@@ -77,13 +77,13 @@ pub struct Manifest {
 }
 
 /// The earlier versions that a purge lets expire once its own version is published. Whoever writes to the dataset next
-/// completes this if the purge was stopped.
+/// completes the purge if it was stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Purge {
     /// The versions that expire. Some of them, or all, may have expired before.
     pub versions: BTreeSet<u64>,
-    /// How long their files stay after that.
+    /// How long the files of these versions stay after they have expired.
     pub grace_seconds: u64,
 }
 
@@ -239,8 +239,8 @@ pub enum ManifestFault {
 }
 
 impl Manifest {
-    /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, of which
-    /// they hold checksums; but for a manifest of layout 2, which has no lists, the answer is always `false`.
+    /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, whose
+    /// checksums they hold. For a manifest of layout 2, which has no lists, the answer is always `false`.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let Self {
             schema_version,

@@ -34,11 +34,12 @@ impl Dataset {
     /// Opens the newest version of the dataset in a folder or, with the feature `object-store`, below a URL such as
     /// `s3://bucket/acme`. The credentials for the store come from the environment, as for the store's own tools.
     ///
-    /// Reads the manifest, its lists of files, and the accounts, and checks the length of the insights. A file of
-    /// events or spend is read when it is needed: first its footer, which must say what the manifest says, then
-    /// columns. A manifest of layout 2 has no lists, so that all footers are read now. All bytes are compared with the
-    /// manifest's checksums each time that they are read, so that no answer comes from bytes that have changed, before
-    /// the dataset was opened or later. Only [`Verification`](super::Verification) reads everything.
+    /// Reads the manifest, its lists of files, deletion vectors and definitions, and the accounts, and checks the
+    /// length of the insights. A file of events or spend is read when it is needed: first its footer, which must say
+    /// what the manifest says, then columns. A manifest of layout 2 has no lists, so that all footers are read now. All
+    /// bytes are compared with the manifest's checksums each time that they are read, so that no answer comes from
+    /// bytes that have changed, before the dataset was opened or later. Only [`Verification`](super::Verification)
+    /// reads everything.
     ///
     /// # Errors
     /// The folder holds no dataset, a file that is read now is missing or damaged, or the insights are missing or have
@@ -52,7 +53,8 @@ impl Dataset {
     /// newest at a time. [`AsOf`] says which version that is.
     ///
     /// # Errors
-    /// There is no such version, and the error names the versions that exist; and as [`open`](Self::open).
+    /// There is no version of this number (the error names the versions that exist) or of this time; and as
+    /// [`open`](Self::open).
     pub fn open_as_of(folder: impl AsRef<Path>, as_of: impl Into<AsOf>) -> Result<Self, Error> {
         let (folder, as_of) = (folder.as_ref(), as_of.into());
         let _span = tracing::debug_span!("open", %as_of).entered();

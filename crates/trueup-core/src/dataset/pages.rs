@@ -133,8 +133,8 @@ impl<R: ChunkReader> Pages<R> {
         Ok(compressed)
     }
 
-    /// Returns all pages, those of a column that is not nested. Data pages without any of some rows stay empty, and are
-    /// not decompressed. The ranges of rows ascend.
+    /// Returns all pages of a column that is not nested. Data pages that have none of `rows`, whose ranges ascend, stay
+    /// empty and are not decompressed.
     pub(super) fn with_rows(mut self, rows: &[Range<usize>]) -> Result<Vec<Page>> {
         let mut pages = Vec::new();
         let mut first = 0;

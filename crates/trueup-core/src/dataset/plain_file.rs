@@ -1,5 +1,5 @@
-//! Opening a plain file, because a name might lead to a device, to a pipe without a writer, or out of the folder; and
-//! reading an open file at any position.
+//! Opening a file only if it is plain, because a name might lead to a device, to a pipe without a writer, or out of the
+//! folder; and reading an open file at any position.
 
 use super::error::DatasetError;
 use std::fs::File;

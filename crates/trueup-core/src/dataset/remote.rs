@@ -12,7 +12,7 @@
 //! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
 //! | `fault` | says what a store answered, in one line and without credentials |
 //!
-//! Without the feature `object-store` a URL is an error, and `absent` has what stands for these types.
+//! Without the feature `object-store` a URL is an error, and `absent` has stand-ins for these types.
 
 #[cfg(feature = "object-store")]
 mod aws_profile;

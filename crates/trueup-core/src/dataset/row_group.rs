@@ -82,7 +82,7 @@ impl<T: TableColumns> RowGroup<T> {
     }
 
     /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held, from
-    /// what was read ahead if it was. `interrupt` ends the wait for a store.
+    /// what was read ahead, if anything. `interrupt` ends the wait for a store.
     pub(crate) fn read_until(
         &self,
         projection: &T::Projection,
@@ -277,7 +277,7 @@ impl DecodedRowGroup {
         Ok(columns)
     }
 
-    /// Starts to read what [`read`](Self::read) would decode now. An error is left to it.
+    /// Starts to read what [`read`](Self::read) would decode now. Errors are left to `read`.
     fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> ReadingAhead {
         let held: Option<Arc<T>> = self.cache.get(self.key);
         let missing = held.as_ref().map(|held| held.missing(projection));
@@ -286,7 +286,7 @@ impl DecodedRowGroup {
     }
 
     /// Waits until no other thread decodes columns. A thread that panics while it holds the lock leaves nothing half
-    /// done, because it puts only complete columns.
+    /// done, because only complete columns enter the cache.
     fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
         // Another thread holds the lock for as long as the store takes to answer.
         while self.file.is_remote() {

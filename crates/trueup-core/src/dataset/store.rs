@@ -85,8 +85,9 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// Reads the manifest of a version.
 ///
 /// # Errors
-/// The manifest or a list of files is missing, unreadable or damaged; or the manifest has an unknown layout, another
-/// number or a fault. With layout 2, a file of events or spend may also be missing, unreadable or damaged.
+/// The manifest, a list of files or a file of deletion vectors is missing, unreadable or damaged; or the manifest has
+/// an unknown layout, another number or a fault. With layout 2, a file of events or spend may also be missing,
+/// unreadable or damaged.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = shown(&location_of(dir, &file_name(version)));
     let manifest = read_without_lists(dir, version, &path)?;
@@ -165,7 +166,7 @@ pub(super) fn commit(dir: &Path, version: u64) -> Result<Option<Commit>, StoreEr
     Ok(read_without_lists(dir, version, &path)?.commit)
 }
 
-/// A manifest of the layout before.
+/// A manifest of layout [`FORMER_SCHEMA_VERSION`].
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FormerManifest {
@@ -202,7 +203,7 @@ impl FormerManifest {
     }
 }
 
-/// Reads the columns and row groups of the files of a manifest of the layout before from their footers.
+/// Reads the columns and row groups of the files of a manifest of layout [`FORMER_SCHEMA_VERSION`] from their footers.
 fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
     let files: Vec<&mut DataFile> = manifest.events.iter_mut().chain(&mut manifest.spend).collect();
     files.into_par_iter().with_max_len(1).try_for_each(|file| TableFile::describe(dir, file))?;

@@ -193,8 +193,8 @@ impl TableFile {
 
     /// Waits until no other thread reads the footer.
     fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
-        // Another thread holds the lock for as long as the store takes to answer. One that panics leaves nothing half
-        // done.
+        // Another thread holds the lock for as long as the store takes to answer. A thread that panics leaves nothing
+        // half done.
         while self.is_remote() {
             match self.stored.reading.try_lock() {
                 Ok(lock) => return Ok(lock),
@@ -242,8 +242,8 @@ impl TableFile {
     }
 
     /// Checks that the rows that a row group has left have the days that the manifest says, if others are superseded. A
-    /// query has already relied on it, and the footer says only which days all stored rows have. `found` has the first
-    /// and the last day of the rows.
+    /// query has already relied on these days, and the footer says only which days all stored rows have. `found` has
+    /// the first and the last day of the rows.
     pub(super) fn check_left_days(&self, row_group: usize, found: Option<(u16, u16)>) -> Result<(), DatasetError> {
         if !self.has_superseded(row_group) {
             return Ok(());
@@ -315,7 +315,7 @@ impl TableFile {
         Ok(self.stored.file.open()?.read_ahead(&ranges))
     }
 
-    /// Decompresses the pages of a column chunk. If some rows are wanted, those of the other pages are left empty.
+    /// Decompresses the pages of a column chunk. If only some rows are wanted, pages without any are left empty.
     pub(super) fn column_chunk<'c>(
         &self,
         row_group: usize,

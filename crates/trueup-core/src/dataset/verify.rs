@@ -34,27 +34,27 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Checks the newest version in a folder, or the one that is meant by `as_of`.
+    /// Checks the newest version in a folder, or the one that `as_of` means.
     ///
     /// - Every file: its length, checksum and number of rows.
     /// - Events: every column decodes. In each row group the customers are sorted by account, start date and
-    ///   `opportunityId`, and all are of one [period](crate::model::QuarterSpan). The customers of a file are
-    ///   numbered from 0, the events of each are in the order of their days, and no customer occurs twice in the
-    ///   dataset. What the manifest says of row groups holds, because queries skip row groups by it. The order of a
-    ///   customer's events of one day is not checked.
+    ///   `opportunityId`, and all are of one [period](crate::model::QuarterSpan). The customers of a file are numbered
+    ///   from 0, the events of each are in the order of their days, and no customer occurs twice in the dataset. The
+    ///   manifest describes row groups correctly: queries skip row groups by it. The order of a customer's events of
+    ///   one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
     /// - Definitions: each one is valid.
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
     ///   an account and a day.
     ///
-    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers whose bytes
-    /// are equal would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
+    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers with the same
+    /// digest would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
     /// customers.
     ///
     /// # Errors
-    /// There is no manifest to check against, or the manifest or its lists of files cannot be read. With layout 2,
-    /// also if a footer of a file of events or spend cannot be read.
+    /// There is no manifest to check against, or the manifest, its lists of files or its deletion vectors cannot be
+    /// read. With layout 2, also if a footer of a file of events or spend cannot be read.
     pub fn of(folder: impl AsRef<Path>, as_of: Option<AsOf>) -> Result<Self, Error> {
         Self::watched(folder, as_of, |_, _| ())
     }
@@ -89,7 +89,7 @@ impl Verification {
             check.file(file, |file| check_spend(&TableFile::new(folder, file, superseded(file))?));
         }
         for file in lists().chain(deletion_vectors) {
-            // What it holds was read with the manifest.
+            // Its contents were checked when they were read with the manifest.
             check.file(file, |_| Ok(()));
         }
         for file in accounts {
@@ -177,7 +177,7 @@ impl Customers {
     fn check(&mut self, file: &TableFile) -> Result<(), FileFault> {
         let texts = file.texts().map(str::to_owned).collect();
         let projection = EventProjection { texts, totals: true, date_times: true };
-        // Also of a file without row groups.
+        // Also reads the footer of a file without row groups.
         TableFile::read_footers(std::iter::once(file), &Interrupt::default())?;
         let mut next = 0;
         for row_group in 0..file.row_groups() {

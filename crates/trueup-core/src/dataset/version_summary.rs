@@ -1,4 +1,4 @@
-//! The versions of a dataset: of each, when and by what it was made, and what it takes.
+//! The versions of a dataset: when and by what each was made, and how many bytes it takes.
 
 use super::commit::{CommitOperation, CommitTime};
 use super::error::StoreError;

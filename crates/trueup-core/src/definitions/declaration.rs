@@ -51,7 +51,7 @@ pub struct DimensionDefinition {
     /// What a text that fits no case becomes; without it, the empty text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Otherwise>,
-    /// The cases, of which the first that holds gives the text.
+    /// The cases. The first case that holds gives the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cases: Option<Vec<Case>>,
 }

@@ -27,7 +27,7 @@ pub(super) struct KnownDictionaries(Mutex<Known>);
 struct Known {
     /// By the address of a dictionary, which no other one gets while the entry is there.
     by_address: HashMap<usize, (Weak<TextList>, Arc<MappedDictionary>)>,
-    /// The number of entries from which the next one first removes those of dropped dictionaries.
+    /// The number of entries at which the next insertion first removes the entries of dropped dictionaries.
     next_sweep: usize,
 }
 

@@ -5,8 +5,11 @@ use crate::dictionary;
 use crate::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS};
 use std::collections::BTreeSet;
 
-/// The names that requests and answers use for something else.
-const RESERVED: [&str; 7] = ["start", "end", "fields", "interval", "accounts", "filter", "rowType"];
+/// Names that requests and answers use for something else.
+const RESERVED: [&str; 13] = [
+    "start", "end", "fields", "interval", "accounts", "filter", "cohort", "within", "compare", "why", "row", "limit",
+    "rowType",
+];
 
 /// The most characters of a name.
 const MAX_CHARS: usize = 100;

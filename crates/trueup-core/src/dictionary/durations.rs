@@ -3,8 +3,8 @@
 use super::entry::{average_days, count, percentile_days};
 use super::{Field, FieldGroup, Measure, StagePair};
 
-/// Returns the metrics of a pair: how many of these customers reach the second stage, how many do not, and the days
-/// from their first event of the first stage to the next one of the second.
+/// Returns the metrics of a pair: how many customers at the first stage reach the second one, how many do not, and the
+/// days from their first event of the first stage to the next one of the second.
 macro_rules! metrics {
     ($pair:ident, $title:literal, $customers:literal, $first:literal, $reach:literal, $next:literal) => {{
         macro_rules! between {

@@ -1,4 +1,4 @@
-//! Pairs of stages, the days between which metrics show.
+//! Pairs of stages. Metrics show the days between them.
 
 use super::Measure;
 use crate::stage::Stage;

@@ -13,8 +13,8 @@ use std::time::Instant;
 /// The groups of one range, and their memory.
 type SharedGroups = (RangeGroups, Share);
 
-/// Executes `plan` and the plan of the earlier range in the current thread pool. The columns that the first reads are
-/// in the cache of columns for the second. The statistics are the sums over both ranges.
+/// Executes `plan` and the plan of the earlier range in the current thread pool. The second plan finds the columns that
+/// the first one has read in the cache of columns. The statistics are the sums over both ranges.
 pub(super) fn execute(
     dataset: &Dataset,
     plan: &Plan,
@@ -35,7 +35,7 @@ pub(super) fn execute(
         statistics.finishing += start.elapsed();
         Ok::<_, Error>(groups)
     };
-    // The range that is asked for comes first, so that its errors do.
+    // The range that is asked for comes first, so that its errors are reported first.
     let current = aggregated(plan)?;
     let previous = aggregated(earlier)?;
     let start = Instant::now();

@@ -184,7 +184,7 @@ impl fmt::Display for Explanation {
         let (kept, skipped) = (self.spend_row_groups_kept, self.spend_row_groups_skipped);
         writeln!(f, "spend        {} kept, {skipped} skipped", counted(kept, "row group"))?;
         let group = |group: &ExplainedDimension| {
-            let note = if group.source == ABSENT { ": empty on every row" } else { "" };
+            let note = if group.source == ABSENT { ": empty on every event" } else { "" };
             format!("{} ({}{note})", group.name, group.source)
         };
         let groups: Vec<String> = self.groups.iter().map(group).collect();

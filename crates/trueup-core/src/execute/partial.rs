@@ -94,8 +94,8 @@ struct PartialKey {
     semantics: u32,
 }
 
-/// The partial result of one range: that of the rows of the answer, that of its totals, or an earlier one that either
-/// is compared with.
+/// The partial result of one range: that of the rows of the answer, that of its totals, or the earlier range that
+/// either is compared with.
 #[derive(Debug)]
 struct RangePartial {
     shape: ResultShape,

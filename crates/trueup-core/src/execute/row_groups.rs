@@ -121,8 +121,8 @@ impl<'a> SelectedRowGroups<'a> {
         Self { dataset, numbers: set.iter().collect() }
     }
 
-    /// Leaves the row groups that a plan reads. Those of a query may be there for its other ranges, or for the spend
-    /// that its totals do not need.
+    /// Keeps only the row groups that a plan reads. A query may read others for its other ranges, or for spend that its
+    /// totals do not need.
     pub(super) fn read_by(mut self, plan: &Plan) -> Self {
         let (dataset, events) = (self.dataset, self.dataset.events());
         self.numbers.retain(|number| match events.get(*number as usize) {

@@ -97,7 +97,7 @@ impl ResultTable {
     }
 }
 
-/// Tells apart the kinds of values that can be compared. Counts and whole numbers are of one kind.
+/// Returns a number for the kind of values. Counts and whole numbers are of one kind, and can be compared.
 const fn kind(values: &Values) -> u8 {
     match values {
         Values::Days(_) => 0,

@@ -22,7 +22,7 @@ impl SortedTexts {
 #[derive(Clone, Copy)]
 pub(super) struct JoinedRow([u32; 2]);
 
-/// Stands for a group that a range does not have. No range has as many groups, because groups are numbered with 32
+/// Stands for a group that a range does not have. No range has that many groups, because groups are numbered with 32
 /// bits.
 const ABSENT: u32 = u32::MAX;
 

@@ -11,8 +11,8 @@ use std::ops::Range;
 /// The number of items that are processed between two checks of the interrupt. They take far less than 10 ms.
 pub(super) const INTERRUPT_CHECK_ITEMS: usize = 1 << 13;
 
-/// The number of items that are sorted without a check of the interrupt, which takes one or two milliseconds. Shorter
-/// runs would need more merges, which take longer than sorting.
+/// The number of items that are sorted without a check of the interrupt. Sorting them takes one or two milliseconds.
+/// Shorter runs would need more merges, which take longer than sorting.
 const RUN_ITEMS: usize = 1 << 15;
 
 /// The largest number of bits of a digit. The table of its values stays in the processor's caches.

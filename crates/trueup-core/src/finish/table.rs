@@ -19,7 +19,7 @@ pub struct ResultTable {
     /// Whether the last row has the totals.
     pub(crate) has_totals_row: bool,
     pub(crate) unknown_fields: Vec<String>,
-    /// The definitions that fields of the query may be of.
+    /// The definitions that fields of the query may refer to.
     pub(crate) definitions: Definitions,
     pub(crate) memory: TableMemory,
 }
@@ -458,7 +458,7 @@ impl ResultTable {
         &self.unknown_fields
     }
 
-    /// Returns the definitions of the dataset, among which are those of the columns that the dictionary does not have.
+    /// Returns the definitions of the dataset. They define fields that columns may have and the dictionary does not.
     #[must_use]
     pub const fn definitions(&self) -> &Definitions {
         &self.definitions

@@ -85,7 +85,7 @@ pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut CellFaults) ->
     stored.with_precision_and_scale(STORED.0, STORED.1)
 }
 
-/// Reads a double as the shortest decimal number that parses to it.
+/// Reads a double as the shortest decimal number that parses to the double.
 fn of_f64(value: f64) -> Result<i64, Reason> {
     /// The amount in currency units below which six decimals have at most 15 significant digits.
     const EXACT: f64 = 1e9;

@@ -199,9 +199,9 @@ pub(super) fn require(
     find(schema, name[0], meaning)?.ok_or_else(missing)
 }
 
-/// Checks that a table has its required columns, each under one of its alternatives and in any letter case.
+/// Checks that a table has its required columns, each under one of its names and in any letter case.
 ///
-/// It goes before [`check_columns`], because the spelling of a column matters only in a table of this kind.
+/// Call it before [`check_columns`], because the spelling of a column matters only in a table of this kind.
 pub(super) fn require_all(schema: &Schema, required: &[&'static [&'static str]]) -> Result<(), SchemaFault> {
     let has = |name: &&str| schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(name));
     let is_missing = |columns: &&&[&str]| !columns.iter().any(has);

@@ -135,7 +135,7 @@ pub enum SchemaFault {
     /// Required columns are absent.
     #[error("expected {}, but found {}", MissingList(.columns), ColumnList(.found))]
     MissingColumns {
-        /// The columns, each with its alternatives.
+        /// The columns, each as the names that it may have.
         columns: Vec<&'static [&'static str]>,
         /// The columns of the table.
         found: Vec<String>,

@@ -68,9 +68,9 @@ impl UtcMicros {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockZone {
-    /// That of the event's account.
+    /// The time zone of the event's account.
     Account,
-    /// The same for all events.
+    /// One time zone for all events.
     Zone(Tz),
 }
 

@@ -111,7 +111,7 @@ struct HistorySorter<'a> {
     compare_rest: &'a dyn Fn(usize, usize) -> Ordering,
 }
 
-/// What customers are sorted by, and the group that holds the rows of the customer.
+/// The keys by which a customer is sorted, and the group that holds its rows.
 struct CustomerRows<'a> {
     account: u32,
     /// The date of the customer's first event, in days since 1970-01-01.

@@ -113,7 +113,7 @@ fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
 }
 
 /// Returns the type that the values of a column are read as: that of the values of its dictionary, one type for all
-/// texts, and 32 bits for floats of 16.
+/// texts, and 32-bit floats for 16-bit ones.
 fn plain_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain_type(values),

@@ -90,7 +90,7 @@ pub struct EventsQuery {
     /// The regular expressions of the filters that are compiled already.
     #[serde(skip)]
     pub(crate) patterns: CompiledPatterns,
-    /// The definitions that names may be of. A dataset answers with its own.
+    /// The definitions that names may refer to. A dataset answers with its own.
     #[serde(skip)]
     pub(crate) definitions: Definitions,
     /// Whether one sub-range, or the range of the totals, may be longer than the attribution window.

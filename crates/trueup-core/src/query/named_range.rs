@@ -24,8 +24,8 @@ use std::time::SystemTime;
 /// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days of that period up to today |
 ///
 /// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One
-/// year is 12 months. If a month has no day of the same number, its last day takes the place: `1mo` on 31 March is what
-/// follows 28 February, and so all of March.
+/// year is 12 months. If a month has no day of the same number, its last day takes the place: on 31 March, `1mo` is the
+/// days after the last one of February, and so all of March.
 ///
 /// ```
 /// use trueup_core::query::NamedRange;
@@ -144,7 +144,7 @@ impl NamedRange {
     /// day.
     ///
     /// # Errors
-    /// The text is not a whole number from 1 with `d`, `w`, `mo` or `y` after it, or too large for any range.
+    /// The text is not a whole number from 1 with `d`, `w`, `mo` or `y` after it, or the number is too large.
     pub fn last(text: &str) -> Result<Self, NotARange> {
         type Last = fn(u32) -> Name;
         // A `Day` has 16 bits, and 65,536 days are fewer than 180 years.

@@ -55,7 +55,7 @@ pub enum RowFault {
         /// What is given.
         found: String,
     },
-    /// The query does not have a metric that is to be explained.
+    /// A metric to explain is not one of the query.
     #[error("expected one of the metrics of the query ({}), but found `{}`", .metrics.join(", "), Shown(.name))]
     NotAMetric {
         /// The name.
@@ -69,7 +69,7 @@ pub enum RowFault {
         /// The values of the row.
         row: String,
     },
-    /// A percentile is to be explained, to which no single line adds anything.
+    /// A metric to explain is a percentile, to which no single line adds anything.
     #[error(
         "`{metric}` is a percentile, and no sum of what single customers add to it; choose other metrics of the query, \
          such as the average, whose lines are the days of each customer"

@@ -19,7 +19,8 @@ const NONE: usize = usize::MAX;
 
 const MISSING_ROWS: &str = "the column has fewer rows than the layout says";
 
-/// The values of a dictionary and of pages, and which of them each picked row has: an index, or [`NONE`].
+/// The values of a dictionary, those of rows that have no code, and which of them each picked row has: an index, or
+/// [`NONE`].
 struct PickedValues<V> {
     values: Vec<V>,
     of_rows: Vec<usize>,
@@ -167,13 +168,14 @@ impl ColumnChunk<'_> {
     }
 
     /// Finds the values of some rows. `decode` appends values that are not codes.
-    fn pick_values<'p, V>(
+    fn pick_values<'p, V: Copy>(
         &'p self,
         rows: &[usize],
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
     ) -> Result<PickedValues<V>, &'static str> {
         let (mut values, mut of_rows) = (Vec::new(), Vec::with_capacity(rows.len()));
         let (mut first, mut left) = (0, rows);
+        let mut values_of_page = Vec::new();
         for page in &self.pages {
             if let Page::DictionaryPage { buf, num_values, .. } = page {
                 decode(Encoding::PLAIN, buf, count(*num_values), &mut values)?;
@@ -192,16 +194,16 @@ impl ColumnChunk<'_> {
                     _ if needed == 0 => {}
                     Some((width, bytes)) => replace_by_codes(picked, needed, (bytes, width), values.len())?,
                     None => {
-                        let before = values.len();
                         let count = match data.encoding {
                             Encoding::DELTA_BINARY_PACKED => delta_count(data.values).ok_or(OTHER_ENCODING)?,
                             _ => needed,
                         };
-                        decode(data.encoding, data.values, count, &mut values)?;
-                        if values.len() - before < needed {
-                            return Err(MISSING_ROWS);
+                        values_of_page.clear();
+                        decode(data.encoding, data.values, count, &mut values_of_page)?;
+                        for index in picked.iter_mut().filter(|index| **index != NONE) {
+                            values.push(*values_of_page.get(*index).ok_or(MISSING_ROWS)?);
+                            *index = values.len() - 1;
                         }
-                        picked.iter_mut().filter(|index| **index != NONE).for_each(|index| *index += before);
                     }
                 }
             }

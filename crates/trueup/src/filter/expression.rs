@@ -113,7 +113,7 @@ fn split<'t>(
 
 /// Returns the error of a list that does not start with a known operator.
 fn unknown_operator(known: &'static str, found: &JsonTree, path: &FilterPath<'_>) -> InvalidFilter {
-    // A list of texts such as `["a", "b"]`: its caller probably means either of them.
+    // A list of texts such as `["a", "b"]`: its caller probably means any of them.
     let is_list_of_texts = known == OPERATORS && matches!(found, JsonTree::Text(_));
     let hint = if is_list_of_texts { "; for either of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
     ParseFault::UnknownOperator { known, found: found.shown(), hint }.at(&path.entry(0))

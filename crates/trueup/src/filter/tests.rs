@@ -1,5 +1,6 @@
-use super::{from_json, from_parameter, from_parameters};
+use super::{NON_FILTER_PARAMETERS, from_json, from_parameter, from_parameters};
 use proptest::prelude::*;
+use trueup_core::definitions::Definitions;
 use trueup_core::query::Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};
 use trueup_core::query::{Comparison, Filter, Operand, Predicate};
 
@@ -319,6 +320,14 @@ fn operands_have_a_limit() {
     let parameters = |zips| [("campaign".to_owned(), pairs(333)), ("zip".to_owned(), or(zips))];
     assert!(from_parameters(&parameters(1)).is_ok());
     assert_eq!(from_parameters(&parameters(2)).unwrap_err().at(), "zip[2]");
+}
+
+#[test]
+fn no_definition_has_the_name_of_a_parameter_that_is_no_filter() {
+    for name in NON_FILTER_PARAMETERS.into_iter().chain(["row", "limit"]) {
+        let definition = format!("[[metric]]\nname = \"{name}\"\nnumerator = [\"leads\"]");
+        assert!(Definitions::parse(&definition).is_err(), "{name}");
+    }
 }
 
 proptest! {

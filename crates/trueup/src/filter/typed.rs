@@ -13,7 +13,7 @@
 //!
 //! As in SQL, a value with blanks is in single quotes, and a single quote inside of it is written twice: `'Dan''s
 //! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes; in the form `field=value`, a
-//! name such as `Lead Source`, in which no operator follows the first word, may go without. The words of operators,
+//! name such as `Lead Source`, in which no operator follows the first word, needs no quotes. The words of operators,
 //! such as `in`, may be in upper or lower case.
 //!
 //! | file | what it does |

@@ -173,7 +173,7 @@ impl<'a> FieldDescription<'a> {
             writeln!(out, "benchmarks support it")?;
         }
         match self.is_in_dataset {
-            Some(false) => writeln!(out, "dataset    no event has this column; it is empty on every row"),
+            Some(false) => writeln!(out, "dataset    no event has this column; it is empty on every event"),
             _ => Ok(()),
         }
     }

@@ -226,7 +226,7 @@ impl<'a> DurationColumns<'a> {
         self.add_found(durations);
     }
 
-    /// Finds the events with which a duration may begin among `events`, of which there are `most`.
+    /// Finds the events with which a duration may begin among `events`. There are at most `most` of them.
     #[inline]
     fn find(&mut self, most: usize, events: impl Iterator<Item = Beginning>) {
         let Self { columns, beginning, found, .. } = self;
@@ -234,8 +234,8 @@ impl<'a> DurationColumns<'a> {
         found.resize(most, Beginning::default());
         let mut next = 0;
         for event in events {
-            // The next event overwrites one with which none begins. There is no branch, because it is unpredictable
-            // with which events one begins.
+            // The next event overwrites one with which no duration begins. There is no branch, because it is
+            // unpredictable with which events a duration begins.
             found[next] = event;
             next += usize::from(beginning[flags.get(event.event as usize).index()] != 0);
         }
@@ -260,8 +260,8 @@ impl<'a> DurationColumns<'a> {
     }
 }
 
-/// Returns the event with which a duration of a pair ends that begins with an event of a customer; `None` if none
-/// begins with it.
+/// Returns the event that ends the duration of a pair, given the event of a customer that begins it; `None` if no
+/// duration begins with that event.
 pub(crate) fn next_of_pair(columns: &EventColumns, customer: usize, event: usize, pair: StagePair) -> Option<usize> {
     let begins = may_begin(columns.histories.events().get(event), pair);
     begins.then(|| next_of_stage(columns, customer, event, pair.stages().1.code()))?
@@ -271,7 +271,7 @@ pub(crate) fn next_of_pair(columns: &EventColumns, customer: usize, event: usize
 fn next_of_stage(columns: &EventColumns, customer: usize, event: usize, stage: u8) -> Option<usize> {
     let (days, history) = (&columns.days, columns.customers.events(customer));
     let day = days[event];
-    // The events of a customer are in the order of their days, and one of the same day may come before.
+    // The events of a customer are in the order of their days, and one of the same day may come before `event`.
     let same_day = days[history.start..event].iter().rev().take_while(|before| **before == day).count();
     columns.histories.first(event - same_day..history.end, stage)
 }

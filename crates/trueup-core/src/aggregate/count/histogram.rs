@@ -58,7 +58,7 @@ struct DistinctIncrements {
     by_class: Vec<u8>,
     /// Whether the segments of any class may have a revenue.
     has_revenue: bool,
-    /// Whether there are more than [`MAX_INCREMENTS`]. The ones that have appeared since then have no number.
+    /// Whether there are more than [`MAX_INCREMENTS`]. An increment beyond these has no number.
     is_full: bool,
 }
 

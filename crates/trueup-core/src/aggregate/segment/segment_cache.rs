@@ -84,7 +84,7 @@ impl SegmentCache {
         }
     }
 
-    /// Begins a row group, of which units of `granularity` are grouped. Returns whether the classes of previous row
+    /// Begins a row group, in which units of `granularity` are grouped. Returns whether the classes of previous row
     /// groups are dropped.
     pub(crate) fn begin_row_group(&mut self, granularity: Granularity) -> bool {
         let is_cleared = self.granularity != Some(granularity) || self.outcomes.len() > MAX_SEGMENT_CLASSES;

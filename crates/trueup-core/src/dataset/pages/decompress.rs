@@ -2,23 +2,27 @@
 
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
+use std::cell::RefCell;
 use std::io::Read;
 use zstd::bulk::Decompressor as ZstdDecompressor;
 
 /// Bytes of a page that brotli takes at a time.
 const BUFFER_BYTES: usize = 8 << 10;
 
+thread_local! {
+    /// Kept for the next page, because making one takes as long as decompressing a small page.
+    static ZSTD: RefCell<Option<ZstdDecompressor<'static>>> = const { RefCell::new(None) };
+}
+
 /// Decompresses the pages of a column chunk. A page takes at most about twice the memory that its header says, also if
 /// the header is wrong.
 pub(super) struct Decompressor {
     codec: Compression,
-    /// Kept for the next page, because making one takes as long as decompressing a small page.
-    zstd: Option<ZstdDecompressor<'static>>,
 }
 
 impl Decompressor {
     pub(super) const fn new(codec: Compression) -> Self {
-        Self { codec, zstd: None }
+        Self { codec }
     }
 
     /// Returns whether pages are not compressed.
@@ -27,7 +31,7 @@ impl Decompressor {
     }
 
     /// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes.
-    pub(super) fn decompress(&mut self, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn decompress(&self, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
         let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
         let begin = into.len();
         match self.codec {
@@ -46,22 +50,26 @@ impl Decompressor {
                 at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
             }
             Compression::ZSTD(_) => {
-                let zstd = match &mut self.zstd {
-                    Some(zstd) => zstd,
-                    None => self.zstd.insert(ZstdDecompressor::new()?),
-                };
                 // zstd fills the capacity of the vector, which may be larger than `length`, so each page gets a new
                 // vector.
+                let mut page = zstd(compressed, length)?;
                 if begin == 0 {
-                    *into = zstd.decompress(compressed, length)?;
+                    *into = page;
                 } else {
-                    into.append(&mut zstd.decompress(compressed, length)?);
+                    into.append(&mut page);
                 }
             }
             codec => return Err(ParquetError::NYI(format!("pages packed by {codec} cannot be read"))),
         }
         if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
     }
+}
+
+fn zstd(compressed: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
+    ZSTD.with_borrow_mut(|zstd| match zstd {
+        Some(zstd) => zstd.decompress(compressed, length),
+        None => zstd.insert(ZstdDecompressor::new()?).decompress(compressed, length),
+    })
 }
 
 fn external(error: snap::Error) -> ParquetError {

@@ -1,5 +1,5 @@
-//! What stands for folders and files in object stores, and for the block cache, where there can be none. A URL is an
-//! error, so that nothing else of this is ever called.
+//! Stand-ins for folders and files in object stores, and for the block cache, without the feature `object-store`. A URL
+//! is an error, so that nothing else of this file is ever called.
 
 use super::super::error::Unpublished;
 use super::{ReadFault, RemoteObject, check_slashes, is_url};

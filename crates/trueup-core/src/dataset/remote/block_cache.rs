@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-/// What the name of a file of the cache ends with. No other file of the folder is counted or removed.
+/// The end of the name of a file of the cache. No other file of the folder is counted or removed.
 const ENDING: &str = ".blocks";
 
 /// The age from which on the use of a file is recorded as its time of modification.
@@ -124,7 +124,7 @@ impl CachedFile {
     }
 
     /// Returns the smallest range with all of `blocks` that the file has no bytes for. Bytes in the file may turn out
-    /// to be others than those of the object.
+    /// to differ from those of the object.
     pub(in super::super) fn missing(&self, blocks: &Range<u64>) -> Range<u64> {
         let Some(file) = &self.file else { return blocks.clone() };
         let Some(Range { start, end }) = holes(file, blocks) else { return blocks.end..blocks.end };

@@ -3,7 +3,7 @@
 //! ```text
 //! magic, 8 bytes
 //! length of the header, 8 bytes      header, JSON
-//! for each range of the query: the one of the rows, an earlier one, then those of the totals
+//! for each range of the query: that of the rows, the earlier one if it compares, then those of the totals
 //!   length, 8 bytes                  groups of events, an Arrow IPC stream
 //!   length, 8 bytes                  groups of spend, an Arrow IPC stream
 //! SHA-256 of all bytes before, 32 bytes

@@ -49,7 +49,7 @@ pub(super) struct MeasureLines {
     pub(super) sum: i128,
     pub(super) events: Vec<EventLine>,
     pub(super) spend: Vec<SpendLine>,
-    /// The agents of state events, each of which has one line.
+    /// The agents of state events. Each agent has one line.
     pub(super) agents: BTreeMap<String, AgentLines>,
 }
 

@@ -185,7 +185,7 @@ impl<'a> Customer<'a> {
         }
     }
 
-    /// Returns from which event to which a duration is, or that there is none.
+    /// Returns with which events a duration begins and ends, or that there is none.
     fn duration(&self, pair: StagePair) -> String {
         let (first, second) = pair.stages();
         let what = match first {

@@ -20,7 +20,8 @@ pub(crate) struct Endpoint {
     pub(crate) summary: &'static str,
     /// Its parameters, in the order in which they are listed.
     pub(crate) parameters: &'static [Parameter],
-    /// Parameters that trueup adds to the service that it mirrors. `GET /api` does not list them.
+    /// Parameters that trueup has in addition to those of the service whose answers it mirrors. `GET /api` does not
+    /// list them.
     pub(crate) additions: &'static [Parameter],
     /// What parameters of any other name do.
     pub(crate) other_parameters: OtherParameters,
