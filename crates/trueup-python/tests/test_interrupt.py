@@ -115,6 +115,7 @@ def test_ctrl_c_ends_an_ingest(tmp_path: Path, press_ctrl_c: Callable[[threading
     press_ctrl_c(begun)
     with pytest.raises(KeyboardInterrupt):
         trueup.ingest(tmp_path / "dataset", waiting_reader(wait, begun))
+    assert begun.is_set()
     wait.set()
     with pytest.raises(trueup.DatasetError, match="holds no dataset"):
         trueup.open(tmp_path / "dataset")

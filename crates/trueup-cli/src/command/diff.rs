@@ -11,8 +11,9 @@ use crate::output::Format;
 use crate::progress::{self, Step};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use trueup::query::EventsQuery;
 use trueup::versions::AsOf;
-use trueup::{Day, Execution};
+use trueup::{Dataset, Day, Execution, UnseenValue};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,19 +78,8 @@ impl DiffCommand {
             Failure::request(format!("{}, which the definitions of {} need: {fault}", self.before, self.after))
         })?;
         let query_before = query.clone().allow_unknown(true);
-        let step = Step::new("checking values");
-        let mut unseen = after.unseen_values(&query, &execution())?;
-        if !unseen.is_empty() {
-            // A value may have been restated, so that only the earlier version has it.
-            let unseen_before = before.unseen_values(&query_before, &execution())?;
-            let is_unseen_before = |field: &str, value: &str| {
-                !before.has_field(field)
-                    || unseen_before.iter().any(|other| other.field == field && other.value == value)
-            };
-            unseen.retain(|unseen| is_unseen_before(&unseen.field, &unseen.value));
-        }
-        drop(step);
-        self.spec.judge("", &unseen)?;
+        let unseen = unseen_values((&before, &query_before), (&after, &query), &execution())?;
+        self.spec.warn_about_unseen_values("", &unseen)?;
         let earlier = before.run(&query_before, progress::watched(execution()))?.with_totals_row();
         let later = after.run(&query, progress::watched(execution()))?.with_totals_row();
         warn_about_unknown_fields("", &later, &after);
@@ -100,4 +90,22 @@ impl DiffCommand {
         let out = self.output.writer(&self.dataset)?;
         self.output.write(&changes, format, out)
     }
+}
+
+/// Returns the values in the conditions of a query that no event of either version has. A value may have been restated,
+/// so that only the earlier version has it.
+fn unseen_values(
+    (before, query_before): (&Dataset, &EventsQuery),
+    (after, query): (&Dataset, &EventsQuery),
+    execution: &Execution,
+) -> Result<Vec<UnseenValue>, Failure> {
+    let _step = Step::new("checking values");
+    let mut unseen = after.unseen_values(query, execution)?;
+    if !unseen.is_empty() {
+        let unseen_before = before.unseen_values(query_before, execution)?;
+        let is_same = |one: &UnseenValue, other: &UnseenValue| one.field == other.field && one.value == other.value;
+        unseen
+            .retain(|value| !before.has_field(&value.field) || unseen_before.iter().any(|other| is_same(value, other)));
+    }
+    Ok(unseen)
 }

@@ -363,14 +363,14 @@ impl QuerySpec {
         let step = Step::new("checking values");
         let unseen = dataset.unseen_values(query, execution)?;
         drop(step);
-        self.judge(prefix, &unseen)
+        self.warn_about_unseen_values(prefix, &unseen)
     }
 
     /// Warns about values that no event has, and returns their number.
     ///
     /// # Errors
     /// If the query is strict and there is such a value.
-    pub(super) fn judge(&self, prefix: &str, unseen: &[UnseenValue]) -> Result<usize, Failure> {
+    pub(super) fn warn_about_unseen_values(&self, prefix: &str, unseen: &[UnseenValue]) -> Result<usize, Failure> {
         if self.strict && !unseen.is_empty() {
             return Err(Failure::request(unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ")));
         }

@@ -17,8 +17,9 @@ pub use memory::{ChunkMemory, measure_chunk};
 
 use crate::scan::has_any;
 use bytes::Bytes;
-use decompress::Decompressor;
+use decompress::decompress;
 use header::{PageHeader, PageKind, check_counts};
+use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -39,7 +40,7 @@ const MAX_HEADER: u64 = 16 << 20;
 pub struct Pages<R> {
     file: R,
     column: ColumnDescPtr,
-    decompressor: Decompressor,
+    codec: Compression,
     /// The most bytes of a decompressed page.
     limit: usize,
     /// The position of the next header or, if the header has been read, of its page.
@@ -60,7 +61,7 @@ impl<R: ChunkReader> Pages<R> {
         Self {
             file,
             column: chunk.column_descr_ptr(),
-            decompressor: Decompressor::new(chunk.compression()),
+            codec: chunk.compression(),
             limit,
             next: start,
             end: start.saturating_add(length),
@@ -183,7 +184,7 @@ impl<R: ChunkReader> Pages<R> {
             }
             _ => (0, true),
         };
-        let buf = if self.decompressor.leaves_pages_unchanged() || !is_compressed {
+        let buf = if self.codec == Compression::UNCOMPRESSED || !is_compressed {
             compressed
         } else {
             let (Some((levels, values)), Some(length)) =
@@ -198,8 +199,7 @@ impl<R: ChunkReader> Pages<R> {
             }
             // A page without values may have no compressed bytes.
             if length > 0 {
-                self.decompressor
-                    .decompress(values, length, &mut decompressed)
+                decompress(self.codec, values, length, &mut decompressed)
                     .map_err(|error| self.fault(&error.to_string()))?;
             }
             decompressed.into()

@@ -14,55 +14,39 @@ thread_local! {
     static ZSTD: RefCell<Option<ZstdDecompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Decompresses the pages of a column chunk. A page takes at most about twice the memory that its header says, also if
-/// the header is wrong.
-pub(super) struct Decompressor {
-    codec: Compression,
-}
-
-impl Decompressor {
-    pub(super) const fn new(codec: Compression) -> Self {
-        Self { codec }
-    }
-
-    /// Returns whether pages are not compressed.
-    pub(super) fn leaves_pages_unchanged(&self) -> bool {
-        self.codec == Compression::UNCOMPRESSED
-    }
-
-    /// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes.
-    pub(super) fn decompress(&self, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
-        let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
-        let begin = into.len();
-        match self.codec {
-            Compression::UNCOMPRESSED => into.extend_from_slice(compressed),
-            Compression::LZ4_RAW => lz4_block(compressed, length, into).ok_or_else(wrong)?,
-            Compression::LZ4 => lz4(compressed, length, into).ok_or_else(wrong)?,
-            Compression::SNAPPY => {
-                if snap::raw::decompress_len(compressed).map_err(external)? != length {
-                    return Err(wrong());
-                }
-                into.resize(begin + length, 0);
-                snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
+/// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes. Takes at most about twice
+/// as many bytes of memory, also if `length` is wrong.
+pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
+    let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
+    let begin = into.len();
+    match codec {
+        Compression::UNCOMPRESSED => into.extend_from_slice(compressed),
+        Compression::LZ4_RAW => lz4_block(compressed, length, into).ok_or_else(wrong)?,
+        Compression::LZ4 => lz4(compressed, length, into).ok_or_else(wrong)?,
+        Compression::SNAPPY => {
+            if snap::raw::decompress_len(compressed).map_err(external)? != length {
+                return Err(wrong());
             }
-            Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
-            Compression::BROTLI(_) => {
-                at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
-            }
-            Compression::ZSTD(_) => {
-                // zstd fills the capacity of the vector, which may be larger than `length`, so each page gets a new
-                // vector.
-                let mut page = zstd(compressed, length)?;
-                if begin == 0 {
-                    *into = page;
-                } else {
-                    into.append(&mut page);
-                }
-            }
-            codec => return Err(ParquetError::NYI(format!("pages packed by {codec} cannot be read"))),
+            into.resize(begin + length, 0);
+            snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
         }
-        if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
+        Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
+        Compression::BROTLI(_) => {
+            at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
+        }
+        Compression::ZSTD(_) => {
+            // zstd fills the capacity of the vector, which may be larger than `length`, so each page gets a new
+            // vector.
+            let mut page = zstd(compressed, length)?;
+            if begin == 0 {
+                *into = page;
+            } else {
+                into.append(&mut page);
+            }
+        }
+        codec => return Err(ParquetError::NYI(format!("pages packed by {codec} cannot be read"))),
     }
+    if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
 }
 
 fn zstd(compressed: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
