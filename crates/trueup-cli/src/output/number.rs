@@ -21,7 +21,7 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
 /// comparison, of the metric that it is about; `None` if there is no such field.
 pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
     if let Some(metric) = BenchmarkComparison::metric_of(column) {
-        return definitions.format(metric.name());
+        return definitions.format(metric);
     }
     let (name, part) = ComparedColumn::split_with(column, definitions).unwrap_or((column, ComparedColumn::Current));
     let format = definitions.format(name)?;

@@ -13,7 +13,8 @@ use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A query whose answer is compared with benchmarks: each metric that has one gets further columns.
+/// A query whose answer is compared with benchmarks: each metric that has one gets further columns. A metric that the
+/// dataset defines has the benchmark of the built-in metric that it repeats: a ratio of the same amounts.
 ///
 /// | column | value |
 /// |---|---|
@@ -49,7 +50,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Clone, Debug)]
 pub struct BenchmarkComparison {
     /// The fields of the answer, without duplicates.
-    fields: Vec<String>,
+    fields: Vec<ComparedField>,
     range: DateRange,
     sort: Vec<SortKey>,
     limit: Option<usize>,
@@ -58,6 +59,13 @@ pub struct BenchmarkComparison {
     selection: BenchmarkSelection,
     scope: BTreeSet<String>,
     is_by_account: bool,
+}
+
+/// A field of the answer, and the metric whose benchmarks it is compared with, if it has any.
+#[derive(Clone, Debug)]
+struct ComparedField {
+    name: String,
+    metric: Option<BenchmarkMetric>,
 }
 
 /// Why a query cannot be compared with benchmarks.
@@ -80,8 +88,8 @@ pub enum NotBenchmarked {
     #[error(
         "none of the metrics has benchmarks; metrics with benchmarks are {}{}",
         list(BenchmarkMetric::ALL.map(BenchmarkMetric::name)),
-        if *.is_defined { ", and none that the dataset defines: the figures of benchmarks are checked one by one for what they \
-        could reveal" } else { "" }
+        if *.is_defined { ", and metrics that the dataset defines as a ratio of the same amounts: other figures are not checked for \
+        what they could reveal" } else { "" }
     )]
     NoMetric {
         /// Whether the dataset defines one of the metrics.
@@ -139,19 +147,22 @@ impl BenchmarkComparison {
             return Err(NotBenchmarked::Cohort.into());
         }
         let AccountFilter::Only(scope) = &query.accounts else { return Err(NotBenchmarked::AllAccounts.into()) };
-        let mut fields: Vec<String> = Vec::new();
+        let mut fields: Vec<ComparedField> = Vec::new();
         for name in &query.fields {
-            if !fields.contains(name) {
-                fields.push(name.clone());
+            if !fields.iter().any(|field| field.name == *name) {
+                let defined = || BenchmarkMetric::of_formula(&query.definitions.metric(name)?.formula);
+                let metric = BenchmarkMetric::from_name(name).or_else(defined);
+                fields.push(ComparedField { name: name.clone(), metric });
             }
         }
-        let metrics: Vec<BenchmarkMetric> = fields.iter().filter_map(|name| BenchmarkMetric::from_name(name)).collect();
+        let metrics: Vec<BenchmarkMetric> = fields.iter().filter_map(|field| field.metric).collect();
+        let names = || fields.iter().map(|field| &field.name);
         if metrics.is_empty() {
-            let is_defined = fields.iter().any(|name| query.definitions.metric(name).is_some());
+            let is_defined = names().any(|name| query.definitions.metric(name).is_some());
             return Err(NotBenchmarked::NoMetric { is_defined }.into());
         }
         let mut dimensions = Vec::new();
-        for name in fields.iter().filter(|name| !query.is_metric(name) && *name != ACCOUNT) {
+        for name in names().filter(|name| !query.is_metric(name) && *name != ACCOUNT) {
             let dimension = BenchmarkDimension::from_name(name);
             dimensions.push(dimension.ok_or_else(|| NotBenchmarked::Dimension(name.clone()))?);
         }
@@ -160,7 +171,7 @@ impl BenchmarkComparison {
             .into_iter()
             .fold(selection, |selection, (dimension, text)| selection.filter(dimension, text));
         let columns = columns(&fields);
-        if let Some(name) = fields.iter().find(|name| columns.iter().filter(|column| column == name).count() > 1) {
+        if let Some(name) = names().find(|name| columns.iter().filter(|column| column == name).count() > 1) {
             return Err(QueryError::ReservedComparisonField { name: name.clone() });
         }
         if let Some(key) = query.sort.iter().find(|key| !columns.contains(&key.field)) {
@@ -168,13 +179,13 @@ impl BenchmarkComparison {
         }
         let amounts = metrics.iter().map(|metric| metric.ratio());
         let amounts = amounts.flat_map(|ratio| ratio.numerator.iter().chain(ratio.denominator));
-        let with_amounts = fields.iter().cloned().chain(amounts.map(|amount| amount.name().to_owned())).collect();
+        let with_amounts = names().cloned().chain(amounts.map(|amount| amount.name().to_owned())).collect();
         Ok(Self {
             range: query.range,
             sort: query.sort.clone(),
             limit: query.limit,
             scope: scope.clone(),
-            is_by_account: fields.iter().any(|name| name == ACCOUNT),
+            is_by_account: names().any(|name| name == ACCOUNT),
             query: EventsQuery { fields: with_amounts, ..unsorted },
             selection,
             fields,
@@ -201,12 +212,11 @@ impl BenchmarkComparison {
         BenchmarkPeriod::of_range(self.range, today).ok_or_else(|| NotBenchmarked::Days(self.range).into())
     }
 
-    /// Returns the metric that a column shows the benchmark of, or the difference from it.
+    /// Returns the name of the metric that a column shows the benchmark of, or the difference from it.
     #[must_use]
-    pub fn metric_of(column: &str) -> Option<BenchmarkMetric> {
+    pub fn metric_of(column: &str) -> Option<&str> {
         let [benchmark, difference, _] = SUFFIXES;
-        let name = column.strip_suffix(benchmark).or_else(|| column.strip_suffix(difference));
-        name.and_then(BenchmarkMetric::from_name)
+        column.strip_suffix(benchmark).or_else(|| column.strip_suffix(difference))
     }
 
     /// Answers the query for a caller who sees the accounts that it names, and no others. The row limit of `execution`
@@ -273,13 +283,13 @@ impl BenchmarkComparison {
         benchmarks: Vec<Vec<Option<f64>>>,
         interrupt: &Interrupt,
     ) -> Result<Vec<Column>, Error> {
-        let mut benchmarks = benchmarks.into_iter();
         let mut columns = Vec::new();
-        for field in &self.fields {
+        for ComparedField { name, metric } in &self.fields {
             interrupt.check()?;
-            columns.extend(answer.column(field).cloned());
-            let metric = BenchmarkMetric::from_name(field);
-            let Some((metric, benchmarks)) = metric.and_then(|metric| Some((metric, benchmarks.next()?))) else {
+            columns.extend(answer.column(name).cloned());
+            let Some(metric) = metric else { continue };
+            let selected = self.selection.metrics().iter().zip(&benchmarks);
+            let Some((_, benchmarks)) = selected.into_iter().find(|(selected, _)| *selected == metric) else {
                 continue;
             };
             let ratio = metric.ratio();
@@ -296,8 +306,8 @@ impl BenchmarkComparison {
             let compared: Vec<_> = (0..answer.len()).map(compared).collect();
             let difference = compared.iter().map(|it| it.map(|(difference, _)| difference)).collect();
             let relative = compared.iter().map(|it| it.and_then(|(_, ratio)| ratio)).collect();
-            for (suffix, numbers) in SUFFIXES.into_iter().zip([benchmarks, difference, relative]) {
-                columns.push(Column { name: format!("{field}{suffix}"), values: Values::Numbers(numbers) });
+            for (suffix, numbers) in SUFFIXES.into_iter().zip([benchmarks.clone(), difference, relative]) {
+                columns.push(Column { name: format!("{name}{suffix}"), values: Values::Numbers(numbers) });
             }
         }
         Ok(columns)
@@ -305,9 +315,9 @@ impl BenchmarkComparison {
 }
 
 /// Returns the names of the columns of a comparison.
-fn columns(fields: &[String]) -> Vec<String> {
-    let of_field = |name: &String| {
-        let suffixes = BenchmarkMetric::from_name(name).map_or(&[][..], |_| &SUFFIXES);
+fn columns(fields: &[ComparedField]) -> Vec<String> {
+    let of_field = |ComparedField { name, metric }: &ComparedField| {
+        let suffixes = metric.map_or(&[][..], |_| &SUFFIXES);
         let further: Vec<String> = suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
         std::iter::once(name.clone()).chain(further)
     };

@@ -1,5 +1,6 @@
 //! The metrics and the dimensions of benchmarks, and the amounts that a metric is the ratio of.
 
+use crate::definitions::DefinedFormula;
 use crate::money::MICROS_PER_UNIT;
 use std::fmt;
 
@@ -141,6 +142,21 @@ impl BenchmarkMetric {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// Returns the metric that is a ratio of the same amounts as a formula; `None` if there is none.
+    pub(super) fn of_formula(formula: &DefinedFormula) -> Option<Self> {
+        let DefinedFormula::Ratio { numerator, denominator } = formula else { return None };
+        let sides = [numerator.added_metrics()?, denominator.added_metrics()?];
+        let names = |amounts: &[AmountMetric]| {
+            let mut names: Vec<&str> = amounts.iter().map(|amount| amount.name()).collect();
+            names.sort_unstable();
+            names
+        };
+        Self::ALL.into_iter().find(|metric| {
+            let Ratio { numerator, denominator } = metric.ratio();
+            sides == [numerator, denominator].map(names)
+        })
     }
 
     pub(super) const fn ratio(self) -> Ratio {

@@ -188,6 +188,13 @@ impl SignedSum {
         &self.terms
     }
 
+    /// Returns the names of the metrics that are added, in the order of bytes; `None` if one is subtracted.
+    pub(crate) fn added_metrics(&self) -> Option<Vec<&'static str>> {
+        let mut names: Vec<&str> = self.parts.iter().map(|part| part.metric).collect();
+        names.sort_unstable();
+        (!self.may_be_negative()).then_some(names)
+    }
+
     /// Returns whether a part is subtracted, so that the sum may be negative although its parts are not.
     pub(crate) fn may_be_negative(&self) -> bool {
         self.parts.iter().any(|part| part.is_subtracted)

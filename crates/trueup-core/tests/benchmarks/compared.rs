@@ -181,6 +181,43 @@ fn values_on_paper() {
 }
 
 #[test]
+fn a_defined_metric_has_the_benchmark_of_the_metric_that_it_repeats() {
+    let metric = |(name, numerator, denominator): (&str, &str, &str)| {
+        format!("[[metric]]\nname = \"{name}\"\nnumerator = [{numerator}]\ndenominator = [{denominator}]\n")
+    };
+    let defined = [
+        ("booked", r#""bookedCustomers""#, r#""customers""#),
+        ("ticket", r#""closedRevenue", "soldRevenue""#, r#""payingCustomers""#),
+        // The other way round, with a part subtracted, and of other amounts.
+        ("perBooked", r#""customers""#, r#""bookedCustomers""#),
+        ("net", r#""bookedCustomers", "-matchedCustomers""#, r#""customers""#),
+        ("leadShare", r#""leads""#, r#""customers""#),
+    ];
+    let definitions = Definitions::parse(&defined.map(metric).concat()).unwrap();
+    let fields = ["account", "booked", "ticket", "perBooked", "net", "leadShare", "avgTicket", "bookRate"];
+    let own = question(&fields, &[3, 7]).definitions(&definitions).sort("booked.difference:desc").totals();
+    let (dataset, reach) = (eleven().with_definitions(definitions).unwrap(), [3, 7].map(key).into_iter().collect());
+    let answer = compared(&dataset, &own, &reach, Privacy::of_accounts(9)).unwrap();
+    let columns: Vec<&str> = answer.columns().iter().map(|column| &*column.name).collect();
+    let with_benchmarks = ["booked", "ticket", "avgTicket", "bookRate"];
+    let expected = fields.iter().flat_map(|name| {
+        let suffixes = with_benchmarks.contains(name).then_some([".benchmark", ".difference", ".ratio"]);
+        let further = suffixes.into_iter().flatten().map(move |suffix| format!("{name}{suffix}"));
+        std::iter::once((*name).to_owned()).chain(further)
+    });
+    assert_eq!(columns, expected.collect::<Vec<_>>());
+    for suffix in ["", ".benchmark", ".difference", ".ratio"] {
+        for (own, built_in) in [("booked", "bookRate"), ("ticket", "avgTicket")] {
+            let [own, built_in] = [own, built_in].map(|name| format!("{name}{suffix}"));
+            for table in [Some(&answer), answer.totals()].into_iter().flatten() {
+                assert!((0..table.len()).all(|row| table.value(row, &own) == table.value(row, &built_in)), "{own}");
+            }
+        }
+    }
+    assert_eq!(answer.value(0, "booked.difference"), Some(Value::Number(0.2)));
+}
+
+#[test]
 fn what_has_no_benchmark_is_refused() {
     let refused = |query: &EventsQuery| BenchmarkComparison::new(query).unwrap_err().to_string();
     let plain = || question(&["bookRate"], &[3]);
@@ -194,7 +231,7 @@ fn what_has_no_benchmark_is_refused() {
         (plain().cohort(Within::All), "not of a cohort of leads"),
         (plain().interval(Interval::Week), "not of each week of a range; leave the interval out"),
         (of(&["leads"]), "none of the metrics has benchmarks; metrics with benchmarks are `bookRate`, `matchRate`"),
-        (of(&["own"]).definitions(&own), "and none that the dataset defines: the figures"),
+        (of(&["own"]).definitions(&own), "and metrics that the dataset defines as a ratio of the same amounts"),
         (
             of(&["campaign", "bookRate"]),
             "there are no benchmarks by `campaign`, but by `account`, `attributionCategory`",
