@@ -1,16 +1,19 @@
 //! What an update costs: the last day of the generated data into a dataset with all days before, against that day alone
 //! into an empty dataset; then the last days one by one, against a dataset that is built in one go.
 //!
-//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS` takes the events of the dataset, the days that
-//! are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. Five times the
-//! events in five times the years have days of the same size.
+//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS MOST` takes the events of the dataset, the days
+//! that are ingested one by one, the years of all events, 1 to 10, and the most events of the last day. Without them,
+//! the numbers are small. Five times the events in five times the years have days of about the same size; as the
+//! accounts grow, the last day has more, and `MOST` makes it as large as that of fewer years.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -38,6 +41,9 @@ fn main() {
     let years = numbers.next().map_or(DEFAULT.2, |years| u32::try_from(years).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let inputs = Inputs::write(folder.path(), events, days, years);
+    if let Some(most) = numbers.next() {
+        thin(inputs.days.last().unwrap(), usize::try_from(most).unwrap());
+    }
     one_day(folder.path(), &inputs);
     day_by_day(folder.path(), &inputs);
 }
@@ -74,6 +80,18 @@ impl Inputs {
 fn write(writers: &mut BTreeMap<i32, ArrowWriter<File>>, day: i32, path: &Path, rows: &RecordBatch) {
     let new = || ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), None).unwrap();
     writers.entry(day).or_insert_with(new).write(rows).unwrap();
+}
+
+/// Leaves at most this many rows in a file, evenly taken from all.
+fn thin(path: &Path, most: usize) {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let rows = usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap();
+    let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+    let all = concat_batches(&batches[0].schema(), &batches).unwrap();
+    let is_left: BooleanArray = (0..rows).map(|row| Some(row * most / rows != (row + 1) * most / rows)).collect();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), all.schema(), None).unwrap();
+    writer.write(&filter_record_batch(&all, &is_left).unwrap()).unwrap();
+    writer.close().unwrap();
 }
 
 /// Ingests events, and returns how long it takes.

@@ -328,6 +328,15 @@ impl CheckedFile {
         Ok(self.read(bytes)?.within(bytes))
     }
 
+    /// Reads ranges of bytes of the file, which are sorted. From a store, all are requested at the same time.
+    ///
+    /// # Errors
+    /// As [`bytes`](Self::bytes).
+    pub fn ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, DatasetError> {
+        let slices = self.read_ranges(ranges, ReadingAhead::default());
+        slices.zip(ranges).map(|(slice, range)| Ok(slice?.within(range))).collect()
+    }
+
     /// Reads the whole file.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
 
-/// A stored file of events whose footer was read. Superseded rows are rows like all others.
+/// A stored file of events, and what its footer says of some row groups. Superseded rows are rows like all others.
 #[derive(Debug)]
 pub struct EventFile {
     file: TableFile,
@@ -43,13 +43,18 @@ struct Column<'f> {
 }
 
 impl EventFile {
-    /// Opens a file that the manifest of a dataset's folder names, and reads its footer. `interrupt` ends the wait for
-    /// a store.
+    /// Opens a file that the manifest of a dataset's folder names, to read some row groups, whose numbers ascend.
+    /// `interrupt` ends the wait for a store.
     ///
     /// # Errors
     /// The file cannot be read, or is not what the manifest says.
-    pub fn open(folder: &Path, promised: &DataFile, interrupt: &Interrupt) -> Result<Self, DatasetError> {
-        let file = TableFile::new(folder, promised, None)?;
+    pub fn open(
+        folder: &Path,
+        promised: &DataFile,
+        row_groups: Vec<usize>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, DatasetError> {
+        let file = TableFile::of_row_groups(folder, promised, row_groups)?;
         TableFile::read_footers([&file].into_iter(), interrupt)?;
         Ok(Self { file, interrupt: interrupt.clone() })
     }

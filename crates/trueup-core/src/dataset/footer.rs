@@ -3,7 +3,7 @@
 
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
-use super::thrift::{FieldValue, Thrift};
+use super::thrift::{FieldValue, Thrift, write_structure_count};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -14,6 +14,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -26,13 +27,26 @@ const MAX_ROW_GROUPS: usize = 1 << 15;
 /// The deepest nesting of columns that is accepted, because Parquet's reader recurses on the stack.
 const MAX_DEPTH: usize = 32;
 
-/// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a
-/// footer, only the ones that [`RowGroupEntry`](super::manifest::RowGroupEntry) needs are decoded.
-pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema)> {
+/// A footer that was decoded.
+pub(super) struct DecodedFooter {
+    /// With the row groups that were asked for, in their order.
+    pub(super) metadata: ParquetMetaData,
+    pub(super) schema: Schema,
+    /// The number of all row groups.
+    pub(super) row_groups: usize,
+}
+
+/// Decodes a footer and the types of the columns, all of which must be flat: with all row groups, or only with some,
+/// whose numbers ascend. Of the statistics, which are most of a footer, only the ones that
+/// [`RowGroupEntry`](super::manifest::RowGroupEntry) needs are decoded.
+pub(super) fn decode_footer(file: &FileSlice, row_groups: Option<&[usize]>) -> Result<DecodedFooter> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
-    let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
-    check_footer(&footer)?;
+    let mut footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
+    let places = RowGroupPlaces::find(&footer)?;
+    if let Some(wanted) = row_groups {
+        footer = places.with_only(wanted, &footer).into();
+    }
     let columns = ParquetMetaDataReader::decode_schema(&footer)?;
     let with_statistics: Vec<usize> =
         (0..columns.num_columns()).filter(|leaf| WITH_STATISTICS.contains(&columns.column(*leaf).name())).collect();
@@ -47,7 +61,7 @@ pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema
         return Err(general("a column is not flat".to_owned()));
     }
     check_chunk_ranges(&metadata, file.len())?;
-    Ok((metadata, schema))
+    Ok(DecodedFooter { metadata, schema, row_groups: places.row_groups.len() })
 }
 
 /// Checks that the number of rows of each row group is not negative.
@@ -63,21 +77,57 @@ pub(super) fn check_row_counts(metadata: &ParquetMetaData) -> Result<()> {
 /// # Errors
 /// A count is too large, or the nesting too deep.
 pub fn check_footer(footer: &[u8]) -> Result<()> {
-    // In the format's `FileMetaData`, field 2 is the schema and field 4 the row groups.
-    let read = Thrift::new(footer).fields(|thrift, id, value| match (id, &value) {
-        (2, FieldValue::List) => check_nesting(thrift),
-        (4, FieldValue::List) => {
-            let count = thrift.structure_count().filter(|count| *count <= MAX_ROW_GROUPS)?;
-            (0..count).try_for_each(|_| thrift.pass(&FieldValue::Struct))
-        }
-        _ => thrift.pass(&value),
-    });
-    read.ok_or_else(|| {
-        general(format!(
-            "the footer is damaged: it counts more than its bytes hold, or more than {MAX_ROW_GROUPS} row groups, or its columns lie \
-             more than {MAX_DEPTH} deep in each other"
-        ))
-    })
+    RowGroupPlaces::find(footer).map(drop)
+}
+
+/// Where the row groups are in a footer.
+#[derive(Default)]
+struct RowGroupPlaces {
+    /// The list of row groups, from its length on.
+    list: Range<usize>,
+    row_groups: Vec<Range<usize>>,
+}
+
+impl RowGroupPlaces {
+    /// Finds the row groups of a footer, and [checks](check_footer) the footer.
+    fn find(footer: &[u8]) -> Result<Self> {
+        let mut found = Self::default();
+        let at = |thrift: &Thrift<'_>| footer.len() - thrift.left();
+        // In the format's `FileMetaData`, field 2 is the schema and field 4 the row groups.
+        let read = Thrift::new(footer).fields(|thrift, id, value| match (id, &value) {
+            (2, FieldValue::List) => check_nesting(thrift),
+            (4, FieldValue::List) => {
+                let start = at(thrift);
+                let count = thrift.structure_count().filter(|count| *count <= MAX_ROW_GROUPS)?;
+                let row_group = |_| {
+                    let start = at(thrift);
+                    thrift.pass(&FieldValue::Struct)?;
+                    Some(start..at(thrift))
+                };
+                let row_groups = (0..count).map(row_group).collect::<Option<_>>()?;
+                found = Self { list: start..at(thrift), row_groups };
+                Some(())
+            }
+            _ => thrift.pass(&value),
+        });
+        read.map(|()| found).ok_or_else(|| {
+            general(format!(
+                "the footer is damaged: it counts more than its bytes hold, or more than {MAX_ROW_GROUPS} row groups, or its columns lie \
+                 more than {MAX_DEPTH} deep in each other"
+            ))
+        })
+    }
+
+    /// Returns the footer with only some row groups.
+    fn with_only(&self, numbers: &[usize], footer: &[u8]) -> Vec<u8> {
+        let wanted: Vec<Range<usize>> =
+            numbers.iter().filter_map(|number| self.row_groups.get(*number)).cloned().collect();
+        let mut reduced = footer[..self.list.start].to_vec();
+        write_structure_count(wanted.len(), &mut reduced);
+        wanted.into_iter().for_each(|row_group| reduced.extend_from_slice(&footer[row_group]));
+        reduced.extend_from_slice(&footer[self.list.end..]);
+        reduced
+    }
 }
 
 /// Reads the schema, a list of columns in which each comes before its children. Returns `None` if it is damaged or
@@ -163,7 +213,10 @@ pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Date32Array;
+    use parquet::arrow::ArrowWriter;
     use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
+    use parquet::file::properties::WriterProperties;
     use parquet::schema::parser::parse_message_type;
     use parquet::schema::types::SchemaDescriptor;
     use std::sync::Arc;
@@ -198,6 +251,27 @@ mod tests {
         ] {
             let refused = checked(data_page, dictionary, bytes).unwrap_err().to_string();
             assert!(refused.contains("row group 0, column `total`: "), "{refused}");
+        }
+    }
+
+    #[test]
+    fn some_row_groups_are_decoded_as_they_are_among_all() {
+        let days = Date32Array::from_iter_values(0..40);
+        let batch = RecordBatch::try_from_iter([("date", Arc::new(days) as _)]).unwrap();
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(2)).build();
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let file = FileSlice::new(bytes.len() as u64, 0, bytes.into());
+        let all = decode_footer(&file, None).unwrap();
+        assert_eq!((all.row_groups, all.metadata.num_row_groups()), (20, 20));
+        // The length of a list of 15 structures or more takes further bytes.
+        for wanted in [vec![], vec![0], vec![3, 19], (1..16).collect(), (0..20).collect::<Vec<usize>>()] {
+            let some = decode_footer(&file, Some(&wanted)).unwrap();
+            let expected: Vec<_> = wanted.iter().map(|number| all.metadata.row_group(*number)).collect();
+            assert_eq!(some.metadata.row_groups().iter().collect::<Vec<_>>(), expected);
+            assert_eq!((some.row_groups, some.schema), (20, all.schema.clone()));
         }
     }
 

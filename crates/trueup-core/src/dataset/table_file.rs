@@ -5,7 +5,7 @@ use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead};
 use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
-use super::footer::{catch_panics, check_row_counts, decode_footer};
+use super::footer::{DecodedFooter, catch_panics, check_row_counts, decode_footer};
 use super::manifest::{DataFile, RowGroupEntry};
 use super::pages::Pages;
 use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
@@ -15,7 +15,7 @@ use crate::{Day, Interrupt};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -45,6 +45,8 @@ struct StoredFile {
     columns: Vec<String>,
     /// The row groups as they are stored.
     row_groups: Vec<RowGroupEntry>,
+    /// The numbers of the row groups that the footer is decoded of, in ascending order; `None` for all.
+    used: Option<Vec<usize>>,
     /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
     footer: OnceLock<Footer>,
     /// Locked by the thread that reads the footer.
@@ -57,8 +59,11 @@ pub(super) type StoredColumn<'f> = (&'f Field, &'f ColumnChunkMetaData);
 /// A footer that says what the manifest says.
 #[derive(Debug)]
 struct Footer {
-    metadata: ParquetMetaData,
     schema: Schema,
+    /// The number of all row groups.
+    row_groups: usize,
+    /// The row groups that were decoded, with their numbers in the file, in ascending order.
+    decoded: Vec<(usize, RowGroupMetaData)>,
 }
 
 impl TableFile {
@@ -68,14 +73,12 @@ impl TableFile {
         promised: &DataFile,
         superseded: Option<Arc<DeletionVector>>,
     ) -> Result<Self, DatasetError> {
-        let stored = StoredFile {
-            file: PromisedFile::new(folder, promised)?,
-            columns: promised.columns.clone(),
-            row_groups: promised.row_groups.clone(),
-            footer: OnceLock::new(),
-            reading: Mutex::new(()),
-        };
-        Ok(Self { stored: Arc::new(stored), superseded })
+        Ok(Self { stored: StoredFile::new(folder, promised, None)?, superseded })
+    }
+
+    /// Takes a file of which only some row groups are used, whose numbers ascend, with superseded rows like all others.
+    pub(super) fn of_row_groups(folder: &Path, promised: &DataFile, used: Vec<usize>) -> Result<Self, DatasetError> {
+        Ok(Self { stored: StoredFile::new(folder, promised, Some(used))?, superseded: None })
     }
 
     /// Takes the file as another version has it: with the same footer, once it was read, and other superseded rows.
@@ -86,9 +89,9 @@ impl TableFile {
     /// Sets the columns and row groups of a file's entry from its footer.
     pub(super) fn describe(folder: &Path, entry: &mut DataFile) -> Result<(), DatasetError> {
         let file = PromisedFile::new(folder, entry)?;
-        let Footer { metadata, schema } = Footer::read(&file.open()?, ReadingAhead::default())?;
+        let Footer { schema, decoded, .. } = Footer::read(&file.open()?, ReadingAhead::default(), None)?;
         entry.columns = column_names(&schema);
-        entry.row_groups = metadata.row_groups().iter().map(describe_row_group).collect();
+        entry.row_groups = decoded.iter().map(|(_, row_group)| describe_row_group(row_group)).collect();
         let found = entry.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
         if found == entry.rows {
             return Ok(());
@@ -167,7 +170,7 @@ impl TableFile {
 
     /// Reads the footer again, and checks that it says what the manifest says.
     pub(super) fn check_again(&self) -> Result<(), DatasetError> {
-        self.check(&Footer::read(&self.stored.file.open()?, ReadingAhead::default())?)
+        self.check(&Footer::read(&self.stored.file.open()?, ReadingAhead::default(), None)?)
     }
 
     /// Starts to read the footer, if the file is an object of a store.
@@ -186,7 +189,7 @@ impl TableFile {
         if let Some(footer) = stored.footer.get() {
             return Ok(footer);
         }
-        let footer = Footer::read(&stored.file.open()?.until(interrupt), ahead)?;
+        let footer = Footer::read(&stored.file.open()?.until(interrupt), ahead, stored.used.as_deref())?;
         self.check(&footer)?;
         Ok(stored.footer.get_or_init(|| footer))
     }
@@ -216,19 +219,19 @@ impl TableFile {
         if column_names(&footer.schema) != self.stored.columns {
             return differs(None, "columns");
         }
-        let found = footer.metadata.row_groups();
-        let rows = |rows: u64, more: &RowGroupEntry| rows.saturating_add(more.rows);
-        let promised = self.stored.row_groups.iter().fold(0, rows);
-        let stored = found.iter().map(describe_row_group).fold(0, |sum, row_group| rows(sum, &row_group));
-        if stored != promised {
+        let found = footer.decoded.iter().map(|(number, row_group)| (*number, describe_row_group(row_group)));
+        let sum = |rows: u64, entry: &RowGroupEntry| rows.saturating_add(entry.rows);
+        let promised = self.stored.row_groups.iter().fold(0, sum);
+        let stored = found.clone().fold(0, |rows, (_, entry)| sum(rows, &entry));
+        if footer.decoded.len() == footer.row_groups && stored != promised {
             let path = self.path().to_owned();
             return Err(DatasetError::Length { path, unit: "rows", found: stored, promised });
         }
-        if found.len() != self.stored.row_groups.len() {
+        if footer.row_groups != self.stored.row_groups.len() {
             return differs(None, "row groups");
         }
-        for (number, (found, promised)) in found.iter().zip(&self.stored.row_groups).enumerate() {
-            let found = describe_row_group(found);
+        for (number, found) in found {
+            let promised = &self.stored.row_groups[number];
             let parts = [
                 ("rows", found.rows == promised.rows),
                 ("accounts", found.accounts == promised.accounts),
@@ -356,14 +359,32 @@ impl TableFile {
     }
 }
 
+impl StoredFile {
+    fn new(folder: &Path, promised: &DataFile, used: Option<Vec<usize>>) -> Result<Arc<Self>, DatasetError> {
+        Ok(Arc::new(Self {
+            file: PromisedFile::new(folder, promised)?,
+            columns: promised.columns.clone(),
+            row_groups: promised.row_groups.clone(),
+            used,
+            footer: OnceLock::new(),
+            reading: Mutex::new(()),
+        }))
+    }
+}
+
 impl Footer {
-    /// Reads and decodes the footer of a file.
-    fn read(file: &CheckedFile, ahead: ReadingAhead) -> Result<Self, DatasetError> {
+    /// Reads and decodes the footer of a file, with all row groups or only some.
+    fn read(file: &CheckedFile, ahead: ReadingAhead, used: Option<&[usize]>) -> Result<Self, DatasetError> {
         let bytes = file.read_footer(ahead)?;
         let decode = || {
-            let (metadata, schema) = decode_footer(&bytes)?;
+            let DecodedFooter { metadata, schema, row_groups } = decode_footer(&bytes, used)?;
             check_row_counts(&metadata)?;
-            Ok(Self { metadata, schema })
+            let metadata = metadata.into_builder().take_row_groups().into_iter();
+            let decoded = match used {
+                None => metadata.enumerate().collect(),
+                Some(used) => used.iter().copied().zip(metadata).collect(),
+            };
+            Ok(Self { schema, row_groups, decoded })
         };
         let path = || file.path().to_owned();
         catch_panics(decode).map_err(|source| DatasetError::Parquet { path: path(), row_group: None, source })
@@ -378,7 +399,8 @@ impl Footer {
 
     /// Returns the named column chunks of a row group, or all, each with its index.
     fn chunks(&self, row_group: usize, names: Option<&[&str]>) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
-        let chunks = self.metadata.row_group(row_group).columns().iter().enumerate();
+        let decoded = self.decoded.binary_search_by_key(&row_group, |(number, _)| *number);
+        let chunks = decoded.ok().into_iter().flat_map(|at| self.decoded[at].1.columns().iter().enumerate());
         chunks.filter(move |(_, chunk)| names.is_none_or(|names| names.contains(&chunk.column_descr().name())))
     }
 }

@@ -194,3 +194,22 @@ impl<'a> Thrift<'a> {
         Some(())
     }
 }
+
+/// Writes the length of a list of structures, which the structures follow.
+pub(super) fn write_structure_count(count: usize, to: &mut Vec<u8>) {
+    /// The length that says that the length follows as a number.
+    const FOLLOWS: u8 = 15;
+
+    match u8::try_from(count) {
+        Ok(count) if count < FOLLOWS => to.push(count << 4 | kind::STRUCT),
+        _ => {
+            to.push(FOLLOWS << 4 | kind::STRUCT);
+            let mut left = count;
+            while left >= 0x80 {
+                to.push(0x80 | left.to_le_bytes()[0]);
+                left >>= 7;
+            }
+            to.push(left.to_le_bytes()[0]);
+        }
+    }
+}

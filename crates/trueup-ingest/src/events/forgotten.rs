@@ -3,8 +3,8 @@
 //! The lists of files and the `key_index` of each file say which rows may be of such customers, and these rows are
 //! read. Accounts and customers are compared as texts, because a customer with the key of another one must not be lost.
 
-use super::key_index::{AccountKeys, FoundPages, FoundRows, may_have_account};
-use super::touched::{parse_index, read_index, text};
+use super::key_index::{AccountKeys, FoundRows, KeyIndex, Lookup, Prefix, may_have_account};
+use super::touched::text;
 use crate::error::ErrorContext;
 use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::read::TableReader;
@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
-use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
 use trueup_core::dataset::{CheckedFile, DatasetError, DeletionVector, EventFile, EventRowGroup};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID};
 
@@ -24,7 +24,7 @@ pub(crate) struct Forgotten<'c>(BTreeMap<&'c str, OfAccount<'c>>);
 #[derive(Default)]
 struct OfAccount<'c> {
     customers: HashMap<&'c str, &'c Customer>,
-    keys: Vec<u64>,
+    keys: Vec<(Prefix, u64)>,
 }
 
 /// What a stored file has of customers to forget.
@@ -43,7 +43,8 @@ impl<'c> Forgotten<'c> {
         let mut accounts: BTreeMap<&str, OfAccount<'_>> = BTreeMap::new();
         for customer in customers {
             let of_account = accounts.entry(&customer.account).or_default();
-            of_account.keys.push(AccountKeys::of(&customer.account).customer(customer.opportunity_id.as_bytes()));
+            let id = customer.opportunity_id.as_bytes();
+            of_account.keys.push((Prefix::of(id), AccountKeys::of(&customer.account).customer(id)));
             of_account.customers.insert(&customer.opportunity_id, customer);
         }
         Self(accounts)
@@ -58,31 +59,31 @@ impl<'c> Forgotten<'c> {
         reader: &TableReader<'_>,
     ) -> Result<Option<Held<'c>>, IngestError> {
         reader.monitor.check()?;
-        let may_have = |account: &str| file.row_groups.iter().any(|entry| may_have_account(entry, account));
-        let accounts: Vec<_> = self.0.iter().filter(|(account, _)| may_have(account)).collect();
-        if accounts.is_empty() {
+        if file.row_groups.iter().all(|entry| self.may_be_in(entry).next().is_none()) {
             return Ok(None);
         }
         let path = dir.join(&file.path);
         let checked = CheckedFile::open(dir, file).of_dataset(&path)?.until(reader.monitor.interrupt());
-        let pages = match read_index(&checked, &path)? {
-            Some(index) => {
-                let index = parse_index(&index, &path)?;
-                let mut pages = FoundPages::within(file, &index);
-                for (account, of_account) in accounts {
-                    of_account.keys.iter().for_each(|key| pages.add_customer(account, *key, &index));
-                }
-                pages
-            }
+        let found = match KeyIndex::open(file, &checked, &path)? {
+            Some(index) => index.find(|entry, customers, _| {
+                let keys = self.may_be_in(entry).flat_map(|of_account| &of_account.keys);
+                let within = keys.filter(|(prefix, _)| customers.contains(*prefix));
+                Lookup { customers: within.map(|(_, key)| *key).collect(), ..Lookup::default() }
+            })?,
             // A file without an index, which an earlier trueup wrote, may have any customer.
             None => {
-                let mut pages = FoundPages::without_index(file);
-                accounts.iter().for_each(|(account, _)| pages.add_account(account));
-                pages
+                let with_accounts =
+                    file.row_groups.iter().enumerate().filter(|(_, entry)| self.may_be_in(entry).next().is_some());
+                with_accounts.map(|(number, entry)| FoundRows::all(number, entry)).collect()
             }
         };
-        let found = pages.rows();
         if found.is_empty() { Ok(None) } else { self.scan(file, found, superseded, dir, reader) }
+    }
+
+    /// Returns what is to be forgotten of the accounts that a row group may have.
+    fn may_be_in(&self, entry: &RowGroupEntry) -> impl Iterator<Item = &OfAccount<'c>> {
+        let accounts = self.0.iter().filter(move |(account, _)| may_have_account(entry, account));
+        accounts.map(|(_, of_account)| of_account)
     }
 
     /// Reads the accounts, customers and days of some rows.
@@ -97,7 +98,8 @@ impl<'c> Forgotten<'c> {
         const READ: [&str; 3] = [ACCOUNT, OPPORTUNITY_ID, DATE];
 
         let path = dir.join(&file.path);
-        let opened = EventFile::open(dir, file, reader.monitor.interrupt()).of_dataset(&path)?;
+        let row_groups = found.iter().map(|found| found.row_group).collect();
+        let opened = EventFile::open(dir, file, row_groups, reader.monitor.interrupt()).of_dataset(&path)?;
         let mut held = Held::default();
         for FoundRows { row_group: number, rows, .. } in found {
             reader.monitor.check()?;

@@ -2,7 +2,7 @@
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
-use super::key_index::{AccountKeys, FoundPages, FoundRows, KeyIndex};
+use super::key_index::{AccountKeys, Lookup, Prefix, PrefixBounds};
 use super::zone_changes::ZoneChanges;
 use arrow_array::Array;
 use hashbrown::{HashMap, HashSet};
@@ -14,6 +14,12 @@ use trueup_core::model::ACCOUNT;
 /// Bytes of memory that a key takes, with the spare room of its set.
 const KEY_BYTES: usize = 16;
 
+/// Bytes of memory that a key takes in the order of ids, with spare room.
+const ORDERED_BYTES: usize = 2 * size_of::<(Prefix, u64)>();
+
+/// One in this many bytes is for keys in the order of ids.
+const ORDERED_SHARE: usize = 4;
+
 /// The bits of [`ending`].
 const ENDING_BITS: u32 = 12;
 
@@ -24,18 +30,30 @@ pub(super) struct NewKeys<'a> {
     accounts: Option<HashMap<u32, KeysOfAccount>>,
     /// How many further keys fit.
     room: usize,
+    /// How many further keys fit in the order of ids; `None` once they do not. Sections of indexes are then read that
+    /// have none of the ids.
+    ordered_room: Option<usize>,
 }
 
 /// The keys of an account's new rows.
 #[derive(Debug)]
 pub(super) struct KeysOfAccount {
     keys: AccountKeys,
-    customers: HashSet<u64>,
+    customers: NewIds,
     /// Those of the customers, or all if every customer is wanted.
     endings: Endings,
-    event_ids: HashSet<u64>,
+    event_ids: NewIds,
     /// Whether every customer of the account is wanted.
     wants_all: bool,
+}
+
+/// The customers of an account's new rows, or their event ids.
+#[derive(Debug)]
+struct NewIds {
+    keys: HashSet<u64>,
+    /// The keys with the beginnings of the ids, which are sorted once there are no further ids; `None` if they do not
+    /// fit in memory.
+    ordered: Option<Vec<(Prefix, u64)>>,
 }
 
 /// How ids of customers end, as far as [`ending`] tells. Most stored customers have another ending than all wanted
@@ -51,7 +69,9 @@ pub(super) struct WantedKeys(BTreeMap<String, KeysOfAccount>);
 impl<'a> NewKeys<'a> {
     /// Begins without keys. They may take `bytes` of memory.
     pub(super) fn new(dictionaries: &'a DictionaryBuilders, bytes: usize) -> Self {
-        Self { dictionaries, accounts: Some(HashMap::new()), room: bytes / KEY_BYTES }
+        let ordered = bytes / ORDERED_SHARE;
+        let (room, ordered_room) = ((bytes - ordered) / KEY_BYTES, Some(ordered / ORDERED_BYTES));
+        Self { dictionaries, accounts: Some(HashMap::new()), room, ordered_room }
     }
 
     /// Adds the keys of some rows.
@@ -61,18 +81,26 @@ impl<'a> NewKeys<'a> {
         for (account, len) in batch.account_runs() {
             let rows = start..start + len as usize;
             start = rows.end;
+            let is_ordered = self.ordered_room.is_some();
             let of_account = accounts.entry(account).or_insert_with(|| {
-                KeysOfAccount::new(AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account)))
+                let keys = AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account));
+                KeysOfAccount::new(keys, is_ordered)
             });
+            let mut added = 0;
             for row in rows {
-                let is_new = of_account.add_customer(batch.opportunity_ids.value(row).as_bytes());
-                let is_new_event = batch.event_ids.is_valid(row)
-                    && of_account.event_ids.insert(of_account.keys.event(batch.event_ids.value(row).as_bytes()));
-                let Some(room) = self.room.checked_sub(usize::from(is_new) + usize::from(is_new_event)) else {
-                    self.accounts = None;
-                    return;
-                };
-                self.room = room;
+                added += usize::from(of_account.add_customer(batch.opportunity_ids.value(row).as_bytes()));
+                if batch.event_ids.is_valid(row) {
+                    added += usize::from(of_account.add_event_id(batch.event_ids.value(row).as_bytes()));
+                }
+            }
+            let Some(room) = self.room.checked_sub(added) else {
+                self.accounts = None;
+                return;
+            };
+            self.room = room;
+            self.ordered_room = self.ordered_room.and_then(|room| room.checked_sub(added));
+            if is_ordered && self.ordered_room.is_none() {
+                accounts.values_mut().for_each(KeysOfAccount::forget_order);
             }
         }
     }
@@ -84,23 +112,30 @@ impl<'a> NewKeys<'a> {
         let mut wanted: BTreeMap<String, KeysOfAccount> =
             self.accounts?.into_iter().map(|(account, keys)| (dictionary.text(account).to_owned(), keys)).collect();
         for account in zone_changes.accounts() {
-            let keys = || KeysOfAccount::new(AccountKeys::of(account));
+            let keys = || KeysOfAccount::new(AccountKeys::of(account), true);
             wanted.entry(account.to_owned()).or_insert_with(keys).want_all();
         }
+        wanted.values_mut().for_each(KeysOfAccount::sort);
         Some(WantedKeys(wanted))
     }
 }
 
 impl KeysOfAccount {
-    fn new(keys: AccountKeys) -> Self {
-        let (endings, customers, event_ids) = (Endings::none(), HashSet::new(), HashSet::new());
-        Self { keys, customers, endings, event_ids, wants_all: false }
+    /// Begins without keys. `is_ordered` says whether there is memory for the order of ids.
+    fn new(keys: AccountKeys, is_ordered: bool) -> Self {
+        let ids = || NewIds { keys: HashSet::new(), ordered: is_ordered.then(Vec::new) };
+        Self { keys, customers: ids(), endings: Endings::none(), event_ids: ids(), wants_all: false }
     }
 
     /// Adds a customer. Returns whether its key is new.
     fn add_customer(&mut self, opportunity_id: &[u8]) -> bool {
         self.endings.add(opportunity_id);
-        self.customers.insert(self.keys.customer(opportunity_id))
+        self.customers.add(opportunity_id, self.keys.customer(opportunity_id))
+    }
+
+    /// Adds an event id. Returns whether its key is new.
+    fn add_event_id(&mut self, event_id: &[u8]) -> bool {
+        self.event_ids.add(event_id, self.keys.event(event_id))
     }
 
     fn want_all(&mut self) {
@@ -108,13 +143,43 @@ impl KeysOfAccount {
         self.endings = Endings::all();
     }
 
+    fn forget_order(&mut self) {
+        self.customers.ordered = None;
+        self.event_ids.ordered = None;
+    }
+
+    fn sort(&mut self) {
+        for ids in [&mut self.customers, &mut self.event_ids] {
+            ids.ordered.iter_mut().for_each(|ordered| ordered.sort_unstable());
+        }
+    }
+
     pub(super) fn wants_customer(&self, opportunity_id: &[u8]) -> bool {
-        let has_key = || self.customers.contains(&self.keys.customer(opportunity_id));
+        let has_key = || self.customers.keys.contains(&self.keys.customer(opportunity_id));
         self.endings.has(opportunity_id) && (self.wants_all || has_key())
     }
 
     pub(super) fn wants_event(&self, event_id: &[u8]) -> bool {
-        self.event_ids.contains(&self.keys.event(event_id))
+        self.event_ids.keys.contains(&self.keys.event(event_id))
+    }
+}
+
+impl NewIds {
+    /// Adds an id. Returns whether its key is new.
+    fn add(&mut self, id: &[u8], key: u64) -> bool {
+        let is_new = self.keys.insert(key);
+        if is_new && let Some(ordered) = &mut self.ordered {
+            ordered.push((Prefix::of(id), key));
+        }
+        is_new
+    }
+
+    /// Adds the keys of the ids that may lie within bounds to `keys`.
+    fn add_within(&self, bounds: PrefixBounds, keys: &mut Vec<u64>) {
+        let Some(ordered) = &self.ordered else { return keys.extend(&self.keys) };
+        let start = ordered.partition_point(|(prefix, _)| *prefix < bounds.first);
+        let within = ordered[start..].iter().take_while(|(prefix, _)| *prefix <= bounds.last);
+        keys.extend(within.map(|(_, key)| key));
     }
 }
 
@@ -191,26 +256,52 @@ impl WantedKeys {
         file.row_groups.iter().any(|row_group| self.within(bounds(row_group)).next().is_some())
     }
 
-    /// Returns the rows of a file among which what is wanted is to be looked for.
-    pub(super) fn find(&self, file: &DataFile, index: &KeyIndex<'_>) -> Vec<FoundRows> {
-        let mut pages = FoundPages::within(file, index);
-        let of_row_groups = file.row_groups.iter().map(bounds);
-        let of_file = of_row_groups.reduce(|one, other| {
-            let ((first, last), other) = one.zip(other)?;
-            Some((first.min(other.0), last.max(other.1)))
-        });
-        for (account, keys) in of_file.into_iter().flat_map(|bounds| self.within(bounds)) {
-            if keys.wants_all {
-                pages.add_account(account);
-            }
-            keys.customers.iter().for_each(|key| pages.add_customer(account, *key, index));
-            keys.event_ids.iter().for_each(|key| pages.add_event_id(account, *key, index));
+    /// Returns what is to be looked for in a row group whose customers and event ids lie within these bounds.
+    pub(super) fn lookup(&self, row_group: &RowGroupEntry, customers: PrefixBounds, event_ids: PrefixBounds) -> Lookup {
+        let mut lookup = Lookup::default();
+        for (_, keys) in self.within(bounds(row_group)) {
+            lookup.wants_all |= keys.wants_all;
+            keys.customers.add_within(customers, &mut lookup.customers);
+            keys.event_ids.add_within(event_ids, &mut lookup.event_ids);
         }
-        pages.rows()
+        lookup
     }
 }
 
 /// Returns the first and the last account that a row group may have; `None` if it may have any.
 fn bounds(row_group: &RowGroupEntry) -> Option<(&str, &str)> {
     row_group.accounts.as_ref().map(|(first, last)| (first.as_str(), last.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_outside_of_the_bounds_are_not_looked_for() {
+        let keys = AccountKeys::of("acme");
+        let mut new = KeysOfAccount::new(keys, true);
+        let ids = ["2026-04-0009", "2026-05-0001", "2026-05-0002", "9", "2026-05-0001"];
+        assert_eq!(ids.map(|id| new.add_customer(id.as_bytes())), [true, true, true, true, false]);
+        new.sort();
+        let within = |new: &KeysOfAccount, first: &str, last: &str| {
+            let mut found = Vec::new();
+            let prefix = |id: &str| Prefix::of(id.as_bytes());
+            new.customers.add_within(PrefixBounds { first: prefix(first), last: prefix(last) }, &mut found);
+            found.sort_unstable();
+            found
+        };
+        let keys_of = |ids: &[&str]| {
+            let mut keys: Vec<u64> = ids.iter().map(|id| keys.customer(id.as_bytes())).collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(within(&new, "2026-05", "2026-05-0001"), keys_of(&["2026-05-0001"]));
+        assert_eq!(within(&new, "2026-04-0009", "2026-05-0002"), keys_of(&ids[..3]));
+        assert_eq!(within(&new, "2027", "8"), keys_of(&[]));
+        // As in a row group without ids.
+        assert_eq!(within(&new, "9", "2"), keys_of(&[]));
+        new.forget_order();
+        assert_eq!(within(&new, "2027", "8"), keys_of(&ids[..4]));
+    }
 }

@@ -8,12 +8,12 @@
 
 use super::dictionaries::DictionaryBuilders;
 use super::event_batch::EventBatch;
-use super::key_index::{FoundRows, KeyIndex, TRAILER_BYTES, index_before};
+use super::key_index::{FoundRows, KeyIndex};
 use super::new_keys::{KeysOfAccount, WantedKeys};
 use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::ErrorContext;
 use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::monitor::Phase;
 use crate::read::TableReader;
@@ -28,9 +28,6 @@ use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
 /// The most column chunks of files whose footers are in memory at the same time, unless a single file has more.
 const OPEN_CHUNKS: usize = 1 << 16;
-
-/// The bytes of a footer's length and of the mark after it, at the end of a Parquet file.
-const TAIL_BYTES: u64 = 8;
 
 /// What an ingest does with the stored files.
 #[derive(Default)]
@@ -142,12 +139,12 @@ impl StoredFiles<'_> {
         self.reader.monitor.check()?;
         let path = self.dir.join(&file.path);
         let checked = CheckedFile::open(self.dir, file).of_dataset(&path)?.until(self.reader.monitor.interrupt());
-        let Some(index) = read_index(&checked, &path)? else {
+        let Some(index) = KeyIndex::open(file, &checked, &path)? else {
             let is_wanted = |account: &str| wanted.of(account).is_some();
             let (with, _) = files_with(std::slice::from_ref(file), self.superseded, self.dir, &is_wanted)?;
             return Ok(if with.is_empty() { Places::Nowhere } else { Places::Unknown });
         };
-        let found = wanted.find(file, &parse_index(&index, &path)?);
+        let found = index.find(|entry, customers, event_ids| wanted.lookup(entry, customers, event_ids))?;
         Ok(if found.is_empty() { Places::Nowhere } else { Places::Rows(found) })
     }
 
@@ -157,7 +154,8 @@ impl StoredFiles<'_> {
             return Ok(Opened { stored, places, file: None, bytes: Vec::new() });
         };
         let path = self.dir.join(&stored.path);
-        let file = EventFile::open(self.dir, stored, self.reader.monitor.interrupt()).of_dataset(&path)?;
+        let row_groups = found.iter().map(|found| found.row_group).collect();
+        let file = EventFile::open(self.dir, stored, row_groups, self.reader.monitor.interrupt()).of_dataset(&path)?;
         let bytes = found.iter().map(|found| file.row_group_bytes(found.row_group));
         let bytes: Vec<usize> = bytes.collect::<Result<_, _>>().of_dataset(&path)?;
         let fit = bytes.iter().all(|bytes| *bytes <= self.reader.limits.row_group_bytes());
@@ -250,27 +248,6 @@ impl Touched {
             self.passed.insert(file.path.clone(), Arc::new(passed));
         }
     }
-}
-
-/// Parses the index of a file.
-pub(super) fn parse_index<'i>(index: &'i [u8], path: &Path) -> Result<KeyIndex<'i>, IngestError> {
-    let source = || "the index of its customers and event ids is damaged".into();
-    KeyIndex::new(index).ok_or_else(|| ErrorKind::Stored { path: path.to_owned(), source: source() }.into())
-}
-
-/// Returns the bytes of the index of a file; `None` if it has none, because an earlier trueup wrote it.
-pub(super) fn read_index(file: &CheckedFile, path: &Path) -> Result<Option<bytes::Bytes>, IngestError> {
-    let size = parquet::file::reader::Length::len(file);
-    let read = |end: u64, length: u64| {
-        let start = end.checked_sub(length);
-        start.map(|start| file.bytes(&(start..end)).of_dataset(path)).transpose()
-    };
-    let Some(tail) = read(size, TAIL_BYTES)? else { return Ok(None) };
-    let Some((footer, _)) = tail.split_first_chunk::<4>() else { return Ok(None) };
-    let Some(end) = size.checked_sub(TAIL_BYTES + u64::from(u32::from_le_bytes(*footer))) else { return Ok(None) };
-    let Some(trailer) = read(end, TRAILER_BYTES)? else { return Ok(None) };
-    let Some(length) = index_before(&trailer) else { return Ok(None) };
-    read(end - TRAILER_BYTES, length)
 }
 
 /// The columns by which the touched customers of a row group are found.

@@ -12,7 +12,7 @@ mod text_column;
 
 use super::budget::{Budget, Size};
 use super::dictionaries::EventDictionaries;
-use super::key_index::KeyIndexBuilder;
+use super::key_index::{Section, encode_index};
 use super::sort::SortedCustomers;
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -55,8 +55,8 @@ pub(super) struct EventWriter<'a> {
     whole: Vec<Vec<PendingRowGroup>>,
     /// The file that encoded row groups are appended to.
     open: Option<ParquetFileWriter>,
-    /// The index of that file, as far as its row groups are written.
-    index: KeyIndexBuilder,
+    /// The sections of its row groups in its index.
+    sections: Vec<Section>,
     /// The files after `files`, which are on their way to the disk.
     ending: VecDeque<FileFinisher>,
     /// The first files, which are complete.
@@ -96,7 +96,7 @@ impl<'a> EventWriter<'a> {
             groups: OpenRowGroups::default(),
             whole: vec![Vec::new()],
             open: None,
-            index: KeyIndexBuilder::new(layout.page_rows()),
+            sections: Vec::new(),
             ending: VecDeque::new(),
             files: Vec::new(),
         }
@@ -192,8 +192,7 @@ impl<'a> EventWriter<'a> {
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
         let page_rows = self.layout.page_rows();
-        let keys: Vec<_> = groups.par_iter().map(|group| group.keys(self.dictionaries, page_rows)).collect();
-        groups.iter().zip(keys).for_each(|(group, keys)| self.index.add(group.rows, &keys));
+        self.sections.par_extend(groups.par_iter().map(|group| group.section(self.dictionaries, page_rows)));
         let file = match &mut self.open {
             Some(file) => file,
             None => {
@@ -220,8 +219,8 @@ impl<'a> EventWriter<'a> {
     /// because files keep in memory what is not yet written.
     fn end_open(&mut self) -> Result<(), IngestError> {
         if let Some(mut file) = self.open.take() {
-            let index = std::mem::replace(&mut self.index, KeyIndexBuilder::new(self.layout.page_rows()));
-            file.write_after_row_groups(&index.finish())?;
+            let sections = std::mem::take(&mut self.sections);
+            file.write_after_row_groups(&encode_index(self.layout.page_rows(), &sections))?;
             self.ending.push_back(file.end()?);
         }
         while self.ending.len() > MAX_ENDING

@@ -215,7 +215,7 @@ fn without_index(from: &Path, to: &Path) {
     };
     for file in &mut manifest.events {
         let mut bytes = fs::read(to.join(&file.path)).unwrap();
-        let mark = bytes.windows(8).position(|window| window == b"TRUEUPK2").unwrap();
+        let mark = bytes.windows(8).position(|window| window == b"TRUEUPK3").unwrap();
         bytes[mark] = b'_';
         fs::write(to.join(&file.path), bytes).unwrap();
         describe(file);

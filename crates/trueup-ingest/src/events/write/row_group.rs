@@ -5,7 +5,7 @@ use super::text_column::{TextColumn, TextColumnBuilder};
 use crate::events::budget::Size;
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::{DimensionColumn, EventBatch, unsound_column};
-use crate::events::key_index::AccountKeys;
+use crate::events::key_index::{AccountKeys, Section, SectionBuilder};
 use crate::parquet_file::ColumnData;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
@@ -133,10 +133,10 @@ impl PendingRowGroup {
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
     }
 
-    /// Returns the keys of the customers and of their event ids, each with every page of its customer. `page_rows` are
-    /// the rows of a page.
-    pub(super) fn keys(&self, dictionaries: &EventDictionaries, page_rows: usize) -> Vec<(u64, usize)> {
-        let mut keys = Vec::with_capacity(self.rows + self.customers.len());
+    /// Returns the section of the index, which has every page of a customer for its id and its event ids. `page_rows`
+    /// are the rows of a page.
+    pub(super) fn section(&self, dictionaries: &EventDictionaries, page_rows: usize) -> Section {
+        let mut section = SectionBuilder::new(self.rows + self.customers.len());
         let mut account: Option<(u32, AccountKeys)> = None;
         let mut customers = self.customers.iter().map(|rows| *rows as usize);
         let mut next = 0;
@@ -151,15 +151,14 @@ impl PendingRowGroup {
                     Some((same, keys_of)) if same == code => keys_of,
                     _ => account.insert((code, AccountKeys::of(dictionaries.account(code)))).1,
                 };
-                let customer = keys_of.customer(rows.opportunity_ids.value(*first as usize).as_bytes());
-                let event_ids = of_customer.iter().map(|row| *row as usize).filter(|row| rows.event_ids.is_valid(*row));
-                let event_ids = event_ids.map(|row| keys_of.event(rows.event_ids.value(row).as_bytes()));
-                for key in std::iter::once(customer).chain(event_ids) {
-                    keys.extend(pages.clone().map(|page| (key, page)));
+                let customer = rows.opportunity_ids.value(*first as usize);
+                section.add_customer(keys_of, customer.as_bytes(), pages.clone());
+                for row in of_customer.iter().map(|row| *row as usize).filter(|row| rows.event_ids.is_valid(*row)) {
+                    section.add_event_id(keys_of, rows.event_ids.value(row).as_bytes(), pages.clone());
                 }
             }
         }
-        keys
+        section.finish()
     }
 
     /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file, and
