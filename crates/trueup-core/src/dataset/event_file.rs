@@ -12,9 +12,10 @@ use crate::scan::{ColumnChunk, ColumnFault, TextRows};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::file::metadata::ColumnChunkMetaData;
-use std::cell::OnceCell;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A stored file of events, and what its footer says of some row groups. Superseded rows are rows like all others.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ struct Column<'f> {
     metadata: &'f ColumnChunkMetaData,
     bytes: FileSlice,
     /// Decompressed, once its texts were read.
-    decompressed: OnceCell<ColumnChunk<'f>>,
+    decompressed: OnceLock<ColumnChunk<'f>>,
 }
 
 impl EventFile {
@@ -86,7 +87,7 @@ impl EventFile {
         let columns =
             file.read_chunks(number, Some(&names), ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
                 let (name, data_type) = (field.name(), field.data_type());
-                Ok(Column { name, data_type, metadata, bytes, decompressed: OnceCell::new() })
+                Ok(Column { name, data_type, metadata, bytes, decompressed: OnceLock::new() })
             })?;
         Ok(EventRowGroup { file: self, number, rows, columns })
     }
@@ -139,7 +140,7 @@ impl<'f> EventRowGroup<'f> {
             };
             Ok((column.name, picked.map_err(|fault| self.damaged(column.name, fault))?, true))
         };
-        let picked = self.columns.iter().map(pick).collect::<Result<Vec<_>, DatasetError>>()?;
+        let picked = self.columns.par_iter().map(pick).collect::<Result<Vec<_>, DatasetError>>()?;
         RecordBatch::try_from_iter_with_nullable(picked).map_err(|_| self.damaged(ACCOUNT, "it has fewer rows"))
     }
 
