@@ -81,26 +81,26 @@ impl<'a> NewKeys<'a> {
         for (account, len) in batch.account_runs() {
             let rows = start..start + len as usize;
             start = rows.end;
-            let is_ordered = self.ordered_room.is_some();
+            // Each row has two ids at most.
+            let is_ordered = self.ordered_room.is_some_and(|room| room / 2 >= rows.len());
+            if !is_ordered && self.ordered_room.take().is_some() {
+                accounts.values_mut().for_each(KeysOfAccount::forget_order);
+            }
             let of_account = accounts.entry(account).or_insert_with(|| {
                 let keys = AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account));
                 KeysOfAccount::new(keys, is_ordered)
             });
-            let mut added = 0;
             for row in rows {
-                added += usize::from(of_account.add_customer(batch.opportunity_ids.value(row).as_bytes()));
-                if batch.event_ids.is_valid(row) {
-                    added += usize::from(of_account.add_event_id(batch.event_ids.value(row).as_bytes()));
-                }
-            }
-            let Some(room) = self.room.checked_sub(added) else {
-                self.accounts = None;
-                return;
-            };
-            self.room = room;
-            self.ordered_room = self.ordered_room.and_then(|room| room.checked_sub(added));
-            if is_ordered && self.ordered_room.is_none() {
-                accounts.values_mut().for_each(KeysOfAccount::forget_order);
+                let is_new = of_account.add_customer(batch.opportunity_ids.value(row).as_bytes());
+                let is_new_event =
+                    batch.event_ids.is_valid(row) && of_account.add_event_id(batch.event_ids.value(row).as_bytes());
+                let added = usize::from(is_new) + usize::from(is_new_event);
+                let Some(room) = self.room.checked_sub(added) else {
+                    self.accounts = None;
+                    return;
+                };
+                self.room = room;
+                self.ordered_room = self.ordered_room.map(|room| room.saturating_sub(added));
             }
         }
     }
