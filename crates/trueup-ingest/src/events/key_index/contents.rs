@@ -122,17 +122,17 @@ impl<'f> KeyIndex<'f> {
         let row_groups = self.entry.row_groups.iter().zip(&self.sections);
         let lookups: Vec<Lookup> =
             row_groups.map(|(entry, section)| lookup(entry, section.customers, section.event_ids)).collect();
-        let sections = || self.sections.iter().zip(&lookups).filter(|(_, lookup)| lookup.has_keys());
-        let ranges: Vec<Range<u64>> = sections().map(|(section, _)| section.bytes.clone()).collect();
-        let read = self.file.ranges(&ranges).of_dataset(self.path)?;
-        let mut read = sections().zip(read);
+        let with_keys = self.sections.iter().zip(&lookups).filter(|(_, lookup)| lookup.has_keys());
+        let ranges: Vec<Range<u64>> = with_keys.map(|(section, _)| section.bytes.clone()).collect();
+        let mut read = self.file.ranges(&ranges).of_dataset(self.path)?.into_iter();
         let mut found = Vec::new();
-        for (row_group, (entry, lookup)) in self.entry.row_groups.iter().zip(&lookups).enumerate() {
+        let row_groups = self.entry.row_groups.iter().zip(&self.sections).zip(&lookups);
+        for (row_group, ((entry, section), lookup)) in row_groups.enumerate() {
             let mut pages = lookup.pages(entry, self.page_rows);
             if lookup.has_keys()
-                && let Some(((place, _), bytes)) = read.next()
+                && let Some(bytes) = read.next()
             {
-                let section = StoredSection::new(&bytes, place.count).ok_or_else(|| damaged(self.path))?;
+                let section = StoredSection::new(&bytes, section.count).ok_or_else(|| damaged(self.path))?;
                 lookup.add_found(&section, &mut pages);
             }
             found.extend(rows_of(row_group, entry, &pages, self.page_rows));
