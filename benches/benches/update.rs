@@ -1,10 +1,11 @@
 //! What an update costs: the last day of the generated data into a dataset with all days before, against that day alone
 //! into an empty dataset; then the last days one by one, against a dataset that is built in one go.
 //!
-//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS MOST` takes the events of the dataset, the days
-//! that are ingested one by one, the years of all events, 1 to 10, and the most events of the last day. Without them,
-//! the numbers are small. Five times the events in five times the years have days of about the same size; as the
-//! accounts grow, the last day has more, and `MOST` makes it as large as that of fewer years.
+//! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS FEWER` takes the events of the dataset, the days
+//! that are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. With
+//! `FEWER`, a day is also ingested into a dataset of so many events, in as many years as have days of about the same
+//! size. As the accounts grow, the last day of more years has more events; of these, as many are ingested as the last day
+//! of fewer years has.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
@@ -40,11 +41,15 @@ fn main() {
     let days = numbers.next().map_or(DEFAULT.1, |days| usize::try_from(days).unwrap());
     let years = numbers.next().map_or(DEFAULT.2, |years| u32::try_from(years).unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let inputs = Inputs::write(folder.path(), events, days, years);
-    if let Some(most) = numbers.next() {
-        thin(inputs.days.last().unwrap(), usize::try_from(most).unwrap());
+    let inputs = Inputs::write(&folder.path().join("inputs"), events, days, years);
+    let fewer = numbers.next().map(|fewer| {
+        let years = u32::try_from(u64::from(years) * fewer / events).unwrap();
+        Inputs::write(&folder.path().join("fewer"), fewer, 1, years)
+    });
+    if let Some(fewer) = &fewer {
+        thin(inputs.last(), rows_of(fewer.last()));
     }
-    one_day(folder.path(), &inputs);
+    one_day(folder.path(), &inputs, fewer.as_ref());
     day_by_day(folder.path(), &inputs);
 }
 
@@ -56,6 +61,7 @@ struct Inputs {
 
 impl Inputs {
     fn write(folder: &Path, events: u64, days: usize, years: u32) -> Self {
+        fs::create_dir(folder).unwrap();
         let start = format!("{}-07-01", END - years).parse().unwrap();
         let settings = Settings { start, months: 12 * years, ..Settings::scale(events, ACCOUNTS) };
         let generator = Generator::new(settings).unwrap();
@@ -75,6 +81,17 @@ impl Inputs {
         writers.into_values().for_each(|writer| drop(writer.close().unwrap()));
         Self { before: path(first - 1), days: (first..=end).map(path).collect() }
     }
+
+    /// Returns the file of the last day.
+    fn last(&self) -> &Path {
+        self.days.last().unwrap()
+    }
+
+    /// Ingests all days but the last.
+    fn ingest_others(&self, into: &Path) -> Duration {
+        let (_, others) = self.days.split_last().unwrap();
+        ingest(into, &[std::slice::from_ref(&self.before), others].concat())
+    }
 }
 
 fn write(writers: &mut BTreeMap<i32, ArrowWriter<File>>, day: i32, path: &Path, rows: &RecordBatch) {
@@ -82,10 +99,15 @@ fn write(writers: &mut BTreeMap<i32, ArrowWriter<File>>, day: i32, path: &Path, 
     writers.entry(day).or_insert_with(new).write(rows).unwrap();
 }
 
+fn rows_of(path: &Path) -> usize {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap()
+}
+
 /// Leaves at most this many rows in a file, evenly taken from all.
 fn thin(path: &Path, most: usize) {
+    let rows = rows_of(path);
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
-    let rows = usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap();
     let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
     let all = concat_batches(&batches[0].schema(), &batches).unwrap();
     let is_left: BooleanArray = (0..rows).map(|row| Some(row * most / rows != (row + 1) * most / rows)).collect();
@@ -95,7 +117,7 @@ fn thin(path: &Path, most: usize) {
 }
 
 /// Ingests events, and returns how long it takes.
-fn ingest(into: &Path, events: &[PathBuf]) -> Duration {
+fn ingest(into: &Path, events: &[impl AsRef<Path>]) -> Duration {
     let ingest = events.iter().fold(Ingest::into(into), |ingest, path| ingest.events(path));
     let start = Instant::now();
     assert!(ingest.run().unwrap().changed);
@@ -123,32 +145,51 @@ fn ratio(one: u64, other: u64) -> f64 {
     one as f64 / other as f64
 }
 
-/// Measures the last day into a dataset with all other days, five times each.
-fn one_day(folder: &Path, inputs: &Inputs) {
-    const TIMES: usize = 5;
-    let (last, others) = inputs.days.split_last().unwrap();
-    let base = folder.join("base");
-    let first = ingest(&base, &[std::slice::from_ref(&inputs.before), others].concat());
+/// Measures the last day into a dataset with all other days, and that day alone, in turns; and into a dataset of fewer
+/// events.
+fn one_day(folder: &Path, inputs: &Inputs, fewer: Option<&Inputs>) {
+    const TIMES: usize = 11;
+    let last = inputs.last();
+    let (base, base_of_fewer) = (folder.join("base"), folder.join("base-of-fewer"));
+    let first = inputs.ingest_others(&base);
+    if let Some(fewer) = fewer {
+        fewer.ingest_others(&base_of_fewer);
+    }
+    let (mut alone, mut update, mut update_of_fewer, mut written) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for _ in 0..TIMES {
+        let empty = folder.join("empty");
+        alone.push(ingest(&empty, &[last]));
+        fs::remove_dir_all(empty).unwrap();
+        let before = bytes_below(&base);
+        update.push(ingest(&base, &[last]));
+        written = bytes_below(&base) - before;
+        undo(&base);
+        if let Some(fewer) = fewer {
+            update_of_fewer.push(ingest(&base_of_fewer, &[fewer.last()]));
+            undo(&base_of_fewer);
+        }
+    }
     let median = |mut times: Vec<Duration>| {
         times.sort();
         times[times.len() / 2]
     };
-    let (mut alone, mut update, mut written) = (Vec::new(), Vec::new(), 0);
-    for _ in 0..TIMES {
-        let empty = folder.join("empty");
-        alone.push(ingest(&empty, std::slice::from_ref(last)));
-        fs::remove_dir_all(empty).unwrap();
-        let before = bytes_below(&base);
-        update.push(ingest(&base, std::slice::from_ref(last)));
-        written = bytes_below(&base) - before;
-        undo(&base);
-    }
     let (alone, update) = (median(alone), median(update));
     let rows = Dataset::open(&base).unwrap().event_rows();
     println!("{rows} events ingested in {first:?}; a day alone in {alone:?}, into them in {update:?}");
     report("one day, against that day alone", update.as_secs_f64() / alone.as_secs_f64(), "5x");
     report("bytes written, against its Parquet file", ratio(written, fs::metadata(last).unwrap().len()), "20x");
     fs::remove_dir_all(base).unwrap();
+    if fewer.is_some() {
+        let update_of_fewer = median(update_of_fewer);
+        let rows = Dataset::open(&base_of_fewer).unwrap().event_rows();
+        println!("a day into {rows} events in {update_of_fewer:?}");
+        report(
+            "one day, against a day into fewer events",
+            update.as_secs_f64() / update_of_fewer.as_secs_f64(),
+            "1.5x",
+        );
+        fs::remove_dir_all(base_of_fewer).unwrap();
+    }
 }
 
 /// Removes the newest version, and the files that only this version has.
