@@ -2,10 +2,10 @@
 //! into an empty dataset; then the last days one by one, against a dataset that is built in one go.
 //!
 //! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS FEWER` takes the events of the dataset, the days
-//! that are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. With
-//! `FEWER`, a day is also ingested into a dataset of so many events, in as many years as have days of about the same
-//! size. As the accounts grow, the last day of more years has more events; of these, as many are ingested as the last day
-//! of fewer years has.
+//! that are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. `FEWER` is
+//! the number of events of a second dataset, whose years have days of about the same size. The day is then ingested
+//! into this dataset, too. As the accounts grow, the last day of more years has more events; of these, as many are
+//! ingested as the last day of fewer years has.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
