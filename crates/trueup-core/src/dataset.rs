@@ -6,6 +6,7 @@
 //!   it names, and all of them in the folder of a dataset
 //! - `commit`, `as_of`: when and by what a version was made, and the version that a number or a time means
 //! - `open`: a dataset from its folder, from a version of it that is open, or from tables in memory
+//! - `decode_ahead`: what is decoded when a dataset is reopened
 //! - `id`: the identity of a version, by which processes know that they read the same one
 //! - `row_group`: the columns of a row group, decoded once for all versions that share them, and `column_cache`, which
 //!   holds them
@@ -32,6 +33,7 @@ mod checked_file;
 mod column_cache;
 mod commit;
 mod condition;
+mod decode_ahead;
 mod deletion_vector;
 pub(crate) mod error;
 mod event_file;

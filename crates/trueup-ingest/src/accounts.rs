@@ -17,6 +17,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::read_accounts;
 use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
@@ -134,5 +135,5 @@ pub(crate) fn write(accounts: &Accounts, version: &mut VersionBuilder) -> Result
     let mut file = ParquetFileWriter::begin(version.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
     file.write(&[batch])?;
     // The file is read whole, so that its entry needs neither columns nor row groups.
-    Ok(vec![DataFile { columns: Vec::new(), row_groups: Vec::new(), ..file.finish()? }])
+    Ok(vec![DataFile { columns: Arc::default(), row_groups: Arc::default(), ..file.finish()? }])
 }

@@ -404,7 +404,7 @@ impl<'a> Pass<'a> {
 
 /// Returns the columns of the events of a version.
 fn columns(manifest: &Manifest) -> BTreeSet<String> {
-    manifest.events.iter().flat_map(|file| &file.columns).cloned().collect()
+    manifest.events.iter().flat_map(|file| &*file.columns).cloned().collect()
 }
 
 /// Checks that the definitions still have the columns that they are derived from. Otherwise nobody could open the

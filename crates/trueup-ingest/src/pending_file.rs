@@ -103,6 +103,7 @@ impl Write for PendingFile {
 impl FileFinisher {
     /// Adds the columns and row groups of a Parquet file to its entry.
     pub(crate) fn with_row_groups(self, columns: Vec<String>, row_groups: Vec<RowGroupEntry>) -> Self {
+        let (columns, row_groups) = (columns.into(), row_groups.into());
         Self { entry: DataFile { columns, row_groups, ..self.entry }, ..self }
     }
 

@@ -415,7 +415,7 @@ impl VersionBuilder {
     /// which these definitions are derived from exist. The columns of inputs were checked when they were read.
     fn check_definitions(&self, manifest: &Manifest) -> Result<(), IngestError> {
         let Some(new) = &self.definitions else { return Ok(()) };
-        let columns: BTreeSet<String> = manifest.events.iter().flat_map(|file| &file.columns).cloned().collect();
+        let columns: BTreeSet<String> = manifest.events.iter().flat_map(|file| &*file.columns).cloned().collect();
         new.check_columns(&columns).map_err(|error| ErrorKind::Definitions(error).into())
     }
 

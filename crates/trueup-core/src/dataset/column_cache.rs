@@ -87,6 +87,11 @@ impl ColumnCache {
         self.access(key, |entry| Some(entry.columns.clone()))
     }
 
+    /// Returns the columns that are held under a row group's key, as if they had not been read.
+    pub(super) fn peek<T: Any + Send + Sync>(&self, key: usize) -> Option<Arc<T>> {
+        self.locked().row_groups.get(&key)?.columns.clone().downcast().ok()
+    }
+
     /// Returns the columns of a view, which is held under a key of its own next to those of a row group.
     pub(super) fn get_view<T: Any + Send + Sync>(&self, key: usize, view: usize) -> Option<Arc<T>> {
         self.access(key, |entry| entry.views.get(&view).map(|view| view.columns.clone()))

@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub fn encode_list(files: &[DataFile]) -> ParquetResult<Vec<u8>> {
     let texts = |text: fn(&DataFile) -> &str| Arc::new(files.iter().map(text).map(Some).collect::<StringArray>());
     let numbers = |number: fn(&DataFile) -> u64| Arc::new(UInt64Array::from_iter_values(files.iter().map(number)));
-    let names = files.iter().flat_map(|file| &file.columns).map(Some).collect::<StringArray>();
+    let names = files.iter().flat_map(|file| &*file.columns).map(Some).collect::<StringArray>();
     let columns = list(column_name(), files.iter().map(|file| file.columns.len()), Arc::new(names))?;
     let row_groups = list(row_group(), files.iter().map(|file| file.row_groups.len()), row_group_values(files)?)?;
     let arrays: Vec<ArrayRef> = vec![
@@ -95,8 +95,8 @@ fn row_group_fields() -> Fields {
 
 /// Returns the row groups of all files, one after another.
 fn row_group_values(files: &[DataFile]) -> ParquetResult<ArrayRef> {
-    let entries = || files.iter().flat_map(|file| &file.row_groups);
-    let account = |end: fn(&(String, String)) -> &str| {
+    let entries = || files.iter().flat_map(|file| &*file.row_groups);
+    let account = |end: fn(&(Arc<str>, Arc<str>)) -> &str| {
         Arc::new(entries().map(|entry| entry.accounts.as_ref().map(end)).collect::<StringArray>())
     };
     let day =
@@ -174,16 +174,21 @@ fn decode_batch(batch: &RecordBatch) -> Result<Vec<DataFile>, ColumnFault> {
     let (columns, row_groups) = (lists("columns", column("columns"))?, lists("rowGroups", column("rowGroups"))?);
     let names = texts("columns", Some(columns.values()))?;
     let entries = decode_row_groups(row_groups)?;
+    let mut last_columns: Arc<[String]> = Arc::default();
     let files = (0..batch.num_rows()).map(|row| {
         let text = |texts: &StringArray| texts.value(row).to_owned();
+        let of_file = || range(columns, row).map(|at| names.value(at));
+        if !of_file().eq(last_columns.iter()) {
+            last_columns = of_file().map(str::to_owned).collect();
+        }
         DataFile {
             path: text(paths),
             size: sizes.value(row),
             rows: rows.value(row),
             sha256: text(sums),
             blocks: text(blocks),
-            columns: range(columns, row).map(|at| names.value(at).to_owned()).collect(),
-            row_groups: entries[range(row_groups, row)].to_vec(),
+            columns: last_columns.clone(),
+            row_groups: entries[range(row_groups, row)].into(),
         }
     });
     Ok(files.collect())
@@ -200,11 +205,19 @@ fn decode_row_groups(lists: &ListArray) -> Result<Vec<RowGroupEntry>, ColumnFaul
     let ends = account("firstAccount").zip(account("lastAccount")).zip(day("firstDay").zip(day("lastDay")));
     let ((first_account, last_account), (first_day, last_day)) =
         ends.ok_or_else(|| ColumnFault::new(NAME, "the type is wrong"))?;
-    let text = |texts: &StringArray, at| texts.is_valid(at).then(|| texts.value(at).to_owned());
+    // Row groups are sorted by account, so that most bounds are those of the row group before.
+    let mut last: [Option<Arc<str>>; 2] = [None, None];
+    let mut account = |texts: &StringArray, at| {
+        let text = texts.is_valid(at).then(|| texts.value(at))?;
+        let same = last.iter().flatten().find(|last| ***last == *text).cloned();
+        let account = same.unwrap_or_else(|| text.into());
+        last = [Some(account.clone()), last[0].take()];
+        Some(account)
+    };
     let number = |days: &Date32Array, at| days.is_valid(at).then(|| days.value(at));
     let entry = |at| RowGroupEntry {
         rows: rows.value(at),
-        accounts: text(first_account, at).zip(text(last_account, at)),
+        accounts: account(first_account, at).zip(account(last_account, at)),
         days: number(first_day, at).zip(number(last_day, at)),
     };
     Ok((0..fields.len()).map(entry).collect())

@@ -124,12 +124,12 @@ pub struct DataFile {
     pub sha256: String,
     /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: String,
-    /// The names of the columns, of a file of events or spend.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub columns: Vec<String>,
+    /// The names of the columns, of a file of events or spend. Files of one list share them.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub columns: Arc<[String]>,
     /// The row groups of a file of events or spend.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub row_groups: Vec<RowGroupEntry>,
+    #[serde(default, skip_serializing_if = "<[RowGroupEntry]>::is_empty")]
+    pub row_groups: Arc<[RowGroupEntry]>,
 }
 
 /// What a query needs to know of a row group before it reads the file. The file's footer must say the same when it is
@@ -141,7 +141,7 @@ pub struct RowGroupEntry {
     pub rows: u64,
     /// A lower and an upper bound of the account keys, in the order of bytes; `None` if unknown. Long keys may be cut
     /// in statistics, so that a bound need not be the key of an account.
-    pub accounts: Option<(String, String)>,
+    pub accounts: Option<(Arc<str>, Arc<str>)>,
     /// A lower and an upper bound of the days, counted from 1970-01-01; `None` if unknown.
     pub days: Option<(i32, i32)>,
 }

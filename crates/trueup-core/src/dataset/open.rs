@@ -3,6 +3,7 @@
 use super::as_of::{AsOf, manifest, newer};
 use super::checked_file::CheckedFile;
 use super::column_cache::ColumnCache;
+use super::decode_ahead::decode_ahead;
 use super::error::DatasetError;
 use super::footer::read_plain;
 use super::id::DatasetId;
@@ -66,10 +67,11 @@ impl Dataset {
     ///
     /// What is in memory of files that both versions have is shared and not read again: footers, decoded columns, and
     /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
-    /// columns are decoded again when a query needs them. Both versions can be used, and dropped in any order. They
-    /// share one budget of columns, which counts a column once, and one count of
-    /// [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as if it had
-    /// been opened.
+    /// columns are decoded again when a query needs them. If new rows are few, the columns that are in memory of other
+    /// rows with the same accounts and days are decoded now, unless the dataset is in an object store. Both versions
+    /// can be used, and dropped in any order. They share one budget of columns, which counts a column once, and one
+    /// count of [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as
+    /// if it had been opened.
     ///
     /// ```no_run
     /// # use trueup_core::Dataset;
@@ -86,8 +88,11 @@ impl Dataset {
     pub fn reopen(&self) -> Result<Option<Self>, Error> {
         let Some((folder, open)) = self.folder.as_deref().zip(self.manifest.as_ref()) else { return Ok(None) };
         let _span = tracing::debug_span!("reopen").entered();
-        let newest = newer(folder, open)?;
-        newest.map(|newest| Self::from_manifest(folder, newest, Some((self, open)))).transpose()
+        let Some(newest) = newer(folder, open)? else { return Ok(None) };
+        let newest = Self::from_manifest(folder, newest, Some((self, open)))?;
+        decode_ahead(&newest.events, &self.events);
+        decode_ahead(&newest.spend, &self.spend);
+        Ok(Some(newest))
     }
 
     /// Opens a version. `former` is another version that is open, and its manifest.

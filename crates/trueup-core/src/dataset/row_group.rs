@@ -103,6 +103,22 @@ impl<T: TableColumns> RowGroup<T> {
         }
     }
 
+    /// Returns the columns that are in memory; `None` if none are, or if the whole table is in memory.
+    pub(super) fn held(&self) -> Option<Arc<T>> {
+        let decoded = &self.stored()?.decoded;
+        decoded.cache.peek(decoded.key)
+    }
+
+    /// Decodes columns of a row group of which none is decoded, before a query needs them. A fault is left to the
+    /// query.
+    pub(super) fn decode_ahead(&self, projection: &T::Projection) {
+        let Some(StoredRowGroup { decoded, .. }) = self.stored() else { return };
+        let columns = decoded.decode::<T>(projection, None, ReadingAhead::default(), &Interrupt::default());
+        if let Ok(columns) = columns.map(Arc::new) {
+            decoded.cache.put(decoded.key, columns.clone(), columns.bytes());
+        }
+    }
+
     /// Returns whether the row group is in an object store.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(&self.columns, Columns::Stored(row_group) if row_group.file.is_remote())
@@ -123,6 +139,11 @@ impl<T> RowGroup<T> {
     /// Returns the number of rows.
     pub(crate) const fn rows(&self) -> u64 {
         self.entry.rows
+    }
+
+    /// Returns the key of the decoded columns in the cache, which versions share; `None` in memory.
+    pub(super) fn key(&self) -> Option<usize> {
+        self.stored().map(|row_group| row_group.decoded.key)
     }
 
     /// Returns whether the file has further rows of the row group, which are superseded.

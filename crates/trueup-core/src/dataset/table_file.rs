@@ -42,9 +42,9 @@ pub(crate) struct TableFile {
 #[derive(Debug)]
 struct StoredFile {
     file: Arc<PromisedFile>,
-    columns: Vec<String>,
+    columns: Arc<[String]>,
     /// The row groups as they are stored.
-    row_groups: Vec<RowGroupEntry>,
+    row_groups: Arc<[RowGroupEntry]>,
     /// The numbers of the row groups that the footer is decoded of, in ascending order; `None` for all.
     used: Option<Vec<usize>>,
     /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
@@ -405,7 +405,7 @@ impl Footer {
     }
 }
 
-fn column_names(schema: &Schema) -> Vec<String> {
+fn column_names(schema: &Schema) -> Arc<[String]> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
@@ -417,7 +417,7 @@ pub fn describe_row_group(metadata: &RowGroupMetaData) -> RowGroupEntry {
     for column in metadata.columns() {
         match (column.column_descr().name(), column.statistics()) {
             ("account", Some(Statistics::ByteArray(texts))) => {
-                let text = |bytes: &ByteArray| bytes.as_utf8().ok().map(str::to_owned);
+                let text = |bytes: &ByteArray| bytes.as_utf8().ok().map(Arc::from);
                 entry.accounts = texts.min_opt().and_then(text).zip(texts.max_opt().and_then(text));
             }
             ("date", Some(Statistics::Int32(days))) => {
@@ -457,6 +457,14 @@ impl RowGroupEntry {
         }
     }
 
+    /// Returns whether a row of this row group and one of another may have the same account and the same day.
+    pub(crate) fn may_overlap(&self, other: &Self) -> bool {
+        let days = self.days.zip(other.days);
+        let accounts = self.accounts.as_ref().zip(other.accounts.as_ref());
+        days.is_none_or(|(one, other)| one.0 <= other.1 && other.0 <= one.1)
+            && accounts.is_none_or(|(one, other)| one.0 <= other.1 && other.0 <= one.1)
+    }
+
     /// Returns a day that no row is after.
     pub(crate) fn last_day(&self) -> Day {
         self.days.map_or(Day::MAX, |(_, last)| Day::from_number(u16::try_from(last.max(0)).unwrap_or(u16::MAX)))
@@ -466,7 +474,7 @@ impl RowGroupEntry {
     pub(crate) fn is_within(&self, accounts: &AccountFilter) -> bool {
         match (accounts, &self.accounts) {
             (AccountFilter::All, _) => true,
-            (AccountFilter::Only(keys), Some((first, last))) => first == last && keys.contains(first),
+            (AccountFilter::Only(keys), Some((first, last))) => first == last && keys.contains(&**first),
             (AccountFilter::Only(_), None) => false,
         }
     }
@@ -474,6 +482,6 @@ impl RowGroupEntry {
     /// Returns whether certainly no row is of the accounts.
     pub(crate) fn excludes(&self, accounts: &AccountFilter) -> bool {
         let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
-        !keys.iter().any(|key| first.as_str() <= key.as_str() && key.as_str() <= last.as_str())
+        !keys.iter().any(|key| **first <= **key && **key <= **last)
     }
 }

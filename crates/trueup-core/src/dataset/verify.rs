@@ -279,7 +279,7 @@ impl RowGroupEntry {
     /// Checks that every row of a row group is inside the bounds, because queries skip row groups by them.
     fn check(&self, columns: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
-            let inside = |key: &str| first.as_str() <= key && key <= last.as_str();
+            let inside = |key: &str| **first <= *key && *key <= **last;
             if !columns.present_accounts().all(inside) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }

@@ -37,6 +37,16 @@ pub(crate) struct EventColumns {
 impl TableColumns for EventColumns {
     type Projection = EventProjection;
 
+    fn add_decoded(&self, projection: &mut EventProjection) {
+        for name in self.texts.keys() {
+            if !projection.texts.contains(name) {
+                projection.texts.insert(name.clone());
+            }
+        }
+        projection.totals |= self.totals.is_some();
+        projection.date_times |= self.date_times.is_some();
+    }
+
     fn missing(&self, projection: &EventProjection) -> EventProjection {
         EventProjection {
             texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),

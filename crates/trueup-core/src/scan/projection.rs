@@ -49,10 +49,14 @@ impl SpendProjection {
         self.0.contains(column)
     }
 
-    /// Returns the projection without the named columns.
-    pub(crate) fn without(&self, columns: impl Iterator<Item = &'static str>) -> Self {
-        let columns: BTreeSet<&str> = columns.collect();
-        Self(self.0.difference(&columns).copied().collect())
+    /// Adds columns.
+    pub(crate) fn add(&mut self, columns: impl Iterator<Item = &'static str>) {
+        self.0.extend(columns);
+    }
+
+    /// Returns the projection without the columns of another.
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        Self(self.0.difference(&other.0).copied().collect())
     }
 
     /// Returns the names of the columns. If `with_basic` is set, account and date come first.

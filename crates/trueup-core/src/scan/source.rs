@@ -13,7 +13,10 @@ use arrow_schema::{DataType, TimeUnit};
 /// The decoded columns of a row group.
 pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// The columns that may be decoded; the default names none.
-    type Projection: Default + PartialEq;
+    type Projection: Default + PartialEq + Send + Sync;
+
+    /// Adds the decoded columns to `projection`.
+    fn add_decoded(&self, projection: &mut Self::Projection);
 
     /// Returns the columns of `projection` that are not decoded.
     fn missing(&self, projection: &Self::Projection) -> Self::Projection;

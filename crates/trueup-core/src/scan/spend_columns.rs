@@ -69,7 +69,7 @@ impl TableColumns for SpendColumns {
         Ok(self)
     }
 
-    fn missing(&self, projection: &SpendProjection) -> SpendProjection {
+    fn add_decoded(&self, projection: &mut SpendProjection) {
         let texts = SPEND_TEXTS.into_iter().zip(self.texts.iter().map(Option::is_some));
         let others = [
             ("adSpend", self.ad_spend.is_some()),
@@ -77,7 +77,13 @@ impl TableColumns for SpendColumns {
             ("clicks", self.clicks.is_some()),
             ("impressions", self.impressions.is_some()),
         ];
-        projection.without(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name))
+        projection.add(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name));
+    }
+
+    fn missing(&self, projection: &SpendProjection) -> SpendProjection {
+        let mut decoded = SpendProjection::default();
+        self.add_decoded(&mut decoded);
+        projection.without(&decoded)
     }
 
     fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault> {

@@ -2,6 +2,7 @@
 
 use crate::test_dataset::{FILES, SOUND, TestDataset, events};
 use std::fs;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::SCHEMA_VERSION;
 use trueup_core::dataset::{AsOf, Verification, store};
 use trueup_core::{Dataset, DatasetError, Error};
@@ -50,7 +51,7 @@ fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
     stored.add_events(&[events(&SOUND[..2])]);
     let file = stored.manifest.events[0].clone();
     stored.manifest.events[0].rows = 4;
-    stored.manifest.events[0].row_groups[0].rows = 4;
+    Arc::make_mut(&mut stored.manifest.events[0].row_groups)[0].rows = 4;
     stored.republish();
     let expected = format!("`{}` has 2 rows, but the manifest says 4", stored.path(&file.path).display());
     assert_eq!(stored.refused(), expected);
@@ -58,7 +59,7 @@ fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
 
     let mut stored = TestDataset::sound();
     stored.manifest.spend[0].rows = 2;
-    stored.manifest.spend[0].row_groups[0].rows = 2;
+    Arc::make_mut(&mut stored.manifest.spend[0].row_groups)[0].rows = 2;
     stored.republish();
     assert!(stored.refused().ends_with("spend.parquet` has 3 rows, but the manifest says 2"));
     stored.manifest.accounts[0].rows = 1;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, Manifest, RowGroupEntry};
 use trueup_core::dataset::{Verification, encode_list, store};
 use trueup_core::query::{DateRange, EventsQuery};
@@ -99,33 +100,36 @@ fn threads_that_need_the_same_footers_all_get_them() {
     }
 }
 
-/// Changes the entry of a file of events.
-type Change = fn(&mut DataFile);
+/// Changes the columns and the row groups of an entry.
+type Change = fn(&mut Vec<String>, &mut Vec<RowGroupEntry>);
 
 #[test]
 fn a_list_that_says_something_else_than_a_footer_is_refused() {
     let changes: [(&str, &str, Change); 11] = [
-        (", row group 0", "accounts", |file| file.row_groups[0].accounts = Some(("a".to_owned(), "c".to_owned()))),
-        (", row group 1", "accounts", |file| file.row_groups[1].accounts = Some(("A".to_owned(), "a".to_owned()))),
-        (", row group 1", "accounts", |file| file.row_groups[1].accounts = None),
-        (", row group 0", "days", |file| file.row_groups[0].days = Some((20_000, 20_001))),
-        (", row group 1", "days", |file| file.row_groups[1].days = Some((19_999, 20_001))),
-        (", row group 0", "days", |file| file.row_groups[0].days = None),
-        (", row group 0", "days", |file| file.row_groups.reverse()),
-        (", row group 0", "rows", |file| {
-            file.row_groups[0].rows = 2;
-            file.row_groups[1].rows = 0;
+        (", row group 0", "accounts", |_, groups| groups[0].accounts = Some(("a".into(), "c".into()))),
+        (", row group 1", "accounts", |_, groups| groups[1].accounts = Some(("A".into(), "a".into()))),
+        (", row group 1", "accounts", |_, groups| groups[1].accounts = None),
+        (", row group 0", "days", |_, groups| groups[0].days = Some((20_000, 20_001))),
+        (", row group 1", "days", |_, groups| groups[1].days = Some((19_999, 20_001))),
+        (", row group 0", "days", |_, groups| groups[0].days = None),
+        (", row group 0", "days", |_, groups| groups.reverse()),
+        (", row group 0", "rows", |_, groups| {
+            groups[0].rows = 2;
+            groups[1].rows = 0;
         }),
-        ("", "row groups", |file| {
-            let last = file.row_groups.pop().unwrap();
-            file.row_groups[0] = RowGroupEntry { rows: 2, days: last.days, ..file.row_groups[0].clone() };
+        ("", "row groups", |_, groups| {
+            let last = groups.pop().unwrap();
+            groups[0] = RowGroupEntry { rows: 2, days: last.days, ..groups[0].clone() };
         }),
-        ("", "columns", |file| file.columns.push("zip".to_owned())),
-        ("", "columns", |file| file.columns.retain(|name| name != "campaign")),
+        ("", "columns", |columns, _| columns.push("zip".to_owned())),
+        ("", "columns", |columns, _| columns.retain(|name| name != "campaign")),
     ];
     for (row_group, what, change) in changes {
         let mut stored = two_files();
-        change(&mut stored.manifest.events[0]);
+        let file = &mut stored.manifest.events[0];
+        let (mut columns, mut row_groups) = (file.columns.to_vec(), file.row_groups.to_vec());
+        change(&mut columns, &mut row_groups);
+        (file.columns, file.row_groups) = (columns.into(), row_groups.into());
         stored.republish();
         let path = stored.path(FIRST);
         let expected = format!("`{}`{row_group}: the {what} in the manifest are not those of the file", path.display());
@@ -139,7 +143,7 @@ fn a_list_that_says_something_else_than_a_footer_is_refused() {
 #[test]
 fn a_list_that_leaves_out_all_rows_of_a_file_is_found_by_verification() {
     let mut stored = two_files();
-    stored.manifest.events[1].row_groups.clear();
+    stored.manifest.events[1].row_groups = Arc::default();
     stored.manifest.events[1].rows = 0;
     stored.republish();
     let expected = format!("`{}` has 2 rows, but the manifest says 0", stored.path(SECOND).display());

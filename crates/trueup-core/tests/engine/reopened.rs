@@ -9,9 +9,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
-use trueup_core::dataset::Tables;
+use trueup_core::dataset::{Tables, store};
 use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, Execution, MemoryBudget, ResultTable};
+use trueup_core::{Dataset, Error, Execution, MemoryBudget, ResultTable};
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::case;
@@ -89,9 +89,13 @@ proptest! {
     }
 }
 
+fn settings() -> Settings {
+    Settings::scale(12_000, 6)
+}
+
 /// Makes a dataset of a few row groups.
 fn demo() -> TempDir {
-    let generator = Generator::new(Settings::scale(12_000, 6)).unwrap();
+    let generator = Generator::new(settings()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     let rows: Vec<_> = generator.events().map(Result::unwrap).collect();
@@ -105,11 +109,15 @@ fn demo() -> TempDir {
 
 /// Asks a dataset of all of its rows.
 fn ask(dataset: &Dataset) -> ResultTable {
+    try_ask(dataset).unwrap()
+}
+
+fn try_ask(dataset: &Dataset) -> Result<ResultTable, Error> {
     let days = dataset.date_range().unwrap();
     let fields = ["account", "campaign", "zip", "leads", "closedRevenue", "spend", "medianDaysToClose", "start"];
     let fields = fields.into_iter().filter(|name| dataset.has_field(name));
     let query = EventsQuery::new(fields, days.start, days.end).allow_long_total();
-    dataset.query(&query).unwrap()
+    dataset.query(&query)
 }
 
 /// Publishes a version without about `gone` of `of` customers and days of spend.
@@ -139,6 +147,45 @@ fn a_first_question_after_an_update_reads_no_file_that_both_versions_have() {
     let files: Vec<_> = fs::read_dir(folder.path().join("events")).unwrap().collect();
     assert!(files.len() > 1);
     assert!(Dataset::open(&at).unwrap().check_files().is_err() && reopened.check_files().is_err());
+}
+
+/// Ingests the first of a dataset's events again, so that the histories of their customers are in a new file.
+fn ingest_again(folder: &Path, events: usize) {
+    let rows = Generator::new(settings()).unwrap().events().next().unwrap().unwrap();
+    write(&folder.join("again.parquet"), &rows.slice(0, events), 4_096);
+    Ingest::into(folder.join("dataset")).events(folder.join("again.parquet")).run().unwrap();
+}
+
+#[test]
+fn columns_of_a_few_new_rows_are_decoded_when_the_dataset_is_reopened() {
+    for (events, is_decoded) in [(20, true), (5_000, false)] {
+        let folder = demo();
+        let at = folder.path().join("dataset");
+        let opened = Dataset::open(&at).unwrap();
+        drop(ask(&opened));
+        let (bytes, misses) = (opened.held_column_bytes(), opened.column_cache_counts().misses);
+        ingest_again(folder.path(), events);
+        let reopened = opened.reopen().unwrap().unwrap();
+        assert_eq!(reopened.held_column_bytes() > bytes, is_decoded, "{events}");
+        assert_eq!(ask(&reopened), ask(&Dataset::open(&at).unwrap()), "{events}");
+        assert_eq!(reopened.column_cache_counts().misses == misses, is_decoded, "{events}");
+    }
+}
+
+#[test]
+fn columns_of_a_damaged_new_file_are_left_to_the_question_that_needs_them() {
+    let folder = demo();
+    let at = folder.path().join("dataset");
+    let opened = Dataset::open(&at).unwrap();
+    let before = ask(&opened);
+    ingest_again(folder.path(), 20);
+    let named = store::read_latest(&at).unwrap().unwrap();
+    let new = named.events.iter().find(|file| !opened.manifest().unwrap().events.contains(file)).unwrap();
+    fs::write(at.join(&new.path), vec![0; usize::try_from(new.size).unwrap()]).unwrap();
+    let reopened = opened.reopen().unwrap().unwrap();
+    let fault = try_ask(&reopened).unwrap_err().to_string();
+    assert!(fault.contains(&at.join(&new.path).display().to_string()), "{fault}");
+    assert_eq!(ask(&opened), before);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_query_about_an_account_requests_only_its_files_and_each_footer_once() {
             .iter()
             .filter(|file| {
                 let ends = file.row_groups.iter().filter_map(|row_group| row_group.accounts.as_ref());
-                ends.into_iter().any(|(first, last)| first <= account && account <= last)
+                ends.into_iter().any(|(first, last)| **first <= **account && **account <= **last)
             })
             .map(|file| format!("bucket/acme/{}", file.path))
             .collect();

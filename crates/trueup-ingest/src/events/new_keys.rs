@@ -270,7 +270,7 @@ impl WantedKeys {
 
 /// Returns the first and the last account that a row group may have; `None` if it may have any.
 fn bounds(row_group: &RowGroupEntry) -> Option<(&str, &str)> {
-    row_group.accounts.as_ref().map(|(first, last)| (first.as_str(), last.as_str()))
+    row_group.accounts.as_ref().map(|(first, last)| (&**first, &**last))
 }
 
 #[cfg(test)]

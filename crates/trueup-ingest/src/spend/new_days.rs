@@ -71,7 +71,7 @@ impl ReplacedDays {
         let (first, last) = match &row_group.accounts {
             // A range whose ends are in the wrong order would panic; it has no account.
             Some((first, last)) if first > last => return false,
-            Some((first, last)) => (Bound::Included(first.as_str()), Bound::Included(last.as_str())),
+            Some((first, last)) => (Bound::Included(&**first), Bound::Included(&**last)),
             None => (Bound::Unbounded, Bound::Unbounded),
         };
         let has_day = |days: &Vec<i32>| match row_group.days {
@@ -90,7 +90,7 @@ mod tests {
     fn row_groups_are_found_by_accounts_and_days() {
         let replaced = ReplacedDays(BTreeMap::from([("b".to_owned(), vec![5, 9]), ("d".to_owned(), vec![7])]));
         let may = |accounts: Option<(&str, &str)>, days| {
-            let accounts = accounts.map(|(first, last)| (first.to_owned(), last.to_owned()));
+            let accounts = accounts.map(|(first, last)| (first.into(), last.into()));
             replaced.may_replace(&RowGroupEntry { rows: 1, accounts, days })
         };
         for (accounts, days, expected) in [
