@@ -1,5 +1,5 @@
-//! What is decoded when a dataset is reopened, so that the first question after an update does not wait for it: of each
-//! new row group the columns that are in memory of others with the same accounts and days.
+//! What is decoded when a dataset is reopened, so that the first question after an update does not wait for it: of new
+//! row groups the columns that are in memory of others.
 
 use super::row_group::RowGroup;
 use crate::scan::TableColumns;
@@ -10,24 +10,25 @@ use std::collections::HashSet;
 /// need.
 const ROWS_PER_NEW: u64 = 8;
 
-/// Decodes columns of the row groups of a version that `former`, the row groups of the version before, does not have.
-/// None of an object store, where reading ahead would cost requests that may never be needed.
+/// Decodes columns of the row groups of a version that `former`, the row groups of the version before, does not have:
+/// all that are in memory of any row group, provided that one of these may have the same accounts and days. Nothing is
+/// read from an object store, where it would cost requests that may never be needed.
 pub(super) fn decode_ahead<T: TableColumns>(row_groups: &[RowGroup<T>], former: &[RowGroup<T>]) {
     let keys: HashSet<usize> = former.iter().filter_map(RowGroup::key).collect();
-    let held: Vec<_> = former.iter().filter_map(|former| Some((former, former.held()?))).collect();
-    let is_new =
-        |row_group: &&RowGroup<T>| !row_group.is_remote() && row_group.key().is_some_and(|key| !keys.contains(&key));
-    let columns = |row_group: &RowGroup<T>| {
-        let mut others = held.iter().filter(|(other, _)| other.entry.may_overlap(&row_group.entry)).peekable();
-        others.peek()?;
-        let mut projection = T::Projection::default();
-        others.for_each(|(_, columns)| columns.add_decoded(&mut projection));
-        Some(projection)
+    let mut columns = T::Projection::default();
+    let mut held = Vec::new();
+    for (row_group, of_row_group) in former.iter().filter_map(|former| Some((former, former.held()?))) {
+        of_row_group.add_decoded(&mut columns);
+        held.push(row_group);
+    }
+    let is_new = |row_group: &&RowGroup<T>| {
+        !row_group.is_remote()
+            && row_group.key().is_some_and(|key| !keys.contains(&key))
+            && held.iter().any(|held| held.entry.may_overlap(&row_group.entry))
     };
-    let new: Vec<_> = row_groups.iter().filter(is_new).filter_map(|new| Some((new, columns(new)?))).collect();
-    let new_rows: u64 = new.iter().map(|(new, _)| new.rows()).sum();
-    let held_rows: u64 = held.iter().map(|(held, _)| held.rows()).sum();
-    if new_rows.saturating_mul(ROWS_PER_NEW) <= held_rows {
-        new.into_par_iter().for_each(|(new, columns)| new.decode_ahead(&columns));
+    let new: Vec<&RowGroup<T>> = row_groups.iter().filter(is_new).collect();
+    let rows = |row_groups: &[&RowGroup<T>]| row_groups.iter().map(|row_group| row_group.rows()).sum::<u64>();
+    if rows(&new).saturating_mul(ROWS_PER_NEW) <= rows(&held) {
+        new.into_par_iter().for_each(|new| new.decode_ahead(&columns));
     }
 }

@@ -67,11 +67,11 @@ impl Dataset {
     ///
     /// What is in memory of files that both versions have is shared and not read again: footers, decoded columns, and
     /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
-    /// columns are decoded again when a query needs them. If new rows are few, the columns that are in memory of other
-    /// rows with the same accounts and days are decoded now, unless the dataset is in an object store. Both versions
-    /// can be used, and dropped in any order. They share one budget of columns, which counts a column once, and one
-    /// count of [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as
-    /// if it had been opened.
+    /// columns are decoded again when a query needs them. If new rows are few, the columns that are in memory of others
+    /// are decoded now, unless the dataset is in an object store. Both versions can be used, and dropped in any order.
+    /// They share one budget of columns, which counts a column once, and one count of
+    /// [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as if it had
+    /// been opened.
     ///
     /// ```no_run
     /// # use trueup_core::Dataset;
