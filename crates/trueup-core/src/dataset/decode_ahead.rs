@@ -15,18 +15,19 @@ const ROWS_PER_NEW: u64 = 8;
 /// read from an object store, where it would cost requests that may never be needed.
 pub(super) fn decode_ahead<T: TableColumns>(row_groups: &[RowGroup<T>], former: &[RowGroup<T>]) {
     let keys: HashSet<usize> = former.iter().filter_map(RowGroup::key).collect();
+    let is_new =
+        |row_group: &&RowGroup<T>| !row_group.is_remote() && row_group.key().is_some_and(|key| !keys.contains(&key));
+    let mut new: Vec<&RowGroup<T>> = row_groups.iter().filter(is_new).collect();
+    if new.is_empty() {
+        return;
+    }
     let mut columns = T::Projection::default();
     let mut held = Vec::new();
     for (row_group, of_row_group) in former.iter().filter_map(|former| Some((former, former.held()?))) {
         of_row_group.add_decoded(&mut columns);
         held.push(row_group);
     }
-    let is_new = |row_group: &&RowGroup<T>| {
-        !row_group.is_remote()
-            && row_group.key().is_some_and(|key| !keys.contains(&key))
-            && held.iter().any(|held| held.entry.may_overlap(&row_group.entry))
-    };
-    let new: Vec<&RowGroup<T>> = row_groups.iter().filter(is_new).collect();
+    new.retain(|new| held.iter().any(|held| held.entry.may_overlap(&new.entry)));
     let rows = |row_groups: &[&RowGroup<T>]| row_groups.iter().map(|row_group| row_group.rows()).sum::<u64>();
     if rows(&new).saturating_mul(ROWS_PER_NEW) <= rows(&held) {
         new.into_par_iter().for_each(|new| new.decode_ahead(&columns));

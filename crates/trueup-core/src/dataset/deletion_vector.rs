@@ -45,7 +45,7 @@ impl DeletionVector {
     /// use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
     ///
     /// let row_group = RowGroupEntry { rows: 10, days: Some((5, 9)), ..RowGroupEntry::default() };
-    /// let file = DataFile { rows: 20, row_groups: vec![row_group.clone(), row_group], ..DataFile::default() };
+    /// let file = DataFile { rows: 20, row_groups: vec![row_group.clone(), row_group].into(), ..DataFile::default() };
     /// let mut vector = DeletionVector::default();
     /// vector.supersede(&file, 1, Some(2..4), Some((5, 8)));
     /// assert_eq!((vector.rows(), vector.left(&file)), (2, vec![10, 8]));
