@@ -1,6 +1,6 @@
 // Asks the service whenever the question changes, and says how far that is.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
 import { rowsRequest, totalsRequest, type Question } from "../question";
@@ -46,7 +46,8 @@ export function useAnswer(service: Service, question: Question, dictionary: Dict
   // The order of the rows and the metric of the chart are not part of a request.
   const requests = JSON.stringify([rows, totals]);
 
-  useEffect(() => {
+  // Before the page is painted, so that an answer that is already there is in the first picture.
+  useLayoutEffect(() => {
     if (!rows) {
       setAnswered(null);
       setState({ phase: "incomplete" });
