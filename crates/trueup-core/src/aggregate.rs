@@ -14,7 +14,7 @@
 //!    | 3 group   finds the slot of the group of each unit
 //!    v
 //! slots
-//!    | 4 count   adds counts, money and agents to the state of the groups
+//!    | 4 count   adds counts, money, agents and durations to the state of the groups
 //!    v
 //! partial result, which is merged with those of other threads
 //! ```

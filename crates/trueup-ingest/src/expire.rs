@@ -47,7 +47,7 @@ pub struct Expire<'a> {
 pub struct ExpireSummary {
     /// The versions that have expired now, ascending.
     pub expired: Vec<u64>,
-    /// The versions that there are, ascending.
+    /// The versions that stay, ascending.
     pub kept: Vec<u64>,
     /// Files that were removed.
     pub removed: FileCount,
@@ -56,7 +56,7 @@ pub struct ExpireSummary {
 }
 
 impl<'a> Expire<'a> {
-    /// Keeps the newest version of a dataset alone.
+    /// Keeps only the newest version of the dataset in a folder or below a URL.
     #[must_use]
     pub fn of<P: AsRef<Path> + ?Sized>(dataset: &'a P) -> Self {
         Self {

@@ -22,9 +22,9 @@ pub struct Progress {
     pub phase: Phase,
     /// The rows of the phase that are done.
     pub rows: u64,
-    /// The bytes of the phase that are done, as they are in the inputs, in the stored files, or in the new files that
-    /// are uploaded or of the files that are removed; of record batches that are received, the bytes of memory. 0 while
-    /// files are written.
+    /// The bytes of the phase that are done: of the inputs as they are given, of stored files, of new files that are
+    /// uploaded, or of files that are removed; of record batches that are received, the bytes of memory. 0 while files
+    /// are written.
     pub bytes: u64,
     /// The bytes of the phase, if they are known before.
     pub total_bytes: Option<u64>,

@@ -91,7 +91,7 @@ pub(crate) struct VersionBuilder {
     superseded: BTreeMap<String, DeletionVector>,
     /// The files of expired versions that were removed when the version was begun.
     removed: FileCount,
-    /// When the writer had its lock.
+    /// When the writer got its lock.
     begun: Instant,
     /// When the version before was committed; `None` if there is none.
     before: Option<CommitTime>,

@@ -16,9 +16,10 @@ use trueup::{ResultTable, Value, json, money};
 ///
 /// pyarrow, polars and DuckDB read it without a copy, because it has the Arrow PyCapsule interface:
 /// `pyarrow.table(table)`, `polars.DataFrame(table)`, `duckdb.from_arrow(table)`. Days are `date32`, dimensions
-/// dictionaries of texts, counts `uint64`, money `decimal128(38, 6)` in currency units, and ratios `float64`. A
-/// dimension without a value is the empty text, and a ratio whose denominator is 0 is 0. Only a comparison has nulls:
-/// in `m.ratio` and the effects of a metric `m`, where there is no such number.
+/// dictionaries of texts, counts `uint64` (`int64` where they may be negative), money `decimal128(38, 6)` in currency
+/// units, and ratios `float64`. A dimension without a value is the empty text, and a ratio whose denominator is 0 is 0.
+/// Only a comparison and `Dataset.diff` have nulls: in `float64` columns that they add to a metric `m`, such as
+/// `m.ratio`, `m.benchmark` and the `m.change` of a ratio, where there is no such number.
 #[pyclass(frozen, module = "trueup")]
 pub(crate) struct Table {
     table: ResultTable,

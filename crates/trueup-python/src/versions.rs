@@ -130,7 +130,7 @@ impl From<trueup::ingest::FileCount> for FileCount {
 pub(crate) struct ExpireReport {
     /// The numbers of the versions that have expired now, ascending.
     expired: Vec<u64>,
-    /// The numbers of the versions that there are, ascending.
+    /// The numbers of the versions that stay, ascending.
     kept: Vec<u64>,
     /// The files that were removed.
     removed: FileCount,

@@ -15,14 +15,14 @@ from trueup import Partial
 
 
 @pytest.mark.parametrize("name", ["return", "return-by-account"])
-def test_the_worked_example(worked_example: trueup.Dataset, name: str) -> None:
+def test_comparisons_of_the_worked_example_have_their_expected_answers(worked_example: trueup.Dataset, name: str) -> None:
     expected = json.loads((WORKED_EXAMPLE / "comparisons" / f"{name}.json").read_text())
     asked: dict[str, Any] = expected["query"]
     table = worked_example.query(**asked)
     assert json.loads(table.to_json()) == expected["rows"]
 
 
-def test_the_types_of_what_changed(worked_example: trueup.Dataset) -> None:
+def test_changes_are_those_of_two_queries_in_the_type_of_the_metric(worked_example: trueup.Dataset) -> None:
     fields = ["leads", "closedRevenue", "roasClosed"]
     (row,) = worked_example.query(fields, month="2025-02", compare="previous-period").to_dicts()
     (before,) = worked_example.query(fields, month="2025-01").to_dicts()
@@ -87,13 +87,13 @@ def twelve(tmp_path_factory: pytest.TempPathFactory) -> trueup.Dataset:
 
 
 @pytest.mark.parametrize("name", ["by-account", "withheld"])
-def test_benchmarks(twelve: trueup.Dataset, name: str) -> None:
+def test_comparisons_with_benchmarks_have_their_expected_answers(twelve: trueup.Dataset, name: str) -> None:
     expected = json.loads(Path(TWELVE, f"{name}.json").read_text())
     asked: dict[str, Any] = expected["query"]
     assert json.loads(twelve.query(**asked).to_json()) == expected["rows"]
 
 
-def test_totals_with_benchmarks(twelve: trueup.Dataset) -> None:
+def test_totals_are_compared_with_benchmarks_too(twelve: trueup.Dataset) -> None:
     options: dict[str, Any] = {"month": "2025-01", "compare": "benchmarks", "accounts": ["a03", "a07"], "totals": True}
     table = twelve.query("account,bookRate", sort="bookRate.ratio", limit=1, **options)
     assert table.to_pyarrow().column("bookRate.difference").to_pylist() == [-0.2]

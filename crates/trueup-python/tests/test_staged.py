@@ -99,7 +99,7 @@ def test_a_faulty_row_of_a_part_is_shown(tmp_path: Path) -> None:
         assert (raised.value.column, raised.value.value, raised.value.refused_rows) == ("type", "won", 1)
 
 
-def test_what_parts_cannot_have(tmp_path: Path) -> None:
+def test_what_parts_cannot_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"begin_ingest\(\) got an unexpected keyword argument 'event_account'"):
         trueup.begin_ingest(tmp_path / "dataset", 1, event_account=["a"])  # type: ignore[call-arg]
     with pytest.raises(trueup.IngestError, match="no file of rejects"):

@@ -38,7 +38,7 @@ def test_versions_are_listed(folder: Path) -> None:
     assert repr(second) == "<Version 2: ingest, 3 events>"
 
 
-def test_what_was_restated(folder: Path) -> None:
+def test_a_difference_shows_what_was_restated(folder: Path) -> None:
     dataset = trueup.open(folder)
     expected = [
         {"status": "added", "campaign": "Boilers", "leads": (1, 0, 1), "closedRevenue": ("0", "0", "0")},

@@ -86,7 +86,7 @@ impl ReadyQuery {
     /// Answers the query. Benchmarks are those for a caller who sees the accounts of the query, and no others.
     ///
     /// # Errors
-    /// Those of [`Dataset::run`].
+    /// Those of [`Dataset::run`] and of [`BenchmarkComparison::run`].
     pub fn run(&self, dataset: &Dataset, execution: Execution) -> Result<ResultTable, Error> {
         match self {
             Self::Events(query) => dataset.run(query, execution),

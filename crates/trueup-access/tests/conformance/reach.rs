@@ -1,5 +1,5 @@
-//! What a login reaches: the cases of section 3 of CONTRACT (see `docs/compat.md`), and random directories compared
-//! with the naive definition.
+//! What a login reaches: the cases of section 3 of the contract of the service (see `docs/compat.md`), and random
+//! directories compared with the naive definition.
 
 use super::naive::RandomDirectory;
 use super::{account, both, build_tree, listing, organization, reach_of, resolved};

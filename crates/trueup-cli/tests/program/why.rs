@@ -53,7 +53,7 @@ fn lines_are_written_in_every_format() {
 }
 
 #[test]
-fn a_table_lists_as_many_lines_as_it_is_told() {
+fn a_table_lists_at_most_the_given_number_of_lines() {
     let workspace = Workspace::with_dataset();
     let table = why(&workspace, "leads", &["--limit", "1"]).succeeded();
     assert!(table.contains("leads is 3: 3 lines, of which 1 are listed\n"), "{table}");

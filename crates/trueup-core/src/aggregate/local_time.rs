@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn parts_are_those_of_the_local_time_in_every_zone() {
-        // Every five hours over years with changes of offsets, and around the days on which they change.
+        // Every five hours of sixty years, in which offsets change, at different minutes and seconds.
         let times = (0..400_000_i64).map(|step| step * 5 * MICROS_PER_HOUR + step % 3_600 * MICROS_PER_SECOND);
         let times: Vec<i64> = times.take_while(|time| *time < 60 * 365 * MICROS_PER_DAY).collect();
         for zone in [Tz::UTC, Tz::America__Chicago, Tz::Africa__Monrovia, Tz::Pacific__Apia, Tz::Australia__Lord_Howe] {

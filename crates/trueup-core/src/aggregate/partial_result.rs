@@ -127,7 +127,7 @@ impl PartialResult {
         self.spend.add(key, sums, &self.grouped.groups.texts);
     }
 
-    /// Returns the sum over all groups of each counter, of each sum of money, and of each sum of spend.
+    /// Returns the sum over all groups of each counter, of each sum of money, of durations, and of each sum of spend.
     pub(crate) fn sums(&self) -> Vec<i128> {
         let SpendSums { ad_spend, management_fee, campaign_spend, clicks, impressions } =
             self.spend.sums.iter().fold(SpendSums::default(), |mut all, sums| {

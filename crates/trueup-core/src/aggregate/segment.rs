@@ -36,8 +36,8 @@ pub(crate) struct Segments {
     pub(crate) classes: Vec<SegmentClass>,
 }
 
-/// The class of a segment. Segments of a class have the same event flags and the same outcome: most because they are at
-/// the same place of histories with the same stages.
+/// The class of a segment. Segments of a class have the same event flags and the same outcome, mostly because they are
+/// at the same place of histories with the same stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct SegmentClass(u32);

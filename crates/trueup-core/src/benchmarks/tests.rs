@@ -97,7 +97,7 @@ fn the_previous_month_to_date_is_clipped_to_its_length() {
 }
 
 #[test]
-fn the_first_and_the_last_month_of_data() {
+fn months_are_read_from_the_first_to_the_last_of_data() {
     assert_eq!(days(Some("1970-01"), "2025-03-15").unwrap(), "1970-01: 1970-01-01..1970-01-31 whole");
     assert_eq!(days(None, "2149-06-06").unwrap(), "2149-06: 2149-06-01..2149-06-06 whole");
     let invalid = |found: &str| Err(BenchmarkFault::InvalidMonth { found: found.to_owned() });

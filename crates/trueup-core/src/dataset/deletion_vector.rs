@@ -167,8 +167,7 @@ fn row_ranges(row_groups: &[RowGroupEntry]) -> impl Iterator<Item = Range<u64>> 
     })
 }
 
-/// Returns positions as a bitmap holds them. No file has more rows than a bitmap has positions: its customers are
-/// numbered in 32 bits, and a file of spend has fewer rows.
+/// Returns positions as a bitmap holds them. A file ends long before it has more rows than a bitmap has positions.
 fn positions(rows: Range<u64>) -> Range<u32> {
     let position = |at: u64| u32::try_from(at).unwrap_or(u32::MAX);
     position(rows.start)..position(rows.end)

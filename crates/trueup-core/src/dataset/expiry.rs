@@ -134,7 +134,8 @@ impl Expiry {
         Ok(self)
     }
 
-    /// Lets the versions expire: nobody can open them any more. The files stay for `grace`.
+    /// Lets the versions expire: nobody can open them any more. The files stay for `grace`. The name of the record of
+    /// this expiry ends with `id`.
     ///
     /// # Errors
     /// The file system or the store refuses. Some of the versions may have expired.

@@ -11,7 +11,7 @@ pub struct DefinitionError(Box<Fault>);
 /// What an error says, in a box because errors of all kinds are passed on by value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
-    /// The line in the TOML, from 1; `None` if the definitions were made in Rust.
+    /// The line in the TOML, from 1; `None` if the definitions were made in Rust, or the fault is in no single line.
     line: Option<usize>,
     /// The column in the line, from 1, of a text that is not TOML.
     column: Option<usize>,
@@ -54,7 +54,8 @@ impl DefinitionError {
         self
     }
 
-    /// Returns the line in the TOML, from 1; `None` if the definitions were made in Rust.
+    /// Returns the line in the TOML, from 1; `None` if the definitions were made in Rust, or the fault is in no single
+    /// line.
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
         self.0.line

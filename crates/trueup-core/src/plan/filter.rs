@@ -22,7 +22,8 @@ pub(crate) enum Condition<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ternary {
     False,
-    /// There is no value to test: the denominator of a ratio is 0, or spend does not have the dimension.
+    /// There is no value to test: the denominator of a ratio is 0, a percentile is of no durations, or spend does not
+    /// have the dimension.
     Unknown,
     True,
 }

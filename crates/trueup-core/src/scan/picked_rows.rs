@@ -26,7 +26,7 @@ struct PickedValues<V> {
     of_rows: Vec<usize>,
 }
 
-/// The texts of a column, as bytes that were not compared with UTF-8: the distinct ones, or more, and the index of each
+/// The texts of a column, as bytes that were not checked to be UTF-8: the distinct ones, or more, and the index of each
 /// row's text among them.
 #[derive(Debug)]
 pub struct TextRows<'a> {

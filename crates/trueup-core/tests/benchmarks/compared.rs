@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// Eleven accounts of ten customers each, with 0 to 10 booked customers, of which 50 of 110 are booked in all.
+/// Returns eleven accounts of ten customers each, with 0 to 10 booked customers.
 fn eleven() -> Dataset {
     Platform((0..11).map(|number| spending(plumber(10, number), "Search", 100 + 10 * number)).collect()).dataset()
 }
@@ -158,7 +158,7 @@ fn rows(query: &EventsQuery) -> Vec<String> {
 }
 
 #[test]
-fn values_on_paper() {
+fn columns_have_the_values_computed_on_paper() {
     // 55 of 110 customers are booked. With 3 and 7 in reach, nine accounts are of others.
     assert_eq!(
         rows(&question(&["account", "customers", "bookRate"], &[3, 7]).sort("bookRate.difference:desc").totals()),

@@ -38,7 +38,7 @@ fn vector(file: &DataFile, superseded: &[Superseded]) -> DeletionVector {
     vector
 }
 
-/// Publishes a next version, whose files of deletion vectors each have vectors of some files.
+/// Publishes the next version, with files of deletion vectors that each have the vectors of some files.
 fn supersede(stored: &TestDataset, files: &[&[(&str, &[Superseded])]]) -> Manifest {
     let latest = store::read_latest(&stored.folder()).unwrap().unwrap();
     let mut manifest = Manifest { version: latest.version + 1, deletion_vectors: Vec::new(), ..latest };

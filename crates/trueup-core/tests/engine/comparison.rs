@@ -213,7 +213,7 @@ fn columns_of_a_comparison_are_no_fields_and_sort_it() {
 }
 
 #[test]
-fn comparisons_obey_limits() {
+fn comparisons_obey_the_limit_on_rows() {
     let tables = Tables::default();
     let execution = Execution { max_rows: Some(0), ..Execution::default() };
     let error = dataset(&tables, ROW_GROUP_ROWS).run(&question(&["leads"]), execution).unwrap_err();

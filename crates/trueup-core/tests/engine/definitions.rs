@@ -196,7 +196,7 @@ fn names_of_definitions_are_known_and_suggested() {
 }
 
 #[test]
-fn a_sum_is_0_and_a_count_may_be_negative_without_rows() {
+fn a_sum_is_0_without_rows_and_a_dimension_is_explained_as_defined() {
     let dataset = empty();
     assert_eq!(json(&dataset.query(&query(&["netRevenue"])).unwrap()), r#"[{"netRevenue":0}]"#);
     let explained = dataset.explain(&query(&["brand", "netRevenue"])).unwrap();

@@ -1,5 +1,5 @@
-//! Checks that neither the settings of an ingest, nor the layout of its files, nor cached columns change an answer, and
-//! that a query leaves most row groups unread.
+//! Checks that neither the settings of an ingest, nor the layout of its files, nor cached columns, nor superseded rows
+//! change an answer, and that a query leaves most row groups unread.
 
 use crate::run::{dataset, run};
 use arrow_array::RecordBatch;

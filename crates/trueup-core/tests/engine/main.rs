@@ -6,14 +6,14 @@
 //! | `oracle` | random queries: answers and faults are those of the naive oracle |
 //! | `sorted` | the same for sorted and limited answers, and for totals |
 //! | `cohort` | laws of cohorts |
-//! | `definitions` | the same for metrics and dimensions that users define, and laws of them |
+//! | `definitions` | as `oracle` and `sorted`, for metrics and dimensions that users define; laws of them |
 //! | `many_customers` | as `oracle`, for many customers, long histories and much spend, with fast paths and without |
 //! | `comparison` | as `oracle`, for comparisons with and without definitions; effects add up; what is refused |
 //! | `splits` | merged partial results give the same answers; what does not cover a query is refused |
 //! | `events` | events with their computed fields add up to the answers |
 //! | `why` | the lines behind a number add up to it, and say by which rule each counts |
 //! | `laws` | laws that hold between the answers of the engine |
-//! | `disk` | ingest, files and cached columns change no answer; most row groups are left unread |
+//! | `disk` | ingest, files, cached columns and superseded rows change no answer; most row groups are left unread |
 //! | `reopened` | a reopened dataset answers as one that was opened, from what it shares with the version before |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

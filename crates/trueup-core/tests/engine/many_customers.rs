@@ -62,8 +62,8 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
 /// A query's interval, dimensions and metrics.
 type Question<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
 
-/// Compares answers with those of the oracle, for each of `row_group_rows` with row groups of about that many rows that
-/// one thread reads, over the days from `first` to `last`.
+/// Compares answers over the days from `first` to `last` with those of the oracle: for each of `row_group_rows`, in row
+/// groups of about that many rows, which one thread reads.
 fn check(
     customers: &[Vec<(usize, u64, u64)>],
     row_group_rows: &[usize],

@@ -267,7 +267,7 @@ proptest! {
 }
 
 #[test]
-fn a_row_that_is_no_row_is_refused() {
+fn a_question_that_no_lines_can_answer_is_refused() {
     let dataset = Dataset::from_tables(&trueup_core::dataset::Tables::default()).unwrap();
     let query =
         EventsQuery::new(["campaign", "leads", "spend"], "2025-01-01".parse().unwrap(), "2025-03-31".parse().unwrap());

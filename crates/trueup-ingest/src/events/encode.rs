@@ -158,7 +158,7 @@ fn dimension_column(
     dictionaries: &DictionaryBuilders,
 ) -> Result<DimensionColumn, ArrowError> {
     let mut texts_left = FEW_TEXTS.max(column.len() / ROWS_PER_TEXT);
-    // Of a dictionary with more texts than rows, most are of no row.
+    // A dictionary with more texts than rows has texts that no row has.
     let compacted = match dictionary(column) {
         Some((coded, texts)) if texts.len() > coded.len() => Some(garbage_collect_dictionary(coded)?),
         _ => None,

@@ -35,7 +35,7 @@ pub(crate) fn merge(
     version: &mut VersionBuilder,
     reader: &TableReader<'_>,
 ) -> Result<Vec<DataFile>, IngestError> {
-    // An ingest that was allowed longer histories has checked their length.
+    // The ingests that wrote the histories have checked their length, perhaps with a higher limit.
     let budget = Budget { memory, customer_events: usize::MAX };
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);

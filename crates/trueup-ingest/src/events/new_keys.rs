@@ -56,8 +56,8 @@ struct NewIds {
     ordered: Option<Vec<(Prefix, u64)>>,
 }
 
-/// How ids of customers end, as far as [`ending`] tells. Most stored customers have another ending than all wanted
-/// ones, and no key of them is computed.
+/// How ids of customers end, as far as [`ending`] tells. Most stored customers have an ending that no wanted customer
+/// has, and their keys are not computed.
 #[derive(Debug)]
 pub(super) struct Endings(Box<[u64; 1 << (ENDING_BITS - 6)]>);
 

@@ -76,7 +76,7 @@ struct FileProgress {
 }
 
 impl<'a> EventWriter<'a> {
-    /// `dimensions` are the names of all dimensions in order.
+    /// Begins without files. `dimensions` are the names of all dimensions in order.
     pub(super) fn new<'n>(
         version: &'a mut VersionBuilder,
         layout: FileLayout,

@@ -191,7 +191,7 @@ impl CheckedRows for Conversions {
     }
 }
 
-/// The rules of the first reading of events: it keeps conversions alone, with the values that are copied.
+/// The rules of the first reading of events: it keeps only conversions, with the values that are copied.
 pub(super) struct ConversionRules<'a>(pub(super) &'a FirstTouchCredit);
 
 impl RowRules<Conversions> for ConversionRules<'_> {

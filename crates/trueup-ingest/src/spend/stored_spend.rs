@@ -56,7 +56,7 @@ impl<'a> StoredSpend<'a> {
             let (start, length) = chunk.byte_range();
             start..start.saturating_add(length)
         });
-        // Trueup writes the columns in this order, so that nothing is between those of an account and a day.
+        // Stored spend begins with the columns of accounts and days, so that no other column lies between the two.
         let all = chunks.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end)).unwrap_or(0..0);
         let held = HeldChunks::read(self.file.clone(), std::iter::once((all.start, all.end - all.start)));
         let held = held.of_dataset(&self.path)?;

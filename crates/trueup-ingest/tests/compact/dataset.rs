@@ -52,7 +52,7 @@ impl Case {
         let case = Self { dir: tempfile::tempdir().unwrap() };
         let mut random = Random(seed);
         let scale = random.below(4) * random.below(20) + 1;
-        // What each run writes, and the key's newest run.
+        // What each run writes, and the newest rows of each key.
         let written: Vec<Rows> = (0..runs).map(|run| rows(&mut random, run, scale)).collect();
         let mut newest = Rows::default();
         for rows in &written {

@@ -12,7 +12,7 @@ fn csv(text: &'static str) -> Source {
 }
 
 #[test]
-fn random_rows_in_any_number_of_parts() {
+fn random_rows_in_any_number_of_parts_answer_as_one_ingest() {
     for seed in 0..6 {
         let case = Case::new();
         let (local, staged) = (case.path("local"), case.path("staged"));

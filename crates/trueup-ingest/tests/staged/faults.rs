@@ -38,7 +38,7 @@ fn refused(change: impl FnOnce(&Path, &mut Vec<Staged>, &[Row])) -> String {
 }
 
 #[test]
-fn parts_that_are_missing_or_there_twice() {
+fn parts_that_are_missing_or_there_twice_are_refused() {
     assert_eq!(refused(|_, staged, _| drop(staged.remove(1))), "1 of 4 parts is missing: 2");
     assert_eq!(refused(|_, staged, _| staged.truncate(1)), "3 of 4 parts are missing: 0, 1, 2");
     assert_eq!(refused(|_, staged, _| staged.clear()), "4 of 4 parts are missing: 0, 1, 2, 3");
@@ -49,7 +49,7 @@ fn parts_that_are_missing_or_there_twice() {
 }
 
 #[test]
-fn parts_of_another_ingest() {
+fn parts_of_another_ingest_are_refused() {
     let (_case, other, rows) = begun();
     let ingest = into(&other).begin_staged(4, None).unwrap();
     let foreign = stage_all(&other, &ingest, &rows);
@@ -58,7 +58,7 @@ fn parts_of_another_ingest() {
 }
 
 #[test]
-fn parts_of_another_plan_of_the_same_ingest() {
+fn parts_of_another_plan_of_the_same_ingest_are_refused() {
     let text = refused(|dataset, staged, rows| {
         // As if a process had read a plan with other accounts.
         let record = fs::read_dir(dataset).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -88,7 +88,7 @@ fn identity(manifest: &trueup_core::dataset::manifest::Manifest) -> String {
 }
 
 #[test]
-fn bytes_that_have_changed() {
+fn bytes_that_have_changed_are_refused() {
     let (_case, dataset, rows) = begun();
     let ingest = into(&dataset).begin_staged(2, None).unwrap();
     let bytes = stage(&dataset, ingest.plan(), 0, &rows).unwrap().to_bytes().unwrap();
@@ -105,7 +105,7 @@ fn bytes_that_have_changed() {
 }
 
 #[test]
-fn files_that_are_missing_or_have_changed_in_length() {
+fn files_that_are_missing_or_have_changed_in_length_are_refused() {
     let change = |dataset: &Path, change: fn(&Path)| {
         let record = fs::read_dir(dataset).unwrap().map(|entry| entry.unwrap().path());
         let record = record.filter(|path| path.to_str().unwrap().contains(".trueup-pending-")).collect::<Vec<_>>();
@@ -125,7 +125,7 @@ fn files_that_are_missing_or_have_changed_in_length() {
 }
 
 #[test]
-fn rows_that_belong_elsewhere() {
+fn rows_that_belong_elsewhere_are_refused() {
     let (_case, dataset, rows) = begun();
     let account = rows[0][0].clone();
     let own = part_of(&account, 5);
@@ -163,7 +163,7 @@ fn a_row_that_breaks_a_rule_is_shown() {
 }
 
 #[test]
-fn too_many_dimensions_of_all_parts_together() {
+fn too_many_dimensions_of_all_parts_together_are_refused() {
     let case = Case::new();
     let dataset = case.path("dataset");
     let account = |part: u32| (0..).map(|at| format!("a{at}")).find(|account| part_of(account, 2) == part).unwrap();
@@ -185,7 +185,7 @@ fn too_many_dimensions_of_all_parts_together() {
 }
 
 #[test]
-fn a_column_with_the_name_of_a_definition() {
+fn a_column_with_the_name_of_a_definition_is_refused() {
     let (case, dataset, _) = begun();
     let own = "[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]";
     Define::of(&dataset, &Definitions::parse(own).unwrap()).run().unwrap();
@@ -202,7 +202,7 @@ fn a_column_with_the_name_of_a_definition() {
 }
 
 #[test]
-fn what_the_parts_or_the_beginning_cannot_have() {
+fn what_the_parts_or_the_beginning_cannot_have_is_refused() {
     let (case, dataset, rows) = begun();
     let usage = |error: IngestError| {
         assert!(error.is_usage() && !error.is_data(), "{error}");

@@ -335,7 +335,7 @@ print("equal")
 """
 
 
-def test_a_session_of_spark_connect(cluster: Cluster, store: Store, local: Path, tmp_path: Path) -> None:
+def test_spark_connect_makes_the_dataset_of_one_process(cluster: Cluster, store: Store, local: Path, tmp_path: Path) -> None:
     """In a process of its own, because a process has sessions of one kind."""
     tests = str(Path(__file__).parents[1])
     command = [sys.executable, "-c", CONNECT, cluster.connect_server(store.environment), str(tmp_path), tests, str(local)]

@@ -109,7 +109,7 @@ def test_values_that_no_event_has_cause_the_warnings_of_one_process(spark: Spark
         trueup.spark.frame(spark, dataset, "leads", month="2031-01")
 
 
-def test_an_answer_as_a_data_frame(spark: SparkSession, dataset: trueup.Dataset) -> None:
+def test_a_data_frame_has_the_rows_of_the_answer(spark: SparkSession, dataset: trueup.Dataset) -> None:
     asked = {**WIDE, "fields": ["campaign", "leads", "closedRevenue", "bookRate"]}
     frame = trueup.spark.frame(spark, dataset, **asked)
     assert dict(frame.dtypes) == {
@@ -134,7 +134,7 @@ def test_a_newer_version_does_not_enter_a_query_that_has_begun(spark: SparkSessi
     assert not same(trueup.spark.query(spark, copy, **WIDE, splits=4), expected)
 
 
-def test_versions_and_rows_that_deletion_vectors_leave_out(spark: SparkSession, folder: Path, store: Store) -> None:
+def test_versions_are_read_without_their_superseded_rows(spark: SparkSession, folder: Path, store: Store) -> None:
     changed, url = store.copy(folder)
     before = trueup.open(url)
     customers = before.query("account,opportunityId,eventCount", month="2025-05", sort="eventCount:desc", limit=40).to_dicts()
@@ -415,7 +415,7 @@ class RangeHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def test_a_dataset_behind_a_url(spark: SparkSession, folder: Path, wide: trueup.Table) -> None:
+def test_a_dataset_behind_a_url_has_the_same_answer(spark: SparkSession, folder: Path, wide: trueup.Table) -> None:
     handler = functools.partial(RangeHandler, directory=str(folder.parent))
     with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -450,7 +450,7 @@ print("equal")
 """
 
 
-def test_a_session_of_spark_connect(cluster: Cluster, store: Store, dataset: trueup.Dataset) -> None:
+def test_spark_connect_has_the_answers_of_one_process(cluster: Cluster, store: Store, dataset: trueup.Dataset) -> None:
     """In a process of its own, because a process has sessions of one kind."""
     tests = str(Path(__file__).parents[1])
     command = [sys.executable, "-c", CONNECT, cluster.connect_server(store.environment), str(dataset.path), tests]

@@ -8,7 +8,7 @@ import type { Row } from "./service";
 /** The most months that the page asks for benchmarks of: each is a request. */
 export const MAX_MONTHS = 24;
 
-/** The newest months with rows that are tried before the page takes it that there are no benchmarks. */
+/** The number of newest months with rows that the page tries before it concludes that there are no benchmarks. */
 export const TRIED_MONTHS = 3;
 
 /** The percentiles of the accounts' own figures, and the figure of all of them together, as the service names them. */
@@ -21,7 +21,7 @@ export interface Band extends Record<Series, number> {
   accounts: number;
 }
 
-/** What the benchmarks of a question are asked by. */
+/** What the requests for the benchmarks of a question say. */
 export interface BenchmarkScope {
   organization: string;
   accounts: string[];

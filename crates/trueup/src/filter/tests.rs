@@ -346,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_matched_as_an_operand(value in any::<String>()) {
+    fn a_text_is_unchanged_as_an_operand(value in any::<String>()) {
         let written = serde_json::to_string(&["eq", value.as_str()]).unwrap();
         prop_assert_eq!(campaign(&written), Filter::equals("campaign", value));
     }

@@ -32,7 +32,7 @@ pub struct Limits {
     /// or with a typed call such as [`Service::events`](super::Service::events). A request to `/api`, which reads no
     /// events, has no deadline.
     pub deadline: Duration,
-    /// How long a benchmarks request may wait for data that is being computed; by default 2 s.
+    /// How long a request may wait for data of benchmarks that is being computed; by default 2 s.
     pub benchmarks_wait: Duration,
     /// How long an events request may wait for memory that other queries and answers hold; by default 2 s. Other
     /// requests do not wait for it.

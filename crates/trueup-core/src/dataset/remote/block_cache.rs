@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 /// The end of the name of a file of the cache. No other file of the folder is counted or removed.
 const ENDING: &str = ".blocks";
 
-/// The age from which on the use of a file is recorded as its time of modification.
+/// A use of a file is recorded as its time of modification, unless that time is more recent than this.
 const RECORDED: Duration = Duration::from_secs(10);
 
 /// A process measures the folder again, because other processes fill it too, when it has written the cache's size

@@ -107,7 +107,7 @@ fn a_search_asks_only_for_what_the_first_row_group_does_not_have() {
         let mut asked = 0;
         let found = search.finish(|query, _| {
             asked += 1;
-            // All values are too many for an answer.
+            // The third query is for all values of the field, which are too many for an answer unless `known`.
             let is_search = asked < 3;
             if is_search || known { dataset.query(query).map(Some) } else { Ok(None) }
         });

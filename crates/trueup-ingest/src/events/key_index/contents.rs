@@ -272,7 +272,7 @@ mod tests {
         second.add_event_id(AccountKeys::of("acme"), b"e", 0..=0);
         let sections = [section(&[]), second.finish()];
         let index = encode_index(PAGE_ROWS, &sections);
-        // Three entries of two bytes each, after eight bytes with the others of their bits.
+        // Three entries of two bytes each, after eight bytes with the rest of their bits.
         let (stored, contents) = index.split_at(14);
         assert_eq!(stored, sections[1].bytes);
         let (none, ends) = ([[255; 16], [0; 16]].concat(), |id: &[u8]| [id, &vec![0; 16 - id.len()]].concat());

@@ -1,6 +1,7 @@
-//! The section of a row group: the hashes of its customers and event ids, cut to 12 bits and two bits that say where
-//! each begins, each with a *page*. The rows of a row group are counted in pages, whose size the contents say. A
-//! section never lacks a page that has a key, and seems to have a key that it does not have one time in 4,096.
+//! The section of a row group: the hashes of its customers and event ids, each with a *page*. Of each hash, 12 bits are
+//! stored as they are, and about two bits say where among all hashes it lies. The rows of a row group are counted in
+//! pages, whose size the contents say. A section never lacks a page that has a key, and seems to have a key that it
+//! does not have one time in 4,096.
 //!
 //! The columns of a row group are stored in pages of as many rows, so that a reader decompresses only these.
 
@@ -204,8 +205,8 @@ mod tests {
         // What docs/format.md says, for readers that are not in Rust.
         assert_eq!(AccountKeys::of("acme").customer(b"17"), XxHash64::oneshot(XxHash64::oneshot(0, b"acme"), b"17"));
         assert_eq!(AccountKeys::of("acme").event(b"17"), XxHash64::oneshot(XxHash64::oneshot(1, b"acme"), b"17"));
-        // Of two entries, both in the upper half: one at its start, in the second page, and one after 2^-13 of it all,
-        // in the third page.
+        // Two keys in the upper half of all keys: one at its start, in the second page, and one that lies 2^-13 of all
+        // keys after it, in the third page.
         let half = 1 << 63;
         let section = section([(half, 1), (half, 1), (half + (1 << 51), 2)]);
         assert_eq!(section.count, 2);

@@ -12,7 +12,7 @@ const question: Question = {
 };
 const copied = (language: Language, of = question) => copyAs(language, of, INDEX, "https://host/base/", TODAY);
 
-test("the command line", () => {
+test("a question becomes a command of trueup", () => {
   assert.equal(
     copied("trueup"),
     `trueup query DATASET --fields campaign,leads,spend \\
@@ -26,7 +26,7 @@ test("the command line", () => {
   );
 });
 
-test("curl", () => {
+test("a question becomes a command of curl", () => {
   assert.equal(
     copied("curl", QUESTION),
     `curl -sS --compressed -H "Authorization: $TRUEUP_KEY" \\
@@ -36,7 +36,7 @@ test("curl", () => {
   assert.ok(!copied("curl")?.split("\n")[1]?.slice(3, -1).includes("'"), "a quotation mark would end the address");
 });
 
-test("Rust", () => {
+test("a question becomes code in Rust", () => {
   assert.equal(
     copied("rust"),
     `use trueup::query::{EventsQuery, Interval};
@@ -53,7 +53,7 @@ let table = dataset.query(&query)?;
   );
 });
 
-test("Python", () => {
+test("a question becomes code in Python", () => {
   assert.equal(
     copied("python", { ...question, accounts: ["b"], sort: null }),
     `import trueup

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 const PERMISSIVE = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"];
 
-/** Tests with it; nothing of it is part of the page. */
+/** Only the tests use these; the page contains nothing of them. */
 const EXCEPTIONS: Record<string, string> = { "node_modules/axe-core": "MPL-2.0" };
 
 test("packages have permissive licenses, and the lock file names no registry", () => {
