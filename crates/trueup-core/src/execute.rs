@@ -360,7 +360,7 @@ fn aggregate(
                     row_group.check_last_day(&columns)?;
                 }
                 aggregator.add(&columns, &execution.interrupt)?;
-                check_rows(&aggregator.partial, execution)?;
+                finish::check_rows(aggregator.partial.len(), execution.max_rows)?;
             }
             AnyRowGroup::Spend(row_group) => {
                 let columns = row_group.read_until(&plan.spend_projection, ahead.take(at), &execution.interrupt)?;
@@ -381,7 +381,7 @@ fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> R
     drop(other.share);
     one.share.set(|| one.covered.result.bytes())?;
     one.merging += other.merging + start.elapsed();
-    check_rows(&one.covered.result, execution)?;
+    finish::check_rows(one.covered.result.len(), execution.max_rows)?;
     Ok(one)
 }
 
@@ -402,12 +402,4 @@ fn finish_checked(
         table.memory = TableMemory::new(share);
     }
     Ok(table)
-}
-
-/// Refuses a partial result that has more groups than the answer may have rows.
-fn check_rows(partial: &PartialResult, execution: &Execution) -> Result<(), Error> {
-    match execution.max_rows {
-        Some(limit) if partial.len() > limit => Err(QueryError::TooManyRows { limit }.into()),
-        _ => Ok(()),
-    }
 }

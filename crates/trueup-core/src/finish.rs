@@ -171,8 +171,8 @@ fn complete(
     Ok((spend, dictionaries))
 }
 
-/// Refuses an answer that would have more rows than allowed.
-fn check_rows(rows: usize, max_rows: Option<usize>) -> Result<(), QueryError> {
+/// Refuses an answer, or the groups of a part of the data, with more rows than the answer may have.
+pub(crate) fn check_rows(rows: usize, max_rows: Option<usize>) -> Result<(), QueryError> {
     match max_rows {
         Some(limit) if rows > limit => Err(QueryError::TooManyRows { limit }),
         _ => Ok(()),

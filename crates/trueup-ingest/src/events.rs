@@ -138,7 +138,11 @@ pub(crate) fn ingest(
         *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
-    let mut keys = NewKeys::new(&dictionaries, budget.keys());
+    // With them, rows are found in stored files.
+    let mut keys = match stored {
+        StoredEvents::All(files) if !files.is_empty() => Some(NewKeys::new(&dictionaries, budget.keys())),
+        _ => None,
+    };
     let missing_total = MissingTotal::default();
     let factory = EventRulesFactory::new(accounts, clock_zone, &missing_total, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
@@ -146,7 +150,7 @@ pub(crate) fn ingest(
     for (at, input) in inputs.iter().enumerate() {
         let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
-            keys.add(&batch);
+            keys.iter_mut().for_each(|keys| keys.add(&batch));
             buffer.add(batch, version)
         })?;
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
@@ -170,7 +174,7 @@ pub(crate) fn ingest(
         StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() => {
             return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
         }
-        StoredEvents::All(files) => match keys.finish(zone_changes) {
+        StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes)) {
             Some(wanted) => {
                 let dictionaries = &dictionaries;
                 let stored = StoredFiles { files, superseded, dir, zone_changes, dictionaries, reader };

@@ -11,9 +11,9 @@ use super::types::Granularity;
 use crate::scan::{EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
 
-/// A batch is aggregated when it has at least this number of segments. A batch holds whole blocks, so it may have more
-/// segments; the last batch of a row group may have fewer.
-const BATCH_SEGMENTS: usize = 2_048;
+/// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
+/// have more segments; the last batch of a row group may have fewer.
+pub(super) const BATCH_SEGMENTS: usize = 2_048;
 
 /// The number of blocks by which the prefetch is ahead.
 const PREFETCH_BLOCKS: usize = 4;

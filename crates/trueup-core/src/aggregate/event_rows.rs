@@ -1,6 +1,7 @@
 //! The rows that a query aggregates: the events of a row group that pass its filter, with their computed fields.
 
 use super::context::QueryContext;
+use super::event_aggregator::BATCH_SEGMENTS;
 use super::filter::EventFilter;
 use super::key_encoder::KeyEncoder;
 use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentSplitter};
@@ -9,10 +10,6 @@ use crate::dictionary::Computed;
 use crate::plan::{DimensionRef, Origin};
 use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Interrupt, Interruption};
-
-/// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
-/// have more segments; the last batch of a row group may have fewer.
-const BATCH_SEGMENTS: usize = 2_048;
 
 /// The events of a row group that a query selects, column by column.
 #[derive(Debug, Default)]

@@ -40,6 +40,9 @@ impl DeletionVector {
     /// Adds the superseded `rows` of a row group of a file, counted within the row group. `left_days` are the days of
     /// all rows that the row group has left.
     ///
+    /// # Panics
+    /// The file has no such row group.
+    ///
     /// ```
     /// use trueup_core::dataset::DeletionVector;
     /// use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
@@ -119,6 +122,9 @@ impl DeletionVector {
     }
 
     /// Returns what a query needs to know of the rows that a row group has left.
+    ///
+    /// # Panics
+    /// There is no such row group.
     #[must_use]
     pub fn left_entry(&self, row_groups: &[RowGroupEntry], row_group: usize) -> RowGroupEntry {
         let mut entry = row_groups[row_group].clone();
@@ -134,6 +140,9 @@ impl DeletionVector {
     /// Returns whether the vector can be one of a file: its rows are those of the row groups that it names, and their
     /// days are possible.
     pub(super) fn fits(&self, file: &DataFile) -> bool {
+        if row_ranges(&file.row_groups).last().is_some_and(|rows| rows.end > u64::from(u32::MAX)) {
+            return false;
+        }
         let mut total = 0;
         let mut named = 0;
         for (number, (entry, rows)) in (0..).zip(file.row_groups.iter().zip(row_ranges(&file.row_groups))) {
@@ -167,7 +176,7 @@ fn row_ranges(row_groups: &[RowGroupEntry]) -> impl Iterator<Item = Range<u64>> 
     })
 }
 
-/// Returns positions as a bitmap holds them. A file ends long before it has more rows than a bitmap has positions.
+/// Returns positions as a bitmap holds them. A file with more rows than a bitmap has positions has no deletion vector.
 fn positions(rows: Range<u64>) -> Range<u32> {
     let position = |at: u64| u32::try_from(at).unwrap_or(u32::MAX);
     position(rows.start)..position(rows.end)

@@ -41,18 +41,30 @@ impl AccountKeys {
     }
 }
 
-/// The first bytes of an id, with zeros if it has fewer. Prefixes have the order of their ids, but different ids may
-/// have the same prefix.
+/// The first bytes of an id, with zeros if it has fewer, as numbers that begin with the highest byte. Prefixes have the
+/// order of their ids, but different ids may have the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Prefix([u8; PREFIX_BYTES]);
+pub(super) struct Prefix([u64; PREFIX_BYTES / 8]);
 
 impl Prefix {
     pub(super) fn of(id: &[u8]) -> Self {
-        Self(id.first_chunk().copied().unwrap_or_else(|| {
-            let mut padded = [0; PREFIX_BYTES];
-            padded[..id.len()].copy_from_slice(id);
-            padded
-        }))
+        let (first, rest) = id.split_at_checked(8).unwrap_or((id, &[]));
+        Self([number(first), number(rest)])
+    }
+
+    fn to_bytes(self) -> [u8; PREFIX_BYTES] {
+        let mut bytes = [0; PREFIX_BYTES];
+        bytes.as_chunks_mut().0.iter_mut().zip(self.0).for_each(|(bytes, number)| *bytes = number.to_be_bytes());
+        bytes
+    }
+}
+
+/// Returns the number whose bytes, beginning with the highest one, are the first eight, with zeros if there are fewer.
+fn number(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        // A copy of so few bytes would take longer.
+        None => (0..8).fold(0, |number, at| number << 8 | u64::from(bytes.get(at).copied().unwrap_or_default())),
     }
 }
 
@@ -64,7 +76,7 @@ pub(super) struct PrefixBounds {
 }
 
 impl PrefixBounds {
-    const OF_NONE: Self = Self { first: Prefix([u8::MAX; PREFIX_BYTES]), last: Prefix([0; PREFIX_BYTES]) };
+    const OF_NONE: Self = Self { first: Prefix([u64::MAX; 2]), last: Prefix([0; 2]) };
 
     pub(super) fn contains(&self, prefix: Prefix) -> bool {
         self.first <= prefix && prefix <= self.last
@@ -87,6 +99,11 @@ mod tests {
         fn prefixes_have_the_order_of_ids(ids in prop::collection::vec("[a-c\0]{0,20}", 2)) {
             let prefixes: Vec<Prefix> = ids.iter().map(|id| Prefix::of(id.as_bytes())).collect();
             prop_assert!(ids[0] > ids[1] || prefixes[0] <= prefixes[1]);
+            for (id, prefix) in ids.iter().zip(&prefixes) {
+                let mut padded = id.as_bytes().to_vec();
+                padded.resize(PREFIX_BYTES, 0);
+                prop_assert_eq!(prefix.to_bytes().to_vec(), padded);
+            }
             let mut bounds = PrefixBounds::OF_NONE;
             prop_assert!(prefixes.iter().all(|prefix| !bounds.contains(*prefix)));
             ids.iter().for_each(|id| bounds.add(id.as_bytes()));

@@ -16,10 +16,11 @@ use super::key_index::{Section, encode_index};
 use super::sort::SortedCustomers;
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::parquet_file::ParquetFileWriter;
+use crate::parquet_file::{ColumnData, ParquetFileWriter};
 use crate::pending_file::FileFinisher;
 use crate::table::Table;
 use crate::version::VersionBuilder;
+use arrow_array::StringArray;
 use arrow_schema::SchemaRef;
 pub(super) use layout::FileLayout;
 use parquet::errors::ParquetError;
@@ -28,6 +29,7 @@ use row_group::{OpenRowGroups, PendingRowGroup};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::model::EVENT_ID;
 
 /// Row groups that are encoded at the same time, per thread.
 const GROUPS_PER_THREAD: usize = 4;
@@ -192,7 +194,11 @@ impl<'a> EventWriter<'a> {
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
         let page_rows = self.layout.page_rows();
-        self.sections.par_extend(groups.par_iter().map(|group| group.section(self.dictionaries, page_rows)));
+        // Collected once, for the index and for their column.
+        let groups: Vec<(&PendingRowGroup, StringArray)> =
+            groups.par_iter().map(|group| (group, group.event_ids())).collect();
+        let section = |(group, ids): &(&PendingRowGroup, StringArray)| group.section(ids, self.dictionaries, page_rows);
+        self.sections.par_extend(groups.par_iter().map(section));
         let file = match &mut self.open {
             Some(file) => file,
             None => {
@@ -205,11 +211,14 @@ impl<'a> EventWriter<'a> {
             }
         };
         file.write_groups(
-            groups,
-            |group| group.rows,
-            |group, at, column| {
+            &groups,
+            |(group, _)| group.rows,
+            |(group, event_ids), at, column| {
                 let field =
                     self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
+                if field.name() == EVENT_ID {
+                    return Ok(ColumnData::Values(Arc::new(event_ids.clone())));
+                }
                 group.column(field.name(), field.data_type(), self.dictionaries, column, page_rows)
             },
         )

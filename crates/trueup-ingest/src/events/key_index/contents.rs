@@ -2,7 +2,7 @@
 //! customers and event ids.
 
 use super::section::{LAST_PAGE, Section, StoredSection};
-use super::{Prefix, PrefixBounds};
+use super::{PREFIX_BYTES, Prefix, PrefixBounds};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use parquet::file::reader::Length;
@@ -33,8 +33,8 @@ pub(in crate::events) fn encode_index(page_rows: usize, sections: &[Section]) ->
     for Section { count, customers, event_ids, bytes } in sections {
         index.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         index.extend_from_slice(&count.to_le_bytes());
-        for Prefix(prefix) in [customers.first, customers.last, event_ids.first, event_ids.last] {
-            index.extend_from_slice(&prefix);
+        for prefix in [customers.first, customers.last, event_ids.first, event_ids.last] {
+            index.extend_from_slice(&prefix.to_bytes());
         }
     }
     let length = (index.len() - start) as u64;
@@ -229,7 +229,11 @@ fn decode_contents(mut contents: &[u8], start: u64) -> Option<(usize, Vec<Sectio
 }
 
 fn take_bounds(left: &mut &[u8]) -> Option<PrefixBounds> {
-    Some(PrefixBounds { first: Prefix(take(left)?), last: Prefix(take(left)?) })
+    Some(PrefixBounds { first: take_prefix(left)?, last: take_prefix(left)? })
+}
+
+fn take_prefix(left: &mut &[u8]) -> Option<Prefix> {
+    take::<PREFIX_BYTES>(left).map(|bytes| Prefix::of(&bytes))
 }
 
 fn take_number(left: &mut &[u8]) -> Option<u64> {

@@ -24,6 +24,9 @@ const MAX_BATCH_ROWS: usize = 1 << 9;
 /// A file ends within an account at this multiple of the rows after which it ends at the next account.
 const MAX_FILE_FACTOR: usize = 4;
 
+/// A file of this many rows ends in any case, because deletion vectors number the rows of a file in 32 bits.
+const MAX_FILE_ROWS: usize = 1 << 31;
+
 /// How events are divided into row groups and files. The division depends only on the customers and their order, so
 /// that the same events always make the same files, unless their texts are so long that the memory decides.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +50,7 @@ impl FileLayout {
     /// Returns whether a file of this many rows ends before the next customer.
     pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
         let full = if new_account { self.file_rows } else { self.file_rows.saturating_mul(MAX_FILE_FACTOR) };
-        filled > 0 && filled >= full
+        filled > 0 && filled >= full.min(MAX_FILE_ROWS)
     }
 
     /// Returns whether a file ends before the next customer because of the bytes of its open row groups or the number
@@ -139,5 +142,7 @@ mod tests {
         assert!(!layout.ends_file(79, false));
         assert!(layout.ends_file(80, false));
         assert!(!FileLayout { file_rows: 0, ..layout }.ends_file(0, true));
+        let unlimited = FileLayout { file_rows: usize::MAX, ..layout };
+        assert!(!unlimited.ends_file(MAX_FILE_ROWS - 1, true) && unlimited.ends_file(MAX_FILE_ROWS, false));
     }
 }

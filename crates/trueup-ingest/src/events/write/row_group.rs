@@ -9,7 +9,7 @@ use crate::events::key_index::{AccountKeys, Section, SectionBuilder};
 use crate::parquet_file::ColumnData;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray, StringArray};
 use arrow_schema::{ArrowError, DataType};
 use hashbrown::HashMap;
 use parquet::errors::ParquetError;
@@ -18,9 +18,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use trueup_core::Day;
-use trueup_core::model::{
-    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE,
-};
+use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE};
 
 /// A sorted batch is freed, and the rows that open row groups need are copied, if they need at most one in this many of
 /// its rows.
@@ -133,36 +131,49 @@ impl PendingRowGroup {
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
     }
 
+    /// Returns the event ids of the rows.
+    pub(super) fn event_ids(&self) -> StringArray {
+        let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
+        for (rows, order) in self.rows() {
+            let column = &rows.event_ids;
+            for row in order {
+                let row = *row as usize;
+                ids.append_option(column.is_valid(row).then(|| column.value(row)));
+            }
+        }
+        ids.finish()
+    }
+
     /// Returns the section of the index, which has every page of a customer for its id and its event ids. `page_rows`
     /// are the rows of a page.
-    pub(super) fn section(&self, dictionaries: &EventDictionaries, page_rows: usize) -> Section {
+    pub(super) fn section(
+        &self,
+        event_ids: &StringArray,
+        dictionaries: &EventDictionaries,
+        page_rows: usize,
+    ) -> Section {
         let mut section = SectionBuilder::new(self.rows + self.customers.len());
         let mut account: Option<(u32, AccountKeys)> = None;
-        let mut customers = self.customers.iter().map(|rows| *rows as usize);
         let mut next = 0;
-        for (rows, mut order) in self.rows() {
-            while let Some(first) = order.first() {
-                let (of_customer, rest) = order.split_at(customers.next().unwrap_or(1).min(order.len()));
-                order = rest;
-                let pages = next / page_rows..=(next + of_customer.len().saturating_sub(1)) / page_rows;
-                next += of_customer.len();
-                let code = rows.accounts.value(*first as usize);
-                let keys_of = match account {
-                    Some((same, keys_of)) if same == code => keys_of,
-                    _ => account.insert((code, AccountKeys::of(dictionaries.account(code)))).1,
-                };
-                let customer = rows.opportunity_ids.value(*first as usize);
-                section.add_customer(keys_of, customer.as_bytes(), pages.clone());
-                for row in of_customer.iter().map(|row| *row as usize).filter(|row| rows.event_ids.is_valid(*row)) {
-                    section.add_event_id(keys_of, rows.event_ids.value(row).as_bytes(), pages.clone());
-                }
+        for (rows, first, of_customer) in self.rows_by_customer() {
+            let end = next + of_customer.len();
+            let pages = next / page_rows..=(end - 1) / page_rows;
+            let code = rows.accounts.value(first);
+            let keys_of = match account {
+                Some((same, keys_of)) if same == code => keys_of,
+                _ => account.insert((code, AccountKeys::of(dictionaries.account(code)))).1,
+            };
+            section.add_customer(keys_of, rows.opportunity_ids.value(first).as_bytes(), pages.clone());
+            for row in (next..end).filter(|row| event_ids.is_valid(*row)) {
+                section.add_event_id(keys_of, event_ids.value(row).as_bytes(), pages.clone());
             }
+            next = end;
         }
         section.finish()
     }
 
-    /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file, and
-    /// `page_rows` are the rows of a page.
+    /// Returns a column other than the event ids, encoded if it consists of texts that recur. `data_type` is its type
+    /// in the file, and `page_rows` are the rows of a page.
     pub(super) fn column(
         &self,
         name: &str,
@@ -186,7 +197,6 @@ impl PendingRowGroup {
             }
             DATE => Arc::new(Date32Array::from(self.values(|batch, row| batch.dates.value(row)))),
             DATE_TIME => self.date_times(),
-            EVENT_ID => self.event_ids(),
             TOTAL => self.totals(data_type)?,
             name => return self.dimension(name, dictionaries).column(column, page_rows),
         }))
@@ -204,12 +214,8 @@ impl PendingRowGroup {
     /// Returns the ids of the customers. Customers of different accounts may have the same id.
     fn opportunity_ids(&self) -> TextColumn<'_> {
         let mut builder = TextColumnBuilder::new(&[], self.rows);
-        for (rows, order) in self.rows() {
-            let id = |row: u32| rows.opportunity_ids.value(row as usize);
-            // The rows of a customer are next to each other, so that its id is looked up once.
-            for rows in order.chunk_by(|one, other| id(*one) == id(*other)) {
-                builder.push_text(id(rows[0]), rows.len());
-            }
+        for (rows, first, of_customer) in self.rows_by_customer() {
+            builder.push_text(rows.opportunity_ids.value(first), of_customer.len());
         }
         builder.finish()
     }
@@ -217,18 +223,6 @@ impl PendingRowGroup {
     fn date_times(&self) -> ArrayRef {
         let times = self.values(|batch, row| batch.date_times.is_valid(row).then(|| batch.date_times.value(row)));
         Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from(times).with_timezone("UTC"))
-    }
-
-    fn event_ids(&self) -> ArrayRef {
-        let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
-        for (rows, order) in self.rows() {
-            let column = &rows.event_ids;
-            for row in order {
-                let row = *row as usize;
-                ids.append_option(column.is_valid(row).then(|| column.value(row)));
-            }
-        }
-        Arc::new(ids.finish())
     }
 
     fn totals(&self, data_type: &DataType) -> Result<ArrayRef, ParquetError> {
@@ -276,6 +270,19 @@ impl PendingRowGroup {
     fn rows(&self) -> impl Iterator<Item = (&EventBatch, &[u32])> {
         self.slices.iter().map(|slice| (&*slice.rows, &*slice.order))
     }
+
+    /// Returns of each customer the batch of its rows, the number of its first row, and the numbers of all.
+    fn rows_by_customer(&self) -> impl Iterator<Item = (&EventBatch, usize, &[u32])> {
+        let mut slices = self.rows();
+        let mut left: Option<(&EventBatch, &[u32])> = None;
+        self.customers.iter().map_while(move |rows| {
+            // The rows of a customer are in one slice.
+            let (batch, order) = left.filter(|(_, order)| !order.is_empty()).or_else(|| slices.next())?;
+            let (of_customer, rest) = order.split_at_checked(*rows as usize)?;
+            left = Some((batch, rest));
+            Some((batch, *of_customer.first()? as usize, of_customer))
+        })
+    }
 }
 
 /// Returns a function that reads the code of a row.
@@ -296,7 +303,7 @@ fn stage_names() -> [Box<str>; Stage::ALL.len() + 1] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Date32Array, Int64Array, StringArray, TimestampMicrosecondArray, UInt8Array, UInt32Array};
+    use arrow_array::{Date32Array, Int64Array, TimestampMicrosecondArray, UInt8Array, UInt32Array};
 
     const LAYOUT: FileLayout =
         FileLayout { group_rows: 4, file_rows: 100, group_bytes: usize::MAX, open_bytes: usize::MAX };
