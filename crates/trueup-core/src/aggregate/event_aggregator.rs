@@ -6,9 +6,9 @@ use super::filter::EventFilter;
 use super::group::Grouping;
 use super::memo::{AggregationMemo, SegmentMemo};
 use super::partial_result::PartialResult;
-use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter};
+use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter, Segments};
 use super::types::Granularity;
-use crate::scan::{EventColumns, Prefetch};
+use crate::scan::{EventColumns, MAX_BLOCK_EVENTS, Prefetch};
 use crate::{Interrupt, Interruption};
 
 /// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
@@ -61,7 +61,10 @@ impl<'a> EventAggregator<'a> {
             splitter: SegmentSplitter::new(),
             shared_memo: memo,
             memo: memo.take(),
-            batch: SegmentBatch::default(),
+            batch: SegmentBatch {
+                segments: Segments::with_capacity(BATCH_SEGMENTS + MAX_BLOCK_EVENTS),
+                ..SegmentBatch::default()
+            },
             last_segments: LastSegments::default(),
         }
     }

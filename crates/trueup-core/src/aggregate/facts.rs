@@ -68,9 +68,9 @@ pub(crate) struct IncrementTable {
 }
 
 impl IncrementTable {
-    /// Returns a table without kinds, for the counters of a layout.
-    pub(crate) fn empty(layout: &MeasureLayout) -> Self {
-        Self { quads: vec![Vec::new(); quads(layout)] }
+    /// Returns a table without kinds, for the counters of a layout. It has room for `kinds`.
+    pub(crate) fn with_capacity(layout: &MeasureLayout, kinds: usize) -> Self {
+        Self { quads: (0..quads(layout)).map(|_| Vec::with_capacity(kinds)).collect() }
     }
 
     /// Returns the increments of rows with each of `facts`.

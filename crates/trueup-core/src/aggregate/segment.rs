@@ -90,6 +90,13 @@ pub(crate) struct GroupingUnits<'a> {
 }
 
 impl Segments {
+    /// Returns no segments, with room for some.
+    pub(crate) fn with_capacity(segments: usize) -> Self {
+        let numbers = || Vec::with_capacity(segments);
+        let classes = Vec::with_capacity(segments);
+        Self { events: numbers(), lengths: numbers(), customers: numbers(), sub_ranges: numbers(), classes }
+    }
+
     /// Returns one segment for each customer of some blocks, with nothing but its customer and its first event.
     pub(crate) fn of_customers<'a>(columns: &EventColumns, blocks: impl Iterator<Item = &'a CustomerBlock>) -> Self {
         let mut segments = Self::default();

@@ -246,19 +246,25 @@ impl StagePattern {
 
     /// Returns the number of stages.
     pub(crate) fn len(self) -> usize {
-        self.stages().len()
+        self.stages_from_last().count()
     }
 
     /// Returns the stages.
     fn stages(self) -> Vec<u8> {
-        let mut stages = Vec::new();
-        let mut number = u64::from(self.0);
-        while let Some(rest) = number.checked_sub(1) {
-            stages.extend(u8::try_from(rest % BASE));
-            number = rest / BASE;
-        }
+        let mut stages: Vec<u8> = self.stages_from_last().collect();
         stages.reverse();
         stages
+    }
+
+    /// Returns the stages, the last one first.
+    #[expect(clippy::cast_possible_truncation, reason = "a stage is below `BASE`")]
+    fn stages_from_last(self) -> impl Iterator<Item = u8> {
+        let mut number = u64::from(self.0);
+        std::iter::from_fn(move || {
+            let rest = number.checked_sub(1)?;
+            number = rest / BASE;
+            Some((rest % BASE) as u8)
+        })
     }
 
     /// Returns the bits of the flags of the events of a history with this pattern; the entries after the last event are

@@ -176,7 +176,7 @@ impl DistinctIncrements {
             return None;
         }
         let mut increments = Self {
-            increments: IncrementTable::empty(layout),
+            increments: IncrementTable::with_capacity(layout, MAX_INCREMENTS),
             numbers: HashTable::new(),
             by_event: [0; EventFlags::COUNT],
             by_class: Vec::new(),

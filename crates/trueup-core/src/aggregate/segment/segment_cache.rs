@@ -54,6 +54,9 @@ struct PatternEntry {
 /// The number of classes above which the cache is cleared before the next row group.
 const MAX_SEGMENT_CLASSES: usize = 1 << 14;
 
+/// The number of classes for which there is room at once: about as many as a row group has in a query of one sub-range.
+const EXPECTED_CLASSES: usize = 1 << 8;
+
 impl PatternEntry {
     /// The entry of a history without a pattern, or of one that has not been seen yet.
     const NONE: Self = Self { whole: SegmentClass::NONE, first_range: u32::MAX };
@@ -73,13 +76,13 @@ impl SegmentCache {
         Self {
             of_query: increments.clone(),
             granularity: None,
-            increments: IncrementTable::empty(&increments.layout),
-            outcomes: Vec::new(),
-            has_revenue: Vec::new(),
-            patterns: HashMap::new(),
+            increments: IncrementTable::with_capacity(&increments.layout, EXPECTED_CLASSES),
+            outcomes: Vec::with_capacity(EXPECTED_CLASSES),
+            has_revenue: Vec::with_capacity(EXPECTED_CLASSES),
+            patterns: HashMap::with_capacity(EXPECTED_CLASSES / 2),
             by_pattern_id: Box::new([PatternEntry::NONE; PatternId::COUNT]),
             by_range: Vec::new(),
-            packed: [HashMap::new(), HashMap::new()],
+            packed: std::array::from_fn(|_| HashMap::with_capacity(EXPECTED_CLASSES / 2)),
             long: [HashMap::new(), HashMap::new()],
         }
     }
