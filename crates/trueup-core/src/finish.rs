@@ -7,7 +7,7 @@
 //! | `sort` | sorts the groups as the query asks |
 //! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
 //! | `sort_columns` | sorts the rows of a comparison with benchmarks, whose columns are finished |
-//! | `operands` | holds the exact values that a comparison computes with |
+//! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `difference` | compares two answers row by row |
 //! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `table` | holds the result |
@@ -18,9 +18,9 @@ mod comparison;
 mod difference;
 mod effects;
 mod exact;
+mod exact_values;
 mod join;
 mod measures;
-mod operands;
 mod order;
 mod parquet;
 mod percentiles;

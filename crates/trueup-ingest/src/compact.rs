@@ -61,7 +61,7 @@ pub struct Compact {
 
 /// Which files a compaction may merge.
 #[derive(Clone, Copy)]
-enum Scope {
+enum Mergeable {
     /// Those for which it pays, within limits.
     Due(Extent),
     /// All files, unless one pass has written them and no row is superseded.
@@ -146,15 +146,15 @@ impl Compact {
             return Err(ErrorKind::NoDataset(shown(&settings.dir)).into());
         }
         let due = Extent { min_runs: 1, max_bytes: u64::MAX, full_rows: full_rows(&settings) };
-        let scope = if all { Scope::All } else { Scope::Due(due) };
+        let mergeable = if all { Mergeable::All } else { Mergeable::Due(due) };
         let mut summary = CompactSummary::default();
         loop {
-            let (merged, manifest) = match merge_once(&settings, scope, monitor) {
+            let (merged, manifest) = match merge_once(&settings, mergeable, monitor) {
                 Err(error) if error.is_overtaken() && monitor.may_wait() => continue,
                 merged => merged?,
             };
             summary.add(merged);
-            if scope.is_done(&manifest) {
+            if mergeable.is_done(&manifest) {
                 return Ok(summary);
             }
         }
@@ -172,11 +172,11 @@ pub(crate) fn after_ingest(
     let written = manifest.events.iter().chain(&manifest.spend).filter(|file| writer_of(&file.path) == id);
     let max_bytes = written.map(|file| file.size).sum::<u64>().saturating_mul(BUDGET_FACTOR).max(MIN_BUDGET);
     let min_runs = usize::try_from(FAN_OUT).unwrap_or(usize::MAX);
-    let scope = Scope::Due(Extent { min_runs, max_bytes, full_rows: full_rows(settings) });
-    if scope.is_done(manifest) {
+    let mergeable = Mergeable::Due(Extent { min_runs, max_bytes, full_rows: full_rows(settings) });
+    if mergeable.is_done(manifest) {
         return Ok(None);
     }
-    match merge_once(settings, scope, monitor).map_err(|error| monitor.explain(error)) {
+    match merge_once(settings, mergeable, monitor).map_err(|error| monitor.explain(error)) {
         Ok((summary, _)) => Ok(Some(summary).filter(|summary| summary.merged.files > 0)),
         Err(error) if error.interruption().is_some() => Ok(None),
         Err(error) if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Store(StoreError::Taken { .. })) => {
@@ -191,7 +191,7 @@ fn full_rows(settings: &CommonSettings) -> u64 {
     (settings.file_rows as u64).div_ceil(2)
 }
 
-impl Scope {
+impl Mergeable {
     /// Returns whether nothing is to be merged.
     fn is_done(self, manifest: &Manifest) -> bool {
         let tables = [&manifest.events, &manifest.spend];
@@ -238,20 +238,20 @@ fn stored_file<'a>(file: &'a DataFile, superseded: &Superseded) -> StoredFile<'a
 /// newest version.
 fn merge_once(
     settings: &CommonSettings,
-    scope: Scope,
+    mergeable: Mergeable,
     monitor: &Monitor,
 ) -> Result<(CompactSummary, Manifest), IngestError> {
     let dir = settings.dir.as_path();
     let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
     let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };
     let mut summary = CompactSummary { version: manifest.version, ..CompactSummary::default() };
-    if scope.is_done(&manifest) {
+    if mergeable.is_done(&manifest) {
         return Ok((summary, manifest));
     }
     let (events, spend) = (std::mem::take(&mut manifest.events), std::mem::take(&mut manifest.spend));
     let superseded = &manifest.superseded;
-    let (merged_events, events) = divide(events, superseded, scope);
-    let (merged_spend, spend) = divide(spend, superseded, scope);
+    let (merged_events, events) = divide(events, superseded, mergeable);
+    let (merged_spend, spend) = divide(spend, superseded, mergeable);
     (manifest.events, manifest.spend) = (events, spend);
     let reader = settings.reader(FaultyRows::Refuse { first: None }, monitor);
     let (memory, group_rows, file_rows) = (settings.memory, settings.group_rows, settings.file_rows);
@@ -281,8 +281,8 @@ fn merge_once(
 }
 
 /// Divides files into the ones to merge, and the others.
-fn divide(files: Vec<DataFile>, superseded: &Superseded, scope: Scope) -> (Vec<DataFile>, Vec<DataFile>) {
-    let mut chosen = scope.choose(&files, superseded).into_iter().peekable();
+fn divide(files: Vec<DataFile>, superseded: &Superseded, mergeable: Mergeable) -> (Vec<DataFile>, Vec<DataFile>) {
+    let mut chosen = mergeable.choose(&files, superseded).into_iter().peekable();
     let (merged, kept): (Vec<_>, Vec<_>) =
         files.into_iter().enumerate().partition(|(at, _)| chosen.next_if_eq(at).is_some());
     let files = |part: Vec<(usize, DataFile)>| part.into_iter().map(|(_, file)| file).collect();

@@ -39,7 +39,7 @@ mod write;
 mod zone_changes;
 
 pub(crate) use budget::Budget;
-pub(crate) use forgotten::{Forgotten, Held};
+pub(crate) use forgotten::{Forgotten, ForgottenRows};
 pub(crate) use merge::{MergedLayout, merge};
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};

@@ -9,7 +9,7 @@ mod customers;
 mod rejects;
 
 use crate::error::{ErrorContext, ErrorKind};
-use crate::events::{Forgotten, Held, MergedLayout};
+use crate::events::{Forgotten, ForgottenRows, MergedLayout};
 use crate::left_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::read::TableReader;
@@ -291,7 +291,7 @@ impl<'a> Pass<'a> {
         &mut self,
         files: impl IntoIterator<Item = &'f DataFile>,
         superseded: &Superseded,
-    ) -> Result<BTreeMap<String, Held<'a>>, IngestError> {
+    ) -> Result<BTreeMap<String, ForgottenRows<'a>>, IngestError> {
         let files: Vec<&DataFile> = files.into_iter().filter(|file| !self.clean.contains(&file.path)).collect();
         let (dir, reader) = (self.forget.settings.dir.as_path(), self.reader);
         reader.monitor.begin(Phase::FindingCustomers, Some(files.iter().map(|file| file.size).sum()));
@@ -318,7 +318,7 @@ impl<'a> Pass<'a> {
     /// writes the other events of the file again. Returns the paths of the new files.
     fn write(
         &self,
-        mut held: BTreeMap<String, Held<'_>>,
+        mut held: BTreeMap<String, ForgottenRows<'_>>,
         manifest: &mut Manifest,
         version: &mut VersionBuilder,
     ) -> Result<Vec<String>, IngestError> {
@@ -327,7 +327,7 @@ impl<'a> Pass<'a> {
         let (mut kept, mut rewritten, mut marked) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut superseded = Superseded::new();
         for file in std::mem::take(&mut manifest.events) {
-            let Some(Held { vector, .. }) = held.remove(&file.path) else {
+            let Some(ForgottenRows { vector, .. }) = held.remove(&file.path) else {
                 kept.push(file);
                 continue;
             };

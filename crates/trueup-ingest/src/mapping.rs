@@ -57,7 +57,7 @@ use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::MappingFile;
 use error::KeyFault;
-use held::{Held, HeldMemory};
+use held::{HeldMemory, MemoryUse};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -249,7 +249,7 @@ impl MappedTables {
                 let before = found.bytes();
                 found.add(&conversions);
                 let added = found.bytes() - before;
-                self.memory.as_ref().map_or(Ok(()), |memory| memory.add(added, Held::FirstConversions))
+                self.memory.as_ref().map_or(Ok(()), |memory| memory.add(added, MemoryUse::FirstConversions))
             })?;
         }
         credit.give(found);

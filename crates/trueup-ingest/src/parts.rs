@@ -15,7 +15,7 @@ mod staged;
 
 pub use fault::StageFault;
 pub use plan::StagePlan;
-pub(crate) use plan::{Settings, base_of};
+pub(crate) use plan::{PartSettings, base_of};
 pub use staged::Staged;
 pub(crate) use staged::in_order;
 

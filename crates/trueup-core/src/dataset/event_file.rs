@@ -30,11 +30,11 @@ pub struct EventRowGroup<'f> {
     file: &'f EventFile,
     number: usize,
     rows: Vec<Range<usize>>,
-    columns: Vec<Column<'f>>,
+    columns: Vec<ReadColumn<'f>>,
 }
 
 #[derive(Debug)]
-struct Column<'f> {
+struct ReadColumn<'f> {
     name: &'f str,
     data_type: &'f DataType,
     metadata: &'f ColumnChunkMetaData,
@@ -87,7 +87,7 @@ impl EventFile {
         let columns =
             file.read_chunks(number, Some(&names), ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
                 let (name, data_type) = (field.name(), field.data_type());
-                Ok(Column { name, data_type, metadata, bytes, decompressed: OnceLock::new() })
+                Ok(ReadColumn { name, data_type, metadata, bytes, decompressed: OnceLock::new() })
             })?;
         Ok(EventRowGroup { file: self, number, rows, columns })
     }
@@ -133,7 +133,7 @@ impl<'f> EventRowGroup<'f> {
     /// As [`texts`](Self::texts).
     pub fn pick(&self, ranges: &[Range<usize>]) -> Result<RecordBatch, DatasetError> {
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        let pick = |column: &Column<'f>| {
+        let pick = |column: &ReadColumn<'f>| {
             let picked = match column.decompressed.get() {
                 Some(chunk) => chunk.pick(&rows),
                 None => self.decompress(column, Some(ranges))?.pick(&rows),
@@ -144,7 +144,7 @@ impl<'f> EventRowGroup<'f> {
         RecordBatch::try_from_iter_with_nullable(picked).map_err(|_| self.damaged(ACCOUNT, "it has fewer rows"))
     }
 
-    fn column(&self, name: &str) -> Result<&Column<'f>, DatasetError> {
+    fn column(&self, name: &str) -> Result<&ReadColumn<'f>, DatasetError> {
         let column = self.columns.iter().find(|column| column.name == name);
         column.ok_or_else(|| self.damaged(name, "the column is missing"))
     }
@@ -152,7 +152,7 @@ impl<'f> EventRowGroup<'f> {
     /// Decompresses a column, or those of its pages that have some rows.
     fn decompress<'c>(
         &self,
-        column: &Column<'c>,
+        column: &ReadColumn<'c>,
         rows: Option<&[Range<usize>]>,
     ) -> Result<ColumnChunk<'c>, DatasetError> {
         self.file.file.column_chunk(self.number, column.metadata, column.data_type, &column.bytes, rows)

@@ -39,12 +39,12 @@ struct StoredRowGroup {
     file: Arc<TableFile>,
     decoded: Arc<DecodedRowGroup>,
     /// What the version leaves out of the decoded columns; `None` if nothing.
-    view: Option<View>,
+    view: Option<LeftRowsView>,
 }
 
 /// The decoded rows that a version has left.
 #[derive(Debug)]
-struct View {
+struct LeftRowsView {
     left: LeftRows,
     /// The key of the columns without the other rows in the cache.
     key: usize,
@@ -223,7 +223,7 @@ impl StoredRowGroup {
             if (rows - left.len()).saturating_mul(ROWS_PER_SUPERSEDED) > rows {
                 return None;
             }
-            view = Some(View { left, key: decoded.cache.new_key() });
+            view = Some(LeftRowsView { left, key: decoded.cache.new_key() });
         }
         Some(Self { file: file.clone(), decoded: decoded.clone(), view })
     }

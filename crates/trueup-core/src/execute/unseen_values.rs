@@ -85,7 +85,7 @@ struct SoughtValues {
 
 /// The row groups in which the texts of a field are looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum Searched {
     /// The first row group of events that the query reads: most values are in it.
     FirstRowGroup,
     /// All row groups, first the row groups that the query reads.
@@ -105,7 +105,7 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn unseen_values(&self, query: &EventsQuery, execution: &Execution) -> Result<Vec<UnseenValue>, Error> {
-        self.begin_search(query, Reach::Dataset, execution)?.finish(|query, max_rows| {
+        self.begin_search(query, Searched::Dataset, execution)?.finish(|query, max_rows| {
             match self.run(query, Execution { max_rows: Some(max_rows), ..execution.clone() }) {
                 Err(Error::Query(QueryError::TooManyRows { .. })) => Ok(None),
                 other => other.map(Some),
@@ -120,10 +120,15 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn search_values(&self, query: &EventsQuery, execution: &Execution) -> Result<ValueSearch, Error> {
-        self.begin_search(query, Reach::FirstRowGroup, execution)
+        self.begin_search(query, Searched::FirstRowGroup, execution)
     }
 
-    fn begin_search(&self, query: &EventsQuery, reach: Reach, execution: &Execution) -> Result<ValueSearch, Error> {
+    fn begin_search(
+        &self,
+        query: &EventsQuery,
+        searched_in: Searched,
+        execution: &Execution,
+    ) -> Result<ValueSearch, Error> {
         let days = self.date_range();
         let (range, accounts) = (query.range, query.accounts.clone());
         let mut search = ValueSearch { days: days.unwrap_or(range), range, accounts, sought: Vec::new() };
@@ -139,11 +144,11 @@ impl Dataset {
             let dimension = DimensionRef::new(field, self.columns(), self.definitions());
             let texts = DimensionTexts::of(&dimension);
             if let Some(texts) = texts {
-                let look = || self.missing_texts(query, texts, operands, reach, &execution.interrupt);
+                let look = || self.missing_texts(query, texts, operands, searched_in, &execution.interrupt);
                 operands = in_pool(execution, look)?;
             }
             if !operands.is_empty() {
-                let is_unseen = texts.is_some() && reach == Reach::Dataset;
+                let is_unseen = texts.is_some() && searched_in == Searched::Dataset;
                 let operands = operands.into_iter().cloned().collect();
                 let (field, is_in_spend) = (field.to_owned(), dimension.spend.is_some());
                 search.sought.push(SoughtValues { field, is_in_spend, operands, is_unseen });
@@ -152,14 +157,14 @@ impl Dataset {
         Ok(search)
     }
 
-    /// Returns the operands that equal no text of a dimension within reach. Looks into the dictionaries of row groups
-    /// until every operand is found, first of the row groups that the query reads.
+    /// Returns the operands that equal no text of a dimension in the searched row groups. Looks into the dictionaries
+    /// of row groups until every operand is found, first of the row groups that the query reads.
     fn missing_texts<'q>(
         &self,
         query: &EventsQuery,
         texts: DimensionTexts<'_>,
         operands: Vec<&'q Operand>,
-        reach: Reach,
+        searched_in: Searched,
         interrupt: &Interrupt,
     ) -> Result<Vec<&'q Operand>, Error> {
         let searched = |operand: &&'q Operand| (TextPredicate::Equals((*operand).clone()), AtomicBool::new(false));
@@ -177,7 +182,7 @@ impl Dataset {
             let is_next =
                 |entry: &RowGroupEntry| (entry.prune(query.range, &query.accounts) == Pruning::Keep) == is_read;
             let mut events: Vec<_> = self.events().iter().filter(|row_group| is_next(&row_group.entry)).collect();
-            if reach == Reach::FirstRowGroup {
+            if searched_in == Searched::FirstRowGroup {
                 events.truncate(1);
                 texts.search_events(&events, &search)?;
                 break;

@@ -2,9 +2,9 @@
 
 use super::effects::RatioOfAll;
 use super::exact::nearest_quotient;
-use super::join::{JoinedRow, SortedTexts, join};
+use super::exact_values::{ExactValue, ExactValues};
+use super::join::{GroupTexts, JoinedRow, join};
 use super::measures::{GroupMeasures, in_order, to_f64};
-use super::operands::{Operand, Operands};
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
 use super::sort::{sort_by_keys, sort_key};
 use super::sorted_dictionary::SortedDictionary;
@@ -25,20 +25,20 @@ const STEP_ROWS: usize = 1 << 10;
 pub(crate) struct RangeGroups {
     len: usize,
     /// For each dimension that groups have.
-    dimensions: Vec<SortedTexts>,
+    dimensions: Vec<GroupTexts>,
     /// For each of [`metrics`].
-    operands: Vec<Operands>,
+    operands: Vec<ExactValues>,
 }
 
 /// The groups of both ranges, joined.
-struct Comparison<'a> {
+struct JoinedRanges<'a> {
     plan: &'a Plan,
     metrics: Vec<MetricRef>,
     /// The earlier range, then the range that is asked for.
     ranges: [RangeGroups; 2],
     rows: Vec<JoinedRow>,
     /// The texts of each dimension, by row.
-    dimensions: Vec<SortedTexts>,
+    dimensions: Vec<GroupTexts>,
     interrupt: &'a Interrupt,
 }
 
@@ -82,7 +82,7 @@ impl RangeGroups {
         let dimension = |(place, dictionary): (usize, &SortedDictionary)| {
             let rank = |group| dictionary.ranks[code(group, place + 1) as usize];
             let codes = map_interruptible(&groups, interrupt, rank)?;
-            Ok(SortedTexts { codes, texts: dictionary.sorted.clone() })
+            Ok(GroupTexts { codes, texts: dictionary.sorted.clone() })
         };
         Ok(Self {
             len: groups.len(),
@@ -96,8 +96,8 @@ impl RangeGroups {
 
     /// Returns the number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.dimensions.iter().map(SortedTexts::bytes).sum::<usize>()
-            + self.operands.iter().map(Operands::bytes).sum::<usize>()
+        self.dimensions.iter().map(GroupTexts::bytes).sum::<usize>()
+            + self.operands.iter().map(ExactValues::bytes).sum::<usize>()
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn compare(
 ) -> Result<ResultTable, Error> {
     let (rows, dimensions) = join(ranges.each_ref().map(|range| (range.len, &*range.dimensions)), interrupt)?;
     check_rows(rows.len(), max_rows)?;
-    let comparison = Comparison { plan, metrics: metrics(plan), ranges, rows, dimensions, interrupt };
+    let comparison = JoinedRanges { plan, metrics: metrics(plan), ranges, rows, dimensions, interrupt };
     let rows = comparison.ordered_rows()?;
     let mut columns = Vec::new();
     for (place, output) in plan.output.iter().enumerate() {
@@ -154,7 +154,7 @@ pub(crate) fn compare(
     })
 }
 
-impl Comparison<'_> {
+impl JoinedRanges<'_> {
     /// Returns the rows of the answer in order: those for which the conditions on metrics hold, sorted as the query
     /// asks, up to its limit.
     fn ordered_rows(&self) -> Result<Vec<u32>, Error> {
@@ -240,7 +240,7 @@ impl Comparison<'_> {
             }
             ComparedColumn::Ratio => self.numbers(rows, |row| ratio_of_change(operands.at(row))),
             ComparedColumn::RateEffect | ComparedColumn::MixEffect => {
-                let sums = operands.0.map(Operands::pooled);
+                let sums = operands.0.map(ExactValues::pooled);
                 let adds_up = self.plan.has_effects(metric);
                 let Some(all) = RatioOfAll::new(sums, operands.scale()).filter(|_| adds_up) else {
                     return Ok(Values::Numbers(vec![None; rows.len()]));
@@ -294,21 +294,21 @@ impl Comparison<'_> {
 
 /// The exact values of a metric in both ranges, the earlier one first.
 #[derive(Clone, Copy)]
-struct Compared<'a>([&'a Operands; 2]);
+struct Compared<'a>([&'a ExactValues; 2]);
 
 impl Compared<'_> {
     fn is_ratio(self) -> bool {
         self.0[1].denominators.is_some()
     }
 
-    fn at(self, row: JoinedRow) -> [Operand; 2] {
+    fn at(self, row: JoinedRow) -> [ExactValue; 2] {
         [0, 1].map(|range| self.0[range].at(row.group(range)))
     }
 
     /// Returns the value that an answer shows for one range; `None` for a ratio over nothing.
     fn shown(self, range: usize, row: JoinedRow) -> Option<f64> {
         let operands = self.0[range];
-        let Operand { numerator, denominator } = operands.at(row.group(range));
+        let ExactValue { numerator, denominator } = operands.at(row.group(range));
         let numerator = to_f64(numerator, operands.numerator_is_money);
         if operands.denominators.is_none() {
             return Some(numerator);
@@ -328,24 +328,24 @@ impl Compared<'_> {
 }
 
 /// Returns the current value minus the previous one, rounded once. A ratio over nothing is 0.
-fn change_of_ratio(values: [Operand; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
+fn change_of_ratio(values: [ExactValue; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
     let ([n0, n1], [d0, d1]) = exact(values);
     nearest_quotient(&((&n1 * &d0 - &n0 * &d1) * multiplier), &(d0 * d1 * divisor))
 }
 
 /// Returns the change divided by the previous value, rounded once; `None` if that is 0.
-fn ratio_of_change(values: [Operand; 2]) -> Option<f64> {
+fn ratio_of_change(values: [ExactValue; 2]) -> Option<f64> {
     let ([n0, n1], [d0, d1]) = exact(values);
     // (n1 / d1 - n0 / d0) / (n0 / d0)
     (n0 != BigInt::ZERO).then(|| nearest_quotient(&(&n1 * &d0 - &n0 * &d1), &(n0 * d1)))
 }
 
 /// Returns numerators and denominators, with 0 / 1 for a ratio over nothing.
-fn exact(values: [Operand; 2]) -> ([BigInt; 2], [BigInt; 2]) {
-    let is_nothing = |operand: &Operand| operand.denominator == 0;
-    let zero = Operand { numerator: 0, denominator: 1 };
+fn exact(values: [ExactValue; 2]) -> ([BigInt; 2], [BigInt; 2]) {
+    let is_nothing = |operand: &ExactValue| operand.denominator == 0;
+    let zero = ExactValue { numerator: 0, denominator: 1 };
     let values = values.map(|operand| if is_nothing(&operand) { zero } else { operand });
-    (values.map(Operand::wide_numerator), values.map(Operand::wide_denominator))
+    (values.map(ExactValue::wide_numerator), values.map(ExactValue::wide_denominator))
 }
 
 /// Returns for each value a number that is larger where the value is; `None` where there is no value.

@@ -1,7 +1,7 @@
 //! The contributions of groups to the change of a ratio, split into rate and mix.
 
 use super::exact::nearest_quotient;
-use super::operands::Operand;
+use super::exact_values::ExactValue;
 use num_bigint::BigInt;
 
 /// A ratio over all groups of two ranges, against which the effects of one group are computed.
@@ -40,8 +40,8 @@ struct GroupTerms {
 impl RatioOfAll {
     /// Returns the ratio over all groups, given the sums of its operands in both ranges, the earlier one first; `None`
     /// if a denominator is 0.
-    pub(super) fn new(sums: [Operand; 2], scale: [i64; 2]) -> Option<Self> {
-        let [n, d] = [sums.map(Operand::wide_numerator), sums.map(Operand::wide_denominator)];
+    pub(super) fn new(sums: [ExactValue; 2], scale: [i64; 2]) -> Option<Self> {
+        let [n, d] = [sums.map(ExactValue::wide_numerator), sums.map(ExactValue::wide_denominator)];
         sums.iter().all(|sum| sum.denominator != 0).then(|| Self {
             product: &d[0] * &d[1],
             sum: &n[0] * &d[1] + &n[1] * &d[0],
@@ -51,36 +51,36 @@ impl RatioOfAll {
     }
 
     /// Returns the rate effect of a group.
-    pub(super) fn rate_effect(&self, group: [Operand; 2]) -> f64 {
+    pub(super) fn rate_effect(&self, group: [ExactValue; 2]) -> f64 {
         self.rounded(&self.rate(group))
     }
 
     /// Returns the mix effect of a group.
-    pub(super) fn mix_effect(&self, group: [Operand; 2]) -> f64 {
+    pub(super) fn mix_effect(&self, group: [ExactValue; 2]) -> f64 {
         self.rounded(&self.mix(group))
     }
 
-    fn rate(&self, group: [Operand; 2]) -> Fraction {
+    fn rate(&self, group: [ExactValue; 2]) -> Fraction {
         let GroupTerms { rate, divisor } = self.terms(group);
         (rate, &self.product * 2 * divisor)
     }
 
-    fn mix(&self, group: [Operand; 2]) -> Fraction {
+    fn mix(&self, group: [ExactValue; 2]) -> Fraction {
         let GroupTerms { rate, divisor } = self.terms(group);
         // The change of a / D, times D0 D1.
         let change = |a: [BigInt; 2]| &a[1] * &self.denominators[0] - &a[0] * &self.denominators[1];
-        let [n, d] = [group.map(Operand::wide_numerator), group.map(Operand::wide_denominator)];
+        let [n, d] = [group.map(ExactValue::wide_numerator), group.map(ExactValue::wide_denominator)];
         // The change of n / D minus that of w times the mean of N / D, times 2 (D0 D1)^2.
         let without_rate = &self.product * 2 * change(n) - change(d) * &self.sum;
         (without_rate * &divisor - &self.product * rate, &self.product * &self.product * 2 * divisor)
     }
 
-    fn terms(&self, group: [Operand; 2]) -> GroupTerms {
+    fn terms(&self, group: [ExactValue; 2]) -> GroupTerms {
         if group.iter().any(|operand| operand.denominator == 0) {
             // The ratio that is missing is taken from the other range, and so does not change.
             return GroupTerms { rate: BigInt::ZERO, divisor: BigInt::from(1) };
         }
-        let [n, d] = [group.map(Operand::wide_numerator), group.map(Operand::wide_denominator)];
+        let [n, d] = [group.map(ExactValue::wide_numerator), group.map(ExactValue::wide_denominator)];
         // The sum of w, times D0 D1, and the change of n / d, times d0 d1.
         let sum = &d[0] * &self.denominators[1] + &d[1] * &self.denominators[0];
         let change = &n[1] * &d[0] - &n[0] * &d[1];
@@ -106,12 +106,12 @@ mod tests {
         /// Without rounding, the effects of all groups are exactly the change of the whole.
         #[test]
         fn effects_add_up_exactly(groups in proptest::collection::vec(any::<[(i64, i8); 2]>(), 1..6)) {
-            let operand = |(numerator, denominator): (i64, i8)| Operand {
+            let operand = |(numerator, denominator): (i64, i8)| ExactValue {
                 numerator: numerator.into(),
                 denominator: denominator.into(),
             };
-            let groups: Vec<[Operand; 2]> = groups.into_iter().map(|group| group.map(operand)).collect();
-            let all = [0, 1].map(|range| Operand {
+            let groups: Vec<[ExactValue; 2]> = groups.into_iter().map(|group| group.map(operand)).collect();
+            let all = [0, 1].map(|range| ExactValue {
                 numerator: groups.iter().map(|group| group[range].numerator).sum(),
                 denominator: groups.iter().map(|group| group[range].denominator).sum(),
             });
@@ -119,7 +119,7 @@ mod tests {
             let zero = (BigInt::ZERO, BigInt::from(1));
             let effects = groups.iter().flat_map(|group| [ratio.rate(*group), ratio.mix(*group)]);
             let (numerator, denominator) = effects.fold(zero, |sum, effect| add(&sum, &effect));
-            let [n, d] = [all.map(Operand::wide_numerator), all.map(Operand::wide_denominator)];
+            let [n, d] = [all.map(ExactValue::wide_numerator), all.map(ExactValue::wide_denominator)];
             let change = (&n[1] * &d[0] - &n[0] * &d[1], &d[0] * &d[1]);
             prop_assert_eq!(numerator * change.1, change.0 * denominator);
         }

@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The texts of one dimension, by group or row.
-pub(super) struct SortedTexts {
+pub(super) struct GroupTexts {
     pub(super) codes: Vec<u32>,
     /// The distinct texts, sorted.
     pub(super) texts: Arc<TextList>,
 }
 
-impl SortedTexts {
+impl GroupTexts {
     pub(super) fn bytes(&self) -> usize {
         self.codes.capacity() * size_of::<u32>() + self.texts.bytes()
     }
@@ -29,9 +29,9 @@ const ABSENT: u32 = u32::MAX;
 /// Joins the groups of two ranges by their texts. A range is given as its number of groups and their texts per
 /// dimension; the groups are in the order of these texts. Returns the rows in that order, and their texts.
 pub(super) fn join(
-    ranges: [(usize, &[SortedTexts]); 2],
+    ranges: [(usize, &[GroupTexts]); 2],
     interrupt: &Interrupt,
-) -> Result<(Vec<JoinedRow>, Vec<SortedTexts>), Interruption> {
+) -> Result<(Vec<JoinedRow>, Vec<GroupTexts>), Interruption> {
     let lens = ranges.map(|(len, _)| len);
     let ranges = ranges.map(|(_, dimensions)| dimensions);
     let mut dictionaries = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn join(
             row.group(1).map_or_else(|| row.group(0).map_or(0, |group| code(0, at, group)), |group| code(1, at, group))
         };
         let codes = map_interruptible(&rows, interrupt, of_row)?;
-        dimensions.push(SortedTexts { codes, texts: dictionary.texts.clone() });
+        dimensions.push(GroupTexts { codes, texts: dictionary.texts.clone() });
     }
     Ok((rows, dimensions))
 }

@@ -1,6 +1,6 @@
 //! The metrics of groups, computed from their state.
 
-use super::operands::Operands;
+use super::exact_values::ExactValues;
 use super::order::INTERRUPT_CHECK_ITEMS;
 use super::percentiles::SortedDurations;
 use super::{Ratios, Values};
@@ -201,7 +201,7 @@ impl<'a> GroupMeasures<'a> {
     }
 
     /// Returns the exact values of a metric for `groups`, in their order.
-    pub(super) fn operands(&self, metric: &MetricRef, groups: &[u32]) -> Result<Operands, Interruption> {
+    pub(super) fn operands(&self, metric: &MetricRef, groups: &[u32]) -> Result<ExactValues, Interruption> {
         let sums = |sum: &MeasureSum| -> Result<Vec<i128>, Interruption> {
             let mut sums = Vec::with_capacity(groups.len());
             for step in self.steps(groups, BATCH_GROUPS) {
@@ -210,7 +210,7 @@ impl<'a> GroupMeasures<'a> {
             Ok(sums)
         };
         Ok(match self.bind(metric) {
-            BoundFormula::Quotient(Quotient::Ratio { numerator, denominator }) => Operands {
+            BoundFormula::Quotient(Quotient::Ratio { numerator, denominator }) => ExactValues {
                 numerators: sums(&numerator)?,
                 denominators: Some(sums(&denominator)?),
                 numerator_is_money: numerator.is_money,
@@ -222,7 +222,7 @@ impl<'a> GroupMeasures<'a> {
                     let of_group = |group: &u32| durations.and_then(|durations| durations.hundredths(*group, percent));
                     hundredths.extend(step?.iter().map(of_group));
                 }
-                Operands {
+                ExactValues {
                     numerators: hundredths.iter().map(|value| value.unwrap_or(0).into()).collect(),
                     // A percentile of nothing is over nothing.
                     denominators: Some(hundredths.iter().map(|value| value.map_or(0, |_| 100)).collect()),
@@ -230,7 +230,7 @@ impl<'a> GroupMeasures<'a> {
                     denominator_is_money: false,
                 }
             }
-            BoundFormula::Amount(sum) => Operands {
+            BoundFormula::Amount(sum) => ExactValues {
                 numerators: sums(&sum)?,
                 denominators: None,
                 numerator_is_money: sum.is_money,

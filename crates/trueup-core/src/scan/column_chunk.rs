@@ -2,7 +2,7 @@
 
 use super::encoding::{ENDS_EARLY, decode_hybrid, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
 use super::picked_rows::has_any;
-use super::stored_column::{RowSpan, RowValues, StoredColumn, Validity, ValueIndexes};
+use super::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
@@ -89,7 +89,7 @@ impl ColumnChunk<'_> {
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
     ) -> Result<StoredColumn<'p, V>, &'static str> {
         let mut values = Vec::new();
-        let mut rows = RowValues::default();
+        let mut rows = ValueOfRow::default();
         let mut first = 0;
         for page in &self.pages {
             if let Page::DictionaryPage { buf, num_values, .. } = page {

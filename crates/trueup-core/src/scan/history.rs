@@ -257,7 +257,6 @@ impl StagePattern {
     }
 
     /// Returns the stages, the last one first.
-    #[expect(clippy::cast_possible_truncation, reason = "a stage is below `BASE`")]
     fn stages_from_last(self) -> impl Iterator<Item = u8> {
         let mut number = u64::from(self.0);
         std::iter::from_fn(move || {

@@ -7,12 +7,12 @@ use super::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
 pub(super) struct StoredColumn<'a, V> {
     /// The values in the order of the pages; a value may occur more than once.
     pub(super) values: Vec<V>,
-    pub(super) rows: RowValues<'a>,
+    pub(super) rows: ValueOfRow<'a>,
 }
 
 /// Which value each row of a column has.
 #[derive(Default)]
-pub(super) struct RowValues<'a> {
+pub(super) struct ValueOfRow<'a> {
     spans: Vec<RowSpan<'a>>,
     /// The rows that are left; `None` if all are.
     left: Option<&'a LeftRows>,
@@ -44,11 +44,11 @@ impl<V> StoredColumn<'_, V> {
     /// Makes a column whose values belong, in order, to the rows that have one.
     pub(super) fn in_row_order(values: Vec<V>, validity: Validity) -> Self {
         let spans = vec![RowSpan { validity, indexes: ValueIndexes::From(0) }];
-        Self { values, rows: RowValues { spans, left: None } }
+        Self { values, rows: ValueOfRow { spans, left: None } }
     }
 }
 
-impl<'a> RowValues<'a> {
+impl<'a> ValueOfRow<'a> {
     pub(super) fn push(&mut self, span: RowSpan<'a>) {
         self.spans.push(span);
     }

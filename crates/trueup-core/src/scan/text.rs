@@ -1,6 +1,6 @@
 //! Text columns as codes into a dictionary.
 
-use super::stored_column::{RowValues, StoredColumn};
+use super::stored_column::{StoredColumn, ValueOfRow};
 use crate::{Code, TextList};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Codes {
     ///
     /// # Errors
     /// The rows do not decode.
-    fn of_rows(rows: &RowValues<'_>, codes: Vec<u32>, cardinality: usize) -> Result<Self, &'static str> {
+    fn of_rows(rows: &ValueOfRow<'_>, codes: Vec<u32>, cardinality: usize) -> Result<Self, &'static str> {
         #[expect(clippy::cast_possible_truncation, reason = "every code is below the cardinality")]
         match cardinality {
             0..=0x100 => rows.expand(codes.into_iter().map(|code| code as u8).collect(), 0).map(Self::Byte),

@@ -29,7 +29,7 @@ struct OfAccount<'c> {
 
 /// What a stored file has of customers to forget.
 #[derive(Default)]
-pub(crate) struct Held<'c> {
+pub(crate) struct ForgottenRows<'c> {
     /// The customers of whom the file has any event, even a superseded one.
     pub(crate) customers: BTreeSet<&'c Customer>,
     /// Those of whom it has events that are not superseded.
@@ -57,7 +57,7 @@ impl<'c> Forgotten<'c> {
         superseded: &Superseded,
         dir: &Path,
         reader: &TableReader<'_>,
-    ) -> Result<Option<Held<'c>>, IngestError> {
+    ) -> Result<Option<ForgottenRows<'c>>, IngestError> {
         reader.monitor.check()?;
         if file.row_groups.iter().all(|entry| self.may_be_in(entry).next().is_none()) {
             return Ok(None);
@@ -94,13 +94,13 @@ impl<'c> Forgotten<'c> {
         superseded: &Superseded,
         dir: &Path,
         reader: &TableReader<'_>,
-    ) -> Result<Option<Held<'c>>, IngestError> {
+    ) -> Result<Option<ForgottenRows<'c>>, IngestError> {
         const READ: [&str; 3] = [ACCOUNT, OPPORTUNITY_ID, DATE];
 
         let path = dir.join(&file.path);
         let row_groups = found.iter().map(|found| found.row_group).collect();
         let opened = EventFile::open(dir, file, row_groups, reader.monitor.interrupt()).of_dataset(&path)?;
-        let mut held = Held::default();
+        let mut held = ForgottenRows::default();
         for FoundRows { row_group: number, rows, .. } in found {
             reader.monitor.check()?;
             let row_group = opened.row_group(number, Some(&READ), rows).of_dataset(&path)?;
@@ -121,7 +121,7 @@ impl<'c> Forgotten<'c> {
         &self,
         row_group: &EventRowGroup<'_>,
         mut left: LeftCursor,
-        held: &mut Held<'c>,
+        held: &mut ForgottenRows<'c>,
     ) -> Result<Vec<Range<usize>>, DatasetError> {
         let (accounts, customers) = (row_group.texts(ACCOUNT)?, row_group.texts(OPPORTUNITY_ID)?);
         let mut forgotten: Vec<Range<usize>> = Vec::new();

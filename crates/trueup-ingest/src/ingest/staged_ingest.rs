@@ -9,7 +9,7 @@ use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
 use crate::left_rows::count_left;
 use crate::monitor::Monitor;
-use crate::parts::{MAX_PARTS, Settings, StageFault, StagePlan, Staged, in_order};
+use crate::parts::{MAX_PARTS, PartSettings, StageFault, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
 use crate::settings::on_threads;
 use crate::table::Table;
@@ -153,12 +153,12 @@ impl Ingest {
     }
 
     /// Returns the settings that the files of parts depend on.
-    fn settings_of_parts(&self) -> Settings {
+    fn settings_of_parts(&self) -> PartSettings {
         let clock_zone = self.clock_zone.map(|zone| match zone {
             ClockZone::Account => "account".to_owned(),
             ClockZone::Zone(zone) => zone.name().to_owned(),
         });
-        Settings {
+        PartSettings {
             clock_zone,
             ignore: self.ignore.clone(),
             group_rows: self.common.group_rows,

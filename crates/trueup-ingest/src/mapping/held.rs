@@ -36,15 +36,15 @@ impl HeldMemory {
     ///
     /// # Errors
     /// There is no room for these bytes.
-    pub(super) fn add(&self, bytes: usize, what: Held<'_>) -> Result<(), IngestError> {
+    pub(super) fn add(&self, bytes: usize, what: MemoryUse<'_>) -> Result<(), IngestError> {
         let others = self.used.fetch_add(bytes, Ordering::Relaxed);
         let (bytes, limit) = (others.saturating_add(bytes), self.limit);
         if bytes <= limit {
             return Ok(());
         }
         Err(match what {
-            Held::JoinedFile(path) => ErrorKind::LargeJoin { path: path.to_owned(), bytes, limit },
-            Held::FirstConversions => {
+            MemoryUse::JoinedFile(path) => ErrorKind::LargeJoin { path: path.to_owned(), bytes, limit },
+            MemoryUse::FirstConversions => {
                 ErrorKind::LargeTable { what: "first conversions of the customers", bytes, limit }
             }
         }
@@ -54,7 +54,7 @@ impl HeldMemory {
 
 /// What memory is taken for.
 #[derive(Clone, Copy)]
-pub(super) enum Held<'a> {
+pub(super) enum MemoryUse<'a> {
     /// The rows of a joined file, or its keys.
     JoinedFile(&'a Path),
     FirstConversions,
@@ -99,7 +99,7 @@ impl HeldRows {
                 }
                 Ok(())
             })?;
-            reading.memory.add(bytes, Held::JoinedFile(&file.shown))?;
+            reading.memory.add(bytes, MemoryUse::JoinedFile(&file.shown))?;
         }
         Ok(held)
     }

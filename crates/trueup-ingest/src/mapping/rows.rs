@@ -6,7 +6,7 @@ use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Join, TableDeclaration, Unmatched};
 use super::error::{KeyFault, PlanFault};
 use super::faults::{FoundFault, RawFault};
-use super::held::{Held, HeldRow, HeldRows};
+use super::held::{HeldRow, HeldRows, MemoryUse};
 use super::inputs::{OpenedInput, Reading};
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -136,7 +136,7 @@ impl RowPlan {
                 let texts = Texts::of_column(batch, self.name_in_file(*at)).doing("read a joined input")?;
                 // Texts share the memory of a column of texts.
                 if column.is_some_and(|column| !column.data_type().is_string()) {
-                    reading.memory.add(texts.bytes(), Held::JoinedFile(held.last_file()))?;
+                    reading.memory.add(texts.bytes(), MemoryUse::JoinedFile(held.last_file()))?;
                 }
                 all.push(texts);
             }
@@ -287,7 +287,7 @@ impl JoinIndex {
             let texts: Vec<Texts> = texts.collect::<Result<_, _>>().doing("read the keys of a join")?;
             let texts_of_keys: usize = texts.iter().map(Texts::bytes).sum();
             let bytes = texts_of_keys + batch.num_rows() * KEY_BYTES;
-            reading.memory.add(bytes, Held::JoinedFile(held.last_file()))?;
+            reading.memory.add(bytes, MemoryUse::JoinedFile(held.last_file()))?;
             for row in 0..batch.num_rows() {
                 let Some(key) = join_key(texts.iter().map(|texts| texts.get(row))) else { continue };
                 let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };

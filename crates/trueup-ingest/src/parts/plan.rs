@@ -29,13 +29,13 @@ pub struct StagePlan {
     time_zones: BTreeMap<String, String>,
     /// The accounts with stored events that get another time zone: the old one and the new one.
     zone_changes: BTreeMap<String, (String, String)>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: PartSettings,
 }
 
 /// The settings that decide what the files of a part look like, and which rows are allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Settings {
+pub(crate) struct PartSettings {
     /// The time zone of times without an offset: `account`, or the name of a zone; `None` if they are refused.
     pub(crate) clock_zone: Option<String>,
     pub(crate) ignore: Vec<String>,
@@ -55,7 +55,7 @@ impl StagePlan {
         accounts: Option<BTreeSet<String>>,
         rewritten: &[DataFile],
         (all_accounts, zone_changes): (&Accounts, BTreeMap<String, (Tz, Tz)>),
-        settings: Settings,
+        settings: PartSettings,
     ) -> Self {
         let zoned = all_accounts.iter().filter(|account| account.time_zone != Tz::UTC);
         let changes = zone_changes
@@ -148,7 +148,7 @@ impl StagePlan {
     }
 }
 
-impl Settings {
+impl PartSettings {
     pub(crate) fn clock_zone(&self) -> Result<Option<ClockZone>, StageFault> {
         let zone = self.clock_zone.as_ref().map(|zone| zone.parse().map_err(|_| unknown_zone(zone)));
         zone.transpose()

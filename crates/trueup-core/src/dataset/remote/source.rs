@@ -23,11 +23,11 @@ const PARTS: usize = 3;
 pub struct RemoteFile {
     /// The URL without what may be secret in it.
     shown: PathBuf,
-    place: Place,
+    place: SourcePlace,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum SourcePlace {
     Object { store: Arc<Store>, object: ObjectMeta },
     Web(Url),
 }
@@ -65,7 +65,7 @@ impl RemoteFile {
         };
         match Pending::<_, io::Error>::start(head).wait()? {
             Some(object) => {
-                let place = Place::Object { store: parent.store, object };
+                let place = SourcePlace::Object { store: parent.store, object };
                 Ok(RemoteFiles::One(Self { shown: super::shown(url), place }))
             }
             None => Self::below(url).map(RemoteFiles::Below),
@@ -101,7 +101,7 @@ impl RemoteFile {
             let below = object.location.as_ref();
             let below = below.strip_prefix(folder.prefix.as_ref()).unwrap_or(below).trim_start_matches('/');
             let shown = PathBuf::from(format!("{root}/{below}"));
-            Self { shown, place: Place::Object { store: folder.store.clone(), object } }
+            Self { shown, place: SourcePlace::Object { store: folder.store.clone(), object } }
         };
         Ok(found.into_iter().map(file).collect())
     }
@@ -123,7 +123,7 @@ impl RemoteFile {
             return Err(refused("a URL has no user or password here; use one with a signature, or download the file"));
         }
         install_tls();
-        Ok(Some(Self { shown: super::shown(url), place: Place::Web(parsed) }))
+        Ok(Some(Self { shown: super::shown(url), place: SourcePlace::Web(parsed) }))
     }
 
     /// Returns the URL for messages, without what may be secret in it.
@@ -136,8 +136,8 @@ impl RemoteFile {
     #[must_use]
     pub fn into_reader(self) -> RemoteReader {
         let reader = match self.place {
-            Place::Object { store, object } => Reader::Object(ObjectReader::new(store, object)),
-            Place::Web(url) => Reader::Web(WebReader::new(url)),
+            SourcePlace::Object { store, object } => Reader::Object(ObjectReader::new(store, object)),
+            SourcePlace::Web(url) => Reader::Web(WebReader::new(url)),
         };
         RemoteReader { reader, fault: None }
     }

@@ -26,14 +26,14 @@ pub(super) struct Lines<'a> {
     /// The number of events in the row of the answer.
     pub(super) rows: u64,
     /// The row groups of the event lines.
-    pub(super) row_groups: Vec<EventRowGroup<'a>>,
+    pub(super) row_groups: Vec<LineRowGroup<'a>>,
     /// The lines by measure.
     pub(super) measures: Vec<MeasureLines>,
 }
 
 /// A row group of events that has lines.
 #[derive(Debug)]
-pub(super) struct EventRowGroup<'a> {
+pub(super) struct LineRowGroup<'a> {
     pub(super) row_group: &'a RowGroup<EventColumns>,
     pub(super) columns: Arc<EventColumns>,
     /// The memory of its lines.
@@ -151,10 +151,10 @@ impl<'a> Lines<'a> {
                 of_measure.sum = of_measure.events.iter().map(|line| line.counted.adds).sum();
             }
         }
-        lines.row_groups.push(EventRowGroup { row_group, columns, _share: share });
+        lines.row_groups.push(LineRowGroup { row_group, columns, _share: share });
         lines.cut(listing);
         let kept: usize = lines.measures.iter().map(|measure| measure.events.len() + measure.agents.len()).sum();
-        if let [EventRowGroup { _share, .. }] = lines.row_groups.as_mut_slice() {
+        if let [LineRowGroup { _share, .. }] = lines.row_groups.as_mut_slice() {
             _share.set(|| kept * size_of::<EventLine>())?;
         }
         Ok(lines)
@@ -234,7 +234,7 @@ impl MeasureLines {
     }
 }
 
-impl EventRowGroup<'_> {
+impl LineRowGroup<'_> {
     /// Returns the account of a line.
     pub(super) fn account(&self, line: &EventLine) -> &str {
         let customers = &self.columns.customers;
@@ -244,7 +244,7 @@ impl EventRowGroup<'_> {
 
 /// Compares two lines of events by all that orders them except the ids of their customers.
 pub(super) fn compare_events(
-    row_groups: &[EventRowGroup<'_>],
+    row_groups: &[LineRowGroup<'_>],
     listing: Listing,
     one: &EventLine,
     other: &EventLine,

@@ -1,6 +1,6 @@
 //! The lines that are listed, as a table.
 
-use super::lines::{AgentLines, EventLine, EventRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
+use super::lines::{AgentLines, EventLine, LineRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
 use super::rule::{Customer, agent_rule, spend_rule};
 use crate::dataset::ReadingAhead;
 use crate::dictionary::Measure;
@@ -32,13 +32,13 @@ pub(super) struct Details<'a> {
 
 /// The row groups of the lines, with the ids of customers and events where lines are listed.
 struct Identified<'a> {
-    row_groups: Vec<EventRowGroup<'a>>,
+    row_groups: Vec<LineRowGroup<'a>>,
     with_ids: Vec<Option<Arc<EventColumns>>>,
 }
 
 /// The columns of the table.
 #[derive(Default)]
-struct TableColumns {
+struct LineColumns {
     measures: TextBuilder,
     accounts: TextBuilder,
     customers: TextBuilder,
@@ -84,7 +84,7 @@ impl Details<'_> {
     pub(super) fn table(&self, lines: Lines<'_>, execution: &Execution) -> Result<ResultTable, Error> {
         let Lines { row_groups, measures, .. } = lines;
         let identified = Identified { with_ids: self.read_ids(&row_groups, &measures, execution)?, row_groups };
-        let mut columns = TableColumns::default();
+        let mut columns = LineColumns::default();
         for (measure, lines) in self.measures.iter().zip(measures) {
             execution.interrupt.check()?;
             let MeasureLines { events, spend, agents, .. } = lines;
@@ -110,7 +110,7 @@ impl Details<'_> {
         mut lines: Vec<EventLine>,
         agents: BTreeMap<String, AgentLines>,
         identified: &Identified<'_>,
-        columns: &mut TableColumns,
+        columns: &mut LineColumns,
     ) -> Result<(), Error> {
         let mut rules = HashMap::new();
         for (agent, AgentLines { customers, first }) in agents {
@@ -145,7 +145,7 @@ impl Details<'_> {
     }
 
     /// Appends the lines of spend of a measure.
-    fn push_spend(&self, measure: Measure, mut lines: Vec<SpendLine>, columns: &mut TableColumns) -> Result<(), Error> {
+    fn push_spend(&self, measure: Measure, mut lines: Vec<SpendLine>, columns: &mut LineColumns) -> Result<(), Error> {
         lines.sort_by(|one, other| one.compare(other, self.listing));
         lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
         for line in &lines {
@@ -160,7 +160,7 @@ impl Details<'_> {
     /// Returns for each row group that has a line its columns with the ids of customers and events.
     fn read_ids(
         &self,
-        row_groups: &[EventRowGroup<'_>],
+        row_groups: &[LineRowGroup<'_>],
         measures: &[MeasureLines],
         execution: &Execution,
     ) -> Result<Vec<Option<Arc<EventColumns>>>, Error> {
@@ -173,7 +173,7 @@ impl Details<'_> {
                 *is_listed = true;
             }
         }
-        let read = |(row_group, is_listed): (&EventRowGroup<'_>, bool)| {
+        let read = |(row_group, is_listed): (&LineRowGroup<'_>, bool)| {
             let read = || row_group.row_group.read_until(&projection, ReadingAhead::default(), &execution.interrupt);
             Ok(is_listed.then(read).transpose()?)
         };
@@ -183,7 +183,7 @@ impl Details<'_> {
 
 impl<'a> Identified<'a> {
     /// Returns the row group of a line, and its columns with ids.
-    fn of(&self, line: &EventLine) -> Option<(&EventRowGroup<'a>, &EventColumns)> {
+    fn of(&self, line: &EventLine) -> Option<(&LineRowGroup<'a>, &EventColumns)> {
         Some((self.row_groups.get(line.row_group)?, self.with_ids.get(line.row_group)?.as_deref()?))
     }
 
@@ -205,7 +205,7 @@ fn customer_id<'a>(columns: &'a EventColumns, line: &EventLine) -> &'a str {
     columns.text(OPPORTUNITY_ID).map_or("", |ids| &ids.dictionary()[ids.code(customer, event)])
 }
 
-impl TableColumns {
+impl LineColumns {
     fn push(&mut self, measure: Measure, line: &Line<'_>) -> Result<(), Error> {
         self.measures.push(measure.name());
         self.accounts.push(line.account);
