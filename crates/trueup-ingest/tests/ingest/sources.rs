@@ -256,14 +256,7 @@ fn progress_counts_rows_and_bytes_of_each_phase() {
     phases.dedup();
     assert_eq!(
         phases,
-        [
-            Phase::ReceivingInputs,
-            Phase::ReadingEvents,
-            Phase::ReadingStoredEvents,
-            Phase::WritingEvents,
-            Phase::ReadingSpend,
-            Phase::WritingSpend
-        ]
+        [Phase::ReceivingInputs, Phase::ReadingEvents, Phase::WritingEvents, Phase::ReadingSpend, Phase::WritingSpend]
     );
     let last = |phase| *reports.iter().rfind(|now| now.phase == phase).unwrap();
     let events = last(Phase::ReadingEvents);
