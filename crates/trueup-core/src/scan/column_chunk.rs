@@ -88,7 +88,8 @@ impl ColumnChunk<'_> {
         wanted: Option<&[Range<usize>]>,
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
     ) -> Result<StoredColumn<'p, V>, &'static str> {
-        let mut values = Vec::new();
+        // Room for the values of all pages at once. Otherwise, a page would often move those of the pages before it.
+        let mut values = Vec::with_capacity(if wanted.is_none() { self.rows_without_codes() } else { 0 });
         let mut rows = ValueOfRow::default();
         let mut first = 0;
         for page in &self.pages {
@@ -116,6 +117,15 @@ impl ColumnChunk<'_> {
             rows.push(RowSpan { validity, indexes });
         }
         Ok(StoredColumn { values, rows })
+    }
+
+    /// Returns the number of rows of the pages whose values are no dictionary codes.
+    fn rows_without_codes(&self) -> usize {
+        let rows = |page: &Page| match page {
+            Page::DataPage { num_values, encoding, .. } if *encoding != Encoding::RLE_DICTIONARY => count(*num_values),
+            _ => 0,
+        };
+        self.pages.iter().map(rows).sum()
     }
 }
 

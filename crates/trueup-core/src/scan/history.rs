@@ -268,15 +268,24 @@ impl StagePattern {
 
     /// Returns the bits of the flags of the events of a history with this pattern; the entries after the last event are
     /// 0.
+    #[inline]
     fn flags(self) -> [u8; PACKED] {
         /// For each pattern, the bits of its flags, or 0 before they are computed: a first event's flags are never 0.
         static KNOWN: [AtomicU64; StagePattern::COUNT] = [const { AtomicU64::new(0) }; StagePattern::COUNT];
         let known = &KNOWN[self.index()];
-        let mut bits = known.load(Ordering::Relaxed).to_le_bytes();
-        if bits[0] == 0 {
-            EventFlags::write(&self.stages(), &mut bits);
-            known.store(u64::from_le_bytes(bits), Ordering::Relaxed);
+        let bits = known.load(Ordering::Relaxed).to_le_bytes();
+        if bits[0] != 0 {
+            return bits;
         }
+        let bits = self.write_flags();
+        known.store(u64::from_le_bytes(bits), Ordering::Relaxed);
+        bits
+    }
+
+    #[cold]
+    fn write_flags(self) -> [u8; PACKED] {
+        let mut bits = [0; PACKED];
+        EventFlags::write(&self.stages(), &mut bits);
         bits
     }
 }

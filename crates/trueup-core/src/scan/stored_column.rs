@@ -74,14 +74,36 @@ impl<'a> ValueOfRow<'a> {
     /// # Errors
     /// The indexes do not decode, or an index is not in the table.
     pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
+        let mut expanded = if self.are_in_order(table.len()) { table } else { self.expand_spans(&table, none)? };
+        if let Some(left) = self.left {
+            left.select(&mut expanded);
+        }
+        Ok(expanded)
+    }
+
+    /// Returns whether each row has the value at its own index, of `values` values.
+    fn are_in_order(&self, values: usize) -> bool {
+        let mut rows = 0;
+        let in_order = self.spans.iter().all(|span| match span {
+            RowSpan { validity: Validity::All(more), indexes: ValueIndexes::From(first) } if *first == rows => {
+                rows += more;
+                true
+            }
+            _ => false,
+        });
+        in_order && rows == values
+    }
+
+    /// Returns what [`expand`](Self::expand) returns, for all rows.
+    fn expand_spans<T: Copy>(&self, table: &[T], none: T) -> Result<Vec<T>, &'static str> {
         let mut expanded = Vec::with_capacity(self.spans.iter().map(|span| span.validity.rows()).sum());
         let mut values = Vec::new();
         for RowSpan { validity, indexes } in &self.spans {
             match validity {
-                Validity::All(rows) => indexes.expand(*rows, &table, &mut expanded)?,
+                Validity::All(rows) => indexes.expand(*rows, table, &mut expanded)?,
                 Validity::Some(rows) => {
                     values.clear();
-                    indexes.expand(validity.values(), &table, &mut values)?;
+                    indexes.expand(validity.values(), table, &mut values)?;
                     // Every row loads the next value, whether it has one or not, because a branch would often be
                     // mispredicted.
                     let mut next = 0;
@@ -92,9 +114,6 @@ impl<'a> ValueOfRow<'a> {
                     }));
                 }
             }
-        }
-        if let Some(left) = self.left {
-            left.select(&mut expanded);
         }
         Ok(expanded)
     }
