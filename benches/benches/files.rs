@@ -8,9 +8,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use trueup_benches::{last_quarter, stored};
+use trueup_benches::{last_90_days, stored};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{BlockHasher, encode_list, store};
+use trueup_core::dataset::{BlockHasher, encode_list, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
@@ -41,7 +41,7 @@ fn open(criterion: &mut Criterion, dataset: &Path) {
 
 /// Publishes a dataset of `count` event files, of which there are only the entries: opening reads no event file.
 fn publish_files(from: &Path, to: &Path, count: usize) {
-    let mut manifest = store::read(from, 1).unwrap();
+    let mut manifest = manifest_file::read(from, 1).unwrap();
     let file = manifest.events[0].clone();
     let size: u64 = 21 << 20;
     let blocks = usize::try_from(size.div_ceil(1 << 16)).unwrap();
@@ -64,12 +64,12 @@ fn publish_files(from: &Path, to: &Path, count: usize) {
     fs::write(to.join(&list.path), bytes).unwrap();
     let list = &manifest.lists.spend[0].file;
     fs::copy(from.join(&list.path), to.join(&list.path)).unwrap();
-    store::publish(&Files::default(), to, to, &manifest).unwrap();
+    manifest_file::publish(&Files::default(), to, to, &manifest).unwrap();
 }
 
 /// Measures pruning row groups for one account, where most are skipped, and for all accounts.
 fn prune(criterion: &mut Criterion, dataset: &Dataset) {
-    let (start, end) = last_quarter(dataset).unwrap();
+    let (start, end) = last_90_days(dataset).unwrap();
     let all = EventsQuery::new(["leads"], start, end);
     let account = dataset.accounts().iter().next().unwrap().key.clone();
     let one = all.clone().accounts([account]);

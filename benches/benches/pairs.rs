@@ -1,14 +1,14 @@
-//! What a cohort, a definition, a duration or a comparison costs against the plain question, and how long an
-//! explanation of one cell takes. Each pair is asked in turns, and the table has the medians and their ratio.
+//! What a cohort, a definition, a duration or a comparison costs against the plain query, and how long an explanation
+//! of one cell takes. The queries of a pair run in turns, and the table has the medians and their ratio.
 //!
-//! `cargo bench -p trueup-benches --bench pairs` asks 1,000,000 generated events;
-//! `cargo bench -p trueup-benches --bench pairs -- FOLDER` asks the dataset in a folder. A second argument keeps the
+//! `cargo bench -p trueup-benches --bench pairs` queries 1,000,000 generated events;
+//! `cargo bench -p trueup-benches --bench pairs -- FOLDER` queries the dataset in a folder. A second argument keeps the
 //! pairs whose names contain it.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use trueup_benches::last_quarter;
+use trueup_benches::last_90_days;
 use trueup_core::definitions::Definitions;
 use trueup_core::query::{Earlier, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery, Within};
 use trueup_core::{Dataset, Day, Execution, Value};
@@ -45,7 +45,7 @@ from = "date"
 part = "weekday"
 "#;
 
-/// A question, and the plain one that it is measured against.
+/// A query, and the plain one that it is measured against.
 struct Pair {
     name: &'static str,
     plain: EventsQuery,
@@ -53,9 +53,9 @@ struct Pair {
 }
 
 fn pairs(dataset: &Dataset) -> Vec<Pair> {
-    let (start, end) = last_quarter(dataset).unwrap();
+    let (start, end) = last_90_days(dataset).unwrap();
     let whole = dataset.date_range().unwrap();
-    let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
+    let last_days = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
     let months = |fields: &[&str]| EventsQuery::new(fields.to_vec(), whole.start, whole.end).interval(Interval::Month);
     let mut pairs = Vec::new();
     for (name, fields) in [
@@ -73,7 +73,8 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
             });
         }
     }
-    let defined = |name, plain: &[&str], other: &[&str]| Pair { name, plain: quarter(plain), other: quarter(other) };
+    let defined =
+        |name, plain: &[&str], other: &[&str]| Pair { name, plain: last_days(plain), other: last_days(other) };
     pairs.extend([
         defined("defined rate", &["bookRate"], &["ownBookRate"]),
         defined(
@@ -90,8 +91,8 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
         defined("defined part of a date", &["date", "leads", "customers"], &["weekday", "leads", "customers"]),
         Pair {
             name: "condition on a defined dimension",
-            plain: quarter(&["attributionChannel", "leads"]).filter(has_text("campaign")),
-            other: quarter(&["attributionChannel", "leads"]).filter(has_text("ownCampaign")),
+            plain: last_days(&["attributionChannel", "leads"]).filter(has_text("campaign")),
+            other: last_days(&["attributionChannel", "leads"]).filter(has_text("ownCampaign")),
         },
         defined("average duration", &["leads", "soldLeads"], &["leads", "avgDaysLeadToSold"]),
         defined(
@@ -106,8 +107,8 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
         },
         Pair {
             name: "comparison with the previous period",
-            plain: quarter(&["attributionChannel", "leads", "bookRate"]),
-            other: quarter(&["attributionChannel", "leads", "bookRate"]).compare(Earlier::PreviousPeriod),
+            plain: last_days(&["attributionChannel", "leads", "bookRate"]),
+            other: last_days(&["attributionChannel", "leads", "bookRate"]).compare(Earlier::PreviousPeriod),
         },
     ]);
     pairs
@@ -133,7 +134,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 fn compare(dataset: &Dataset, named: &str) {
-    println!("| question | plain, ms | this question, ms | ratio |\n|---|---:|---:|---:|");
+    println!("| query | plain, ms | this query, ms | ratio |\n|---|---:|---:|---:|");
     for Pair { name, plain, other } in pairs(dataset).into_iter().filter(|pair| pair.name.contains(named)) {
         // The first of each decodes its columns.
         time(dataset, &plain);
@@ -145,11 +146,11 @@ fn compare(dataset: &Dataset, named: &str) {
     }
 }
 
-/// Explains the cell of the campaign with the most leads, in a month and in the whole quarter.
+/// Explains the cell of the campaign with the most leads, in the last 30 and the last 90 days.
 fn explain(dataset: &Dataset) {
     println!("\n| explanation | lines | first, ms | again, ms |\n|---|---:|---:|---:|");
-    let (start, end) = last_quarter(dataset).unwrap();
-    for (days, start) in [("a month", Day::from_number(end.number().saturating_sub(29))), ("90 days", start)] {
+    let (start, end) = last_90_days(dataset).unwrap();
+    for (days, start) in [("30 days", Day::from_number(end.number().saturating_sub(29))), ("90 days", start)] {
         for metric in ["leads", "bookRate", "closedRevenue"] {
             let query = EventsQuery::new(["campaign", metric, "leads"], start, end).sort(SortKey::descending("leads"));
             let answer = dataset.query(&query).unwrap();

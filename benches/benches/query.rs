@@ -1,14 +1,14 @@
 //! Whole queries on a dataset in memory: 1,000,000 events of 200 accounts over 24 months, the default seed of the
 //! generator.
 //!
-//! Each case states the share of events in its range. `cargo bench -p trueup-benches --bench query`
+//! Comments state the share of events in the range. `cargo bench -p trueup-benches --bench query`
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::Duration;
-use trueup_benches::last_quarter;
+use trueup_benches::last_90_days;
 use trueup_core::query::{EventsQuery, Filter, Interval, Predicate};
 use trueup_core::{Dataset, Execution, Value};
 
@@ -17,31 +17,31 @@ const ACCOUNTS: u32 = 200;
 
 /// Returns the queries with their names.
 fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
-    let (start, end) = last_quarter(dataset).unwrap();
+    let (start, end) = last_90_days(dataset).unwrap();
     let whole = dataset.date_range().unwrap();
     let account = dataset.accounts().iter().next().unwrap().key.clone();
-    let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
+    let last_days = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
     vec![
         // 90 days have about an eighth of the events.
-        ("five metrics, 90 days", quarter(&["leads", "customers", "bookRate", "closedRevenue", "conversions"])),
-        ("by channel, 90 days", quarter(&["attributionChannel", "leads", "customers", "bookRate", "closedRevenue"])),
-        ("by campaign with spend, 90 days", quarter(&["campaign", "leads", "spend", "roasClosed"])),
+        ("five metrics, 90 days", last_days(&["leads", "customers", "bookRate", "closedRevenue", "conversions"])),
+        ("by channel, 90 days", last_days(&["attributionChannel", "leads", "customers", "bookRate", "closedRevenue"])),
+        ("by campaign with spend, 90 days", last_days(&["campaign", "leads", "spend", "roasClosed"])),
         (
             "by channel, one category, 90 days",
-            quarter(&["attributionChannel", "leads"]).filter(Filter::equals("attributionCategory", "Advertising")),
+            last_days(&["attributionChannel", "leads"]).filter(Filter::equals("attributionCategory", "Advertising")),
         ),
         // The regular expression is matched against each distinct campaign of a row group.
         (
             "by business unit, campaigns by regex, 90 days",
-            quarter(&["normalizedBusinessUnit", "leads"]).filter(Filter::field(
+            last_days(&["normalizedBusinessUnit", "leads"]).filter(Filter::field(
                 "campaign",
                 Predicate::Matches { pattern: "a.*e".to_owned(), flags: "i".to_owned() },
             )),
         ),
         // A dimension that differs between the events of a customer: grouped row by row.
-        ("by date, 90 days", quarter(&["date", "leads", "customers", "closedRevenue"])),
+        ("by date, 90 days", last_days(&["date", "leads", "customers", "closedRevenue"])),
         // One group per customer: most of the time goes to numbering, merging and sorting groups.
-        ("by customer, 90 days", quarter(&["opportunityId", "leads", "closedRevenue"])),
+        ("by customer, 90 days", last_days(&["opportunityId", "leads", "closedRevenue"])),
         // 24 months have all events.
         (
             "channel x day, 24 months",
@@ -54,7 +54,7 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
                 .interval(Interval::Month),
         ),
         // About one event of 1,600.
-        ("one account, 90 days", quarter(&["leads", "customers", "bookRate"]).accounts([account])),
+        ("one account, 90 days", last_days(&["leads", "customers", "bookRate"]).accounts([account])),
     ]
 }
 

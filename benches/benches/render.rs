@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use std::hint::black_box;
 use std::io::Write;
 use trueup::json;
-use trueup_benches::{dataset, last_quarter};
+use trueup_benches::{dataset, last_90_days};
 use trueup_core::ResultTable;
 use trueup_core::query::EventsQuery;
 
@@ -25,7 +25,7 @@ fn json_of(table: &ResultTable) -> Vec<u8> {
 
 fn render(criterion: &mut Criterion) {
     let dataset = dataset(200_000, 12).unwrap();
-    let (start, end) = last_quarter(&dataset).unwrap();
+    let (start, end) = last_90_days(&dataset).unwrap();
     let table = dataset.query(&EventsQuery::new(FIELDS, start, end)).unwrap();
     assert!(table.len() > 5_000, "{}", table.len());
     let body = json_of(&table);

@@ -1,9 +1,9 @@
-//! The first question after an update: 10,000,000 events of 200 accounts over 24 months, the default seed of the
+//! The first query after an update: 10,000,000 events of 200 accounts over 24 months, the default seed of the
 //! generator, in the page cache. Each update writes the histories of one in 500 customers, who are in all row groups,
 //! to a new file, and supersedes their rows. No event changes, so that every answer must stay the same.
 //!
-//! `cargo bench -p trueup-benches --bench reopen` prints milliseconds: a hot question before the update, reopening, the
-//! first question of a reopened dataset, a hot one of it, and the first question of a dataset that was opened.
+//! `cargo bench -p trueup-benches --bench reopen` prints milliseconds: a hot query before the update, reopening, the
+//! first query of a reopened dataset, a hot one of it, and the first query of a dataset that was opened.
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
@@ -17,10 +17,12 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use trueup_benches::{last_quarter, stored};
+use trueup_benches::{last_90_days, stored};
 use trueup_core::Dataset;
 use trueup_core::dataset::manifest::{DataFile, FileList, Manifest};
-use trueup_core::dataset::{BlockHasher, DeletionVector, describe_row_group, encode_list, encode_vectors, store};
+use trueup_core::dataset::{
+    BlockHasher, DeletionVector, describe_row_group, encode_list, encode_vectors, manifest_file,
+};
 use trueup_core::files::Files;
 use trueup_core::query::{EventsQuery, Interval};
 
@@ -29,21 +31,21 @@ const ACCOUNTS: u32 = 200;
 /// An update touches one in this many customers.
 const CUSTOMERS_PER_TOUCHED: i32 = 500;
 const UPDATES: i32 = 3;
-/// How often a question is measured; the median counts.
+/// How often a query is measured; the median counts.
 const ROUNDS: usize = 7;
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     let path = stored(folder.path(), EVENTS, ACCOUNTS).unwrap();
     let mut dataset = Dataset::open(&path).unwrap().with_column_budget(8 << 30);
-    let questions = questions(&dataset);
-    println!("update  question       hot  reopen  first  hot after  first of open  first / hot");
+    let queries = queries(&dataset);
+    println!("update  query          hot  reopen  first  hot after  first of open  first / hot");
     for update in 1..=UPDATES {
-        let answers: Vec<_> = questions.iter().map(|(_, query)| dataset.query(query).unwrap()).collect();
+        let answers: Vec<_> = queries.iter().map(|(_, query)| dataset.query(query).unwrap()).collect();
         let events = dataset.event_rows();
         publish_update(&path, update);
-        for ((name, query), answer) in questions.iter().zip(&answers) {
-            let hot = median(|| timed(|| dataset.query(query).unwrap()).0);
+        for ((name, query), answer) in queries.iter().zip(&answers) {
+            let hot = median_of_rounds(|| timed(|| dataset.query(query).unwrap()).0);
             let (mut reopening, mut first, mut after, mut of_open) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for _ in 0..ROUNDS {
                 let (time, reopened) = timed(|| dataset.reopen().unwrap().unwrap());
@@ -55,7 +57,7 @@ fn main() {
                 let opened = Dataset::open(&path).unwrap();
                 of_open.push(timed(|| opened.query(query).unwrap()).0);
             }
-            let [reopening, first, after, of_open] = [reopening, first, after, of_open].map(middle);
+            let [reopening, first, after, of_open] = [reopening, first, after, of_open].map(median);
             println!(
                 "{update:>6}  {name:<13} {hot:>5.2}  {reopening:>6.2}  {first:>5.2}  {after:>9.2}  {of_open:>13.2}  {:>11.2}",
                 first / hot
@@ -65,9 +67,9 @@ fn main() {
     }
 }
 
-/// Returns questions of the suite: of 90 days and of all days, of all accounts and of one.
-fn questions(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
-    let (start, end) = last_quarter(dataset).unwrap();
+/// Returns queries of the suite: of 90 days and of all days, of all accounts and of one.
+fn queries(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
+    let (start, end) = last_90_days(dataset).unwrap();
     let all = dataset.date_range().unwrap();
     let account = dataset.accounts().iter().next().unwrap().key.clone();
     let five = |dimensions: &[&'static str]| {
@@ -93,18 +95,18 @@ fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
     (start.elapsed().as_secs_f64() * 1_000.0, result)
 }
 
-fn median(mut measure: impl FnMut() -> f64) -> f64 {
-    middle((0..ROUNDS).map(|_| measure()).collect())
+fn median_of_rounds(mut measure: impl FnMut() -> f64) -> f64 {
+    median((0..ROUNDS).map(|_| measure()).collect())
 }
 
-fn middle(mut times: Vec<f64>) -> f64 {
+fn median(mut times: Vec<f64>) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[times.len() / 2]
 }
 
 /// Publishes the next version, in which other customers than in earlier updates are in a new file.
 fn publish_update(folder: &Path, update: i32) {
-    let mut manifest = store::read_latest(folder).unwrap().unwrap();
+    let mut manifest = manifest_file::read_latest(folder).unwrap().unwrap();
     let (mut vectors, mut touched) = (Vec::new(), Vec::new());
     // The files of the first version.
     for file in manifest.events.iter().filter(|file| !file.path.starts_with("events/update-")) {
@@ -118,14 +120,14 @@ fn publish_update(folder: &Path, update: i32) {
             let customers =
                 rows.column_by_name("trueup.customer").unwrap().as_primitive::<Int32Type>().values().clone();
             let days = rows.column_by_name("date").unwrap().as_primitive::<Date32Type>().values().clone();
-            let updated = |row: &usize| customers[*row] % CUSTOMERS_PER_TOUCHED;
-            let gone: Vec<usize> = (0..rows.num_rows()).filter(|row| updated(row) == update).collect();
-            let left = (0..rows.num_rows()).filter(|row| !(1..=update).contains(&updated(row)));
+            let update_of = |row: &usize| customers[*row] % CUSTOMERS_PER_TOUCHED;
+            let gone: Vec<usize> = (0..rows.num_rows()).filter(|row| update_of(row) == update).collect();
+            let left = (0..rows.num_rows()).filter(|row| !(1..=update).contains(&update_of(row)));
             let left_days = left.clone().map(|row| days[row]).min().zip(left.map(|row| days[row]).max());
             if !gone.is_empty() {
                 vector.supersede(file, number, gone.iter().map(|row| *row as u64..*row as u64 + 1), left_days);
             }
-            let is_gone: BooleanArray = (0..rows.num_rows()).map(|row| Some(updated(&row) == update)).collect();
+            let is_gone: BooleanArray = (0..rows.num_rows()).map(|row| Some(update_of(&row) == update)).collect();
             of_file.push(filter_record_batch(&rows, &is_gone).unwrap());
         }
         if vector.rows() > 0 {
@@ -146,7 +148,7 @@ fn publish_update(folder: &Path, update: i32) {
     }
     let next = Manifest { version: manifest.version + 1, ..manifest };
     let staging = tempfile::tempdir_in(folder).unwrap();
-    store::publish(&Files::default(), folder, staging.path(), &next).unwrap();
+    manifest_file::publish(&Files::default(), folder, staging.path(), &next).unwrap();
 }
 
 /// Writes a file of events with a row group for each of `touched`, whose customers get new numbers.

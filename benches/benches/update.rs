@@ -6,7 +6,7 @@
 //! the number of events of a second dataset, whose years have days of about the same size. The day is then ingested
 //! into this dataset, too. As the accounts grow, the last day of more years has more events; of these, as many are
 //! ingested as the last day of fewer years has.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trueup_benches::last_quarter;
-use trueup_core::dataset::store;
+use trueup_benches::last_90_days;
+use trueup_core::dataset::manifest_file;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
 use trueup_demo::{Generator, Settings};
@@ -31,7 +31,7 @@ const ACCOUNTS: u32 = 200;
 /// Without arguments: the number of events, of days that are ingested one by one, and of years.
 const DEFAULT: (u64, usize, u32) = (200_000, 10, 2);
 
-/// The year after the last one of the generated data, whose years begin in July.
+/// The year in which the generated data ends, on June 30.
 const END: u32 = 2026;
 
 fn main() {
@@ -132,7 +132,7 @@ fn bytes_below(folder: &Path) -> u64 {
 
 /// Returns the bytes of the files of the newest version.
 fn bytes_of_newest(dataset: &Path) -> u64 {
-    store::read_latest(dataset).unwrap().unwrap().files().map(|file| file.size).sum()
+    manifest_file::read_latest(dataset).unwrap().unwrap().files().map(|file| file.size).sum()
 }
 
 /// Prints a figure, and its upper limit.
@@ -194,9 +194,9 @@ fn one_day(folder: &Path, inputs: &Inputs, fewer: Option<&Inputs>) {
 
 /// Removes the newest version, and the files that only this version has.
 fn undo(dataset: &Path) {
-    let newest = store::read_latest(dataset).unwrap().unwrap();
-    fs::remove_file(dataset.join(store::file_name(newest.version))).unwrap();
-    let before = store::read_latest(dataset).unwrap().unwrap();
+    let newest = manifest_file::read_latest(dataset).unwrap().unwrap();
+    fs::remove_file(dataset.join(manifest_file::file_name(newest.version))).unwrap();
+    let before = manifest_file::read_latest(dataset).unwrap().unwrap();
     let kept: Vec<&String> = before.files().map(|file| &file.path).collect();
     for file in newest.files().filter(|file| !kept.contains(&&file.path)) {
         fs::remove_file(dataset.join(&file.path)).unwrap();
@@ -215,7 +215,7 @@ fn day_by_day(folder: &Path, inputs: &Inputs) {
     println!("{} daily ingests in {:?}, the slowest in {slowest:?}", times.len(), times.iter().sum::<Duration>());
     report("bytes written by daily ingests, against the final dataset", ratio(bytes_below(&base) - first, size), "12x");
     report("disk of the last version, against a dataset built in one go", ratio(bytes_of_newest(&base), size), "1.4x");
-    let manifest = store::read_latest(&base).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(&base).unwrap().unwrap();
     println!("{} files of events, {} of vectors", manifest.events.len(), manifest.deletion_vectors.len());
     for is_hot in [true, false] {
         let times = [&base, &whole].map(|dataset| time_of_queries(dataset, is_hot));
@@ -228,7 +228,7 @@ fn day_by_day(folder: &Path, inputs: &Inputs) {
 
 /// Returns queries that read some and all of the data.
 fn queries(dataset: &Dataset) -> Vec<EventsQuery> {
-    let (start, end) = last_quarter(dataset).unwrap();
+    let (start, end) = last_90_days(dataset).unwrap();
     let all = dataset.date_range().unwrap();
     let five = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
     let by = |dimensions: &[&'static str]| [dimensions, &five].concat();

@@ -56,7 +56,7 @@ pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<
 
 /// Returns the first and the last day of the 90 days that end with the last day of the data; `None` without data.
 #[must_use]
-pub fn last_quarter(dataset: &Dataset) -> Option<(Day, Day)> {
+pub fn last_90_days(dataset: &Dataset) -> Option<(Day, Day)> {
     let end = dataset.date_range()?.end;
     Some((Day::from_number(end.number().saturating_sub(89)), end))
 }

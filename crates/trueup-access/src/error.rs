@@ -16,7 +16,7 @@ pub enum Entity {
     Organization,
     /// An account, by key.
     Account,
-    /// A user, by login.
+    /// A user, by name.
     User,
 }
 
@@ -109,7 +109,7 @@ pub enum Error {
     /// The user already has the grant.
     #[error("user `{user}` already has the {grant}")]
     AlreadyGranted {
-        /// The user's login.
+        /// The user's name.
         user: String,
         /// The grant.
         grant: Grant,
@@ -117,7 +117,7 @@ pub enum Error {
     /// The user does not have the grant.
     #[error("user `{user}` does not have the {grant}")]
     NotGranted {
-        /// The user's login.
+        /// The user's name.
         user: String,
         /// The grant.
         grant: Grant,
@@ -125,7 +125,7 @@ pub enum Error {
     /// The user has no such key, or it is revoked.
     #[error("user `{user}` has no key {key}")]
     UnknownKey {
-        /// The user's login.
+        /// The user's name.
         user: String,
         /// The key's number.
         key: KeyId,

@@ -66,13 +66,13 @@ impl Organization {
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
-/// assert_eq!(directory.users()?, [User { login: "anna".into(), active: true }]);
+/// assert_eq!(directory.users()?, [User { name: "anna".into(), active: true }]);
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The unique name of the user; not empty.
-    pub login: String,
+    pub name: String,
     /// Whether the user's keys and sessions are accepted.
     pub active: bool,
 }

@@ -147,7 +147,9 @@ impl From<trueup::Error> for Failure {
             trueup::Error::Query(error @ QueryError::UnknownFields { .. }) => {
                 Self::request(format!("{error}; `--allow-unknown` takes a field that is unknown as empty on every row"))
             }
-            trueup::Error::Unexpected { .. } | trueup::Error::Unbalanced { .. } => Self::fault(error),
+            trueup::Error::Unexpected { .. } | trueup::Error::NotArrow { .. } | trueup::Error::Unbalanced { .. } => {
+                Self::fault(error)
+            }
             _ => Self::request(error),
         }
     }

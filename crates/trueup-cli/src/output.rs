@@ -91,9 +91,9 @@ impl Format {
     }
 }
 
-/// The format of a report that is not a table, such as that of `trueup inspect`.
+/// The format of an output that is not a table, such as that of `trueup inspect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ReportFormat {
+pub(crate) enum ObjectFormat {
     /// Lines for people.
     Text,
     /// One JSON object.

@@ -25,11 +25,13 @@ mod sentences;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use period::months_before;
+
 use crate::exit::Failure;
 use crate::progress::Step;
 use crate::terminal::printable;
 use document::{Block, Document, Text};
-use period::Period;
+use period::ReportDays;
 use question::Questions;
 use sections::Subject;
 use std::io::{self, Write};
@@ -146,8 +148,8 @@ struct AccountNames {
 
 impl ReportSpec {
     /// Returns the days of the report.
-    fn period(&self, dataset: &Dataset) -> Result<Period, Failure> {
-        Period::new(dataset, self.month, self.through)
+    fn period(&self, dataset: &Dataset) -> Result<ReportDays, Failure> {
+        ReportDays::new(dataset, self.month, self.through)
     }
 
     /// Checks the report before it is made. Returns the last day of the data, if it is before that of the report.
@@ -188,7 +190,7 @@ fn version(dataset: &Dataset) -> u64 {
 }
 
 /// Says which days the data lack, so that a comparison could mislead.
-fn warnings(period: &Period) -> Vec<Block> {
+fn warnings(period: &ReportDays) -> Vec<Block> {
     let mut texts = Vec::new();
     if period.is_incomplete() {
         texts.push(format!(

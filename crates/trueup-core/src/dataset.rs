@@ -2,8 +2,8 @@
 //!
 //! In call order:
 //!
-//! - `manifest`, `file_list`, `deletion_vector`, `store`: the manifest, the lists of files and the superseded rows that
-//!   it names, and all of them in the folder of a dataset
+//! - `manifest`, `file_list`, `deletion_vector`, `manifest_file`: the manifest, the lists of files and the superseded
+//!   rows that it names, and all of them in the folder of a dataset
 //! - `commit`, `as_of`: when and by what a version was made, and the version that a number or a time means
 //! - `open`: a dataset from its folder, from a version of it that is open, or from tables in memory
 //! - `decode_ahead`: what is decoded when a dataset is reopened
@@ -20,7 +20,7 @@
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
 //! - `expiry`: versions that expire, and the removal of files that no version names any more
-//! - `condition`: what the operator of a service asks of an open dataset
+//! - `condition`: what the operator of a service needs to know about an open dataset
 //! - `version_summary`: all versions, and how many bytes each takes
 //! - `verify`: a check of every file
 //! - `error`: why a dataset or its manifest cannot be read
@@ -44,13 +44,13 @@ mod footer;
 mod id;
 mod insights;
 pub mod manifest;
+pub mod manifest_file;
 mod open;
 mod pages;
 mod plain_file;
 mod read_ahead;
 mod remote;
 mod row_group;
-pub mod store;
 mod table_file;
 #[cfg(test)]
 mod tests;
@@ -58,7 +58,7 @@ mod thrift;
 mod verify;
 mod version_summary;
 
-pub use as_of::{AsOf, InvalidAsOf, listed};
+pub use as_of::{AsOf, InvalidAsOf, version_ranges};
 pub use block_checksums::BlockHasher;
 pub use checked_file::{CheckedFile, CheckedReader};
 pub use column_cache::ColumnCacheCounts;
@@ -74,17 +74,17 @@ pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
-pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, shown};
+pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, without_credentials};
+pub use table_file::describe_row_group;
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
 
 pub use crate::scan::{RowsWith, TextRows};
 
-pub(crate) use checked_file::ReadingAhead;
+pub(crate) use checked_file::StartedReads;
 pub(crate) use id::DatasetId;
 pub(crate) use read_ahead::ReadAhead;
 pub(crate) use row_group::RowGroup;
-pub use table_file::describe_row_group;
 pub(crate) use table_file::{Pruning, TableFile};
 
 use crate::definitions::{DefinitionError, Definitions};

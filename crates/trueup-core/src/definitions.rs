@@ -31,6 +31,7 @@ pub(crate) use mapping::{DatePart, ValueMapping};
 
 use crate::dictionary::{self, ValueFormat};
 use crate::filter::CompiledPatterns;
+use crate::text::did_you_mean;
 use declaration::DefinitionsFile;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -178,8 +179,8 @@ impl Definitions {
                 return Err(DefinitionError::of_value("name", name, reason).of("dimension", name, *line));
             }
             if dictionary::field(from).is_none() && !taken(from) {
-                let similar = dictionary::similar_names(from, columns);
-                let reason = names::with_similar("neither the dictionary nor the dataset has this dimension", &similar);
+                let similar = did_you_mean(&dictionary::similar_names(from, columns));
+                let reason = format!("neither the dictionary nor the dataset has this dimension{similar}");
                 return Err(DefinitionError::of_value("from", from, reason).of("dimension", name, *line));
             }
         }

@@ -1,11 +1,12 @@
 //! The errors of queries, by what is at fault.
 
 use crate::benchmarks::NotBenchmarked;
-use crate::dataset::error::{DatasetError, StoreError};
+use crate::dataset::error::{DatasetError, ManifestError};
 use crate::definitions::DefinitionError;
 use crate::execute::PartialError;
 use crate::interrupt::Interruption;
 use crate::query::{FilterFault, Interval, RowFault, TooEarly};
+use crate::text::{did_you_mean, quoted};
 use crate::{Day, NoRoom, Shown, model};
 use std::fmt;
 
@@ -22,13 +23,19 @@ pub enum Error {
     /// The columns or rows of tables in memory break a rule.
     #[error(transparent)]
     Table(#[from] model::TableFault),
-    /// Valid tables do not decode, or their events do not fit into Arrow arrays, which is a bug in trueup.
+    /// Valid tables do not decode, which is a bug in trueup.
     #[error("tables that were found sound do not decode: column `{column}`: {fault}")]
     Unexpected {
         /// The column.
         column: String,
         /// What is wrong with the column.
         fault: &'static str,
+    },
+    /// Events do not fit into Arrow arrays, which is a bug in trueup.
+    #[error("events do not fit into Arrow arrays: {reason}")]
+    NotArrow {
+        /// What Arrow found.
+        reason: String,
     },
     /// The lines that explain a number do not add up to it, which is a bug in trueup.
     #[error("the lines of `{metric}` add up to {found}, but the answer says {expected}")]
@@ -57,8 +64,8 @@ pub enum Error {
     Threads(String),
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
+impl From<ManifestError> for Error {
+    fn from(error: ManifestError) -> Self {
         Self::Dataset(error.into())
     }
 }
@@ -243,20 +250,10 @@ pub struct UnknownField {
 
 impl fmt::Display for UnknownField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", Shown(&self.name))?;
-        if self.similar.is_empty() {
-            return Ok(());
-        }
-        let similar: Vec<String> = self.similar.iter().map(|name| format!("`{}`", Shown(name))).collect();
-        write!(f, " (did you mean {}?)", similar.join(" or "))
+        write!(f, "`{}`{}", Shown(&self.name), did_you_mean(&self.similar))
     }
 }
 
 fn listed(fields: &[UnknownField]) -> String {
     fields.iter().map(UnknownField::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns names in backticks, with commas between them.
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{}`", Shown(name))).collect::<Vec<_>>().join(", ")
 }

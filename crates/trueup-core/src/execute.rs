@@ -9,7 +9,7 @@
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
-//! | `unseen_values` | finds the values in filters that no event has |
+//! | `unseen_values` | finds the values in filters that no event and no spend has |
 
 mod comparison;
 mod event_reader;
@@ -27,10 +27,10 @@ pub use unseen_values::{UnseenValue, ValueSearch};
 pub use why::{ExplainedMeasure, ExplainedMetric, Why};
 
 use crate::aggregate::{AggregationMemo, EventAggregator, PartialResult, QueryContext, aggregate_spend};
-use crate::dataset::{Dataset, ReadAhead, ReadingAhead};
+use crate::dataset::{Dataset, ReadAhead, StartedReads};
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
-use crate::finish::{self, ResultTable, TableMemory};
+use crate::finish::{self, ResultTable};
 use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
@@ -339,7 +339,7 @@ fn aggregate(
     execution: &Execution,
     row_groups: &SelectedRowGroups<'_>,
     next: &NextRowGroup,
-    ahead: &ReadAhead<impl Fn(usize) -> Option<ReadingAhead>>,
+    ahead: &ReadAhead<impl Fn(usize) -> Option<StartedReads>>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
     let mut share = Share::new(execution.memory.clone());
@@ -395,11 +395,6 @@ fn finish_checked(
     let _span = tracing::debug_span!("finish", groups = partial.len()).entered();
     execution.interrupt.check()?;
     share.set(|| partial.bytes() + finish::bytes(plan, &partial))?;
-    let mut table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;
-    share.set(|| table.bytes())?;
-    share.settle();
-    if execution.memory.is_some() {
-        table.memory = TableMemory::new(share);
-    }
-    Ok(table)
+    let table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;
+    Ok(table.counted(share)?)
 }

@@ -36,9 +36,9 @@ use std::cmp::Ordering;
 ///
 /// # Example: new customers with an event of at least 500 currency units
 /// ```
-/// use trueup_core::query::{Comparison, Filter, Operand, Predicate};
+/// use trueup_core::query::{ComparisonOperator, Filter, Operand, Predicate};
 ///
-/// let at_least = Predicate::Compare(Comparison::GreaterOrEqual, Operand::Number(500.0));
+/// let at_least = Predicate::Compare(ComparisonOperator::GreaterOrEqual, Operand::Number(500.0));
 /// let filter = Filter::equals("customerStatus", "New Customer").and(Filter::field("total", at_least));
 /// assert!(matches!(filter, Filter::All(parts) if parts.len() == 2));
 /// ```
@@ -69,7 +69,7 @@ pub enum Predicate {
     /// `v` does not equal the operand.
     NotEquals(Operand),
     /// `v` compares with the operand as stated. The empty text never does.
-    Compare(Comparison, Operand),
+    Compare(ComparisonOperator, Operand),
     /// `v` contains a match of the regular expression. Only texts can match.
     Matches {
         /// The expression, in the syntax of the `regex` crate; at most [`MAX_PATTERN_CHARS`] characters.
@@ -84,10 +84,10 @@ pub enum Predicate {
     NotEmpty,
 }
 
-/// An order between a value and an operand.
+/// An operator that compares a value with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Comparison {
+pub enum ComparisonOperator {
     /// `>`
     Greater,
     /// `>=`
@@ -98,7 +98,7 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-impl Comparison {
+impl ComparisonOperator {
     /// Returns whether a value passes; `ordering` is the order of the value relative to the operand.
     #[must_use]
     pub fn holds(self, ordering: Ordering) -> bool {
@@ -154,7 +154,7 @@ impl Filter {
 #[non_exhaustive]
 pub enum FilterFault {
     /// A flag of a regular expression is unknown.
-    #[error("expected flags out of `i`, `m`, `s`, `u`, `x`, but found `{0}`")]
+    #[error("expected flags among `i`, `m`, `s`, `u`, `x`, but found `{0}`")]
     UnknownFlag(char),
     /// A regular expression has too many characters.
     #[error("the regular expression has {found} characters, but {limit} are allowed")]

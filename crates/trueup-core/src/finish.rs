@@ -1,15 +1,15 @@
 //! Turns the merged partial result into the result table: computes metrics, applies conditions on them, and sorts.
 //!
-//! | file, in the order of the calls | what it does |
+//! | file | what it does |
 //! |---|---|
+//! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `sorted_dictionary` with `prefix_keys` | sorts the texts of each dimension |
 //! | `measures` with `percentiles` | evaluates conditions on metrics, and computes the metrics |
 //! | `sort` | sorts the groups as the query asks |
+//! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
 //! | `sort_columns` | sorts the rows of a comparison with benchmarks, whose columns are finished |
-//! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `difference` | compares two answers row by row |
-//! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `table` | holds the result |
 //! | `arrow`, `parquet`, `polars` | convert it |
 
@@ -34,13 +34,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrow::MAX_TEXT_BYTES;
 pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
 pub use difference::DifferentColumns;
 pub(crate) use exact::nearest_quotient;
 pub(crate) use measures::to_f64;
 pub use parquet::ParquetProgress;
 pub(crate) use sort_columns::sort_columns;
-pub(crate) use table::TableMemory;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 
 use crate::aggregate::{GroupSlot, PartialResult};
@@ -142,13 +142,9 @@ pub(crate) fn finish(
         columns.push(column(output)?);
     }
     Ok(ResultTable {
-        columns,
-        rows: groups.len(),
-        totals: None,
-        has_totals_row: false,
         unknown_fields: plan.unknown_fields.clone(),
         definitions: plan.definitions.clone(),
-        memory: TableMemory::default(),
+        ..ResultTable::from_columns(columns)
     })
 }
 

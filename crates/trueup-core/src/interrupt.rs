@@ -1,7 +1,8 @@
 //! What ends a query or an ingest early.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Ends queries before they are answered, and ingests before they are published. An interrupt fires at its deadline, or
@@ -76,6 +77,24 @@ impl Interrupt {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(Interruption::Deadline),
             _ => Ok(()),
+        }
+    }
+
+    /// Waits until no other thread holds the lock of `mutex`, or until the interrupt fires. A thread that panicked
+    /// while it held the lock must have left nothing half done.
+    pub(crate) fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Interruption> {
+        /// The time between two attempts.
+        const PAUSE: Duration = Duration::from_millis(1);
+
+        loop {
+            match mutex.try_lock() {
+                Ok(guard) => return Ok(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    self.check()?;
+                    thread::sleep(PAUSE);
+                }
+            }
         }
     }
 }

@@ -58,8 +58,7 @@ pub(crate) trait Evict: Send + Sync {
 }
 
 /// The error that the budget has no room for a query or an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{bytes} bytes of memory are needed at least, and of {limit} bytes for all queries one may take {}", limit / 2)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// Bytes that the query or the answer would have taken up to the point where it failed.
     pub bytes: usize,
@@ -74,6 +73,20 @@ impl NoRoom {
         self.bytes > self.limit / 2
     }
 }
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, limit } = self;
+        write!(f, "the query needs at least {bytes} bytes of memory, ")?;
+        if self.is_too_large() {
+            write!(f, "and one may take {}; reduce the fields, the accounts or the range", limit / 2)
+        } else {
+            write!(f, "but other queries and answers leave too few of the {limit} bytes; try again when they are done")
+        }
+    }
+}
+
+impl std::error::Error for NoRoom {}
 
 impl MemoryBudget {
     /// Returns a budget of `bytes`.

@@ -43,4 +43,5 @@ pub use stored_events::{EventKeys, concat_events, keep_latest};
 
 pub use crate::stage::Stage;
 
+pub(crate) use columns::SPEND_MEASURES;
 pub(crate) use spend::SPEND_TEXTS;

@@ -21,7 +21,7 @@ pub const MAX_UNITS: i64 = 9_000_000_000_000;
 pub const MAX_MICROS: i64 = MAX_UNITS * MICROS_PER_UNIT;
 
 /// The largest integer up to which every integer is exact as a double.
-const MAX_EXACT: i64 = 1 << 53;
+pub const MAX_EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
 
 /// Returns the double closest to an amount, in currency units.
 ///

@@ -2,12 +2,12 @@
 //!
 //! | file | what it decides |
 //! |---|---|
+//! | `metric` | what the formula of a metric is |
 //! | `dimension` | where the values of a dimension come from |
 //! | `filter` | which part of the filter is decided on events, which on finished rows |
 //! | `amount_range` | which amounts pass a test of `total` |
-//! | `metric` | what the formula of a metric is |
 //! | `measure_layout` | which measures are aggregated, and where each is held |
-//! | `comparison` | how an earlier range is read, and which contributions add up |
+//! | `comparison` | how an earlier range is read, how the joined rows are sorted, and which ratios have effects |
 //! | `projection` | which columns are read |
 //! | `day_tables` | the sub-range, date, week and month of each day |
 

@@ -39,8 +39,8 @@ pub use sort::SortKey;
 pub use why::{LineOrder, WhyQuery};
 
 pub use crate::filter::{
-    Comparison, CompiledPatterns, Filter, FilterFault, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERNS_BYTES,
-    Operand, Predicate, is_result_metric,
+    ComparisonOperator, CompiledPatterns, Filter, FilterFault, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS,
+    MAX_PATTERNS_BYTES, Operand, Predicate, is_result_metric,
 };
 
 pub(crate) use events::ROW_TYPE;

@@ -1,4 +1,4 @@
-//! A compact list of texts, the code of a text in it, bytes as text, and the form of a text in an error message.
+//! A compact list of texts, the code of a text in it, bytes as text, and the form of texts and names in error messages.
 
 use std::fmt;
 use std::ops::Index;
@@ -162,6 +162,22 @@ impl fmt::Display for Shown<'_> {
             None => f.write_str(self.0),
         }
     }
+}
+
+/// Returns names in backticks, with commas between them.
+pub(crate) fn quoted(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    joined(names, ", ")
+}
+
+/// Returns a question with similar names, to follow a message; an empty text if there are none.
+pub(crate) fn did_you_mean(similar: &[String]) -> String {
+    if similar.is_empty() { String::new() } else { format!(" (did you mean {}?)", joined(similar, " or ")) }
+}
+
+/// Returns names in backticks, with a separator between them.
+fn joined(names: impl IntoIterator<Item: AsRef<str>>, separator: &str) -> String {
+    let names = names.into_iter().map(|name| format!("`{}`", Shown(name.as_ref())));
+    names.collect::<Vec<_>>().join(separator)
 }
 
 /// Returns bytes in lower-case hex, as manifests hold checksums.

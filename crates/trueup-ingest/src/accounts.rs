@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::read_accounts;
-use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
+use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts};
 
 /// Reads the accounts that the dataset holds.
 pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
@@ -53,7 +53,8 @@ fn read_input(
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
         check_fit(schema, Table::Accounts).map_err(|fault| fault.of(&input.shown))?;
-        accounts.read(&RecordBatch::new_empty(schema.clone())).map_err(|fault| table_fault(fault).of(&input.shown))?;
+        let empty = RecordBatch::new_empty(schema.clone());
+        accounts.read(&empty).map_err(|fault| InputFault::from(fault).of(&input.shown))?;
         reader.warn_ignored(input, &ignored(schema));
     }
     while let Some(chunk) = source.next()? {
@@ -64,7 +65,7 @@ fn read_input(
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
             let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
-                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(table_fault(fault)))?;
+                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(fault.into()))?;
                 Ok((read.rows.len(), read.faults))
             });
             let (taken, faults) = checked.map_err(|fault| fault.of(&input.shown))?;
@@ -79,13 +80,6 @@ fn read_input(
         }
     }
     Ok(())
-}
-
-fn table_fault(fault: TableFault) -> InputFault {
-    match fault {
-        TableFault::Schema(fault) => InputFault::Schema(fault),
-        other => InputFault::Unreadable(Box::new(other)),
-    }
 }
 
 /// Returns the columns of an input that the table of accounts does not have.

@@ -17,8 +17,8 @@ use choice::{Extent, FAN_OUT, StoredFile, choose};
 use std::path::Path;
 use std::time::Duration;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::store::StoreError;
-use trueup_core::dataset::{CommitOperation, DeletionVector, shown, store};
+use trueup_core::dataset::manifest_file::ManifestError;
+use trueup_core::dataset::{CommitOperation, DeletionVector, manifest_file, without_credentials};
 use trueup_core::files::Files;
 
 /// How many bytes of stored files may be merged at the end of an ingest: this many times the bytes that the ingest has
@@ -142,8 +142,8 @@ impl Compact {
         let Self { settings, all } = self;
         monitor.check()?;
         // A folder without a dataset must not become one.
-        if store::versions(&settings.dir)?.is_empty() {
-            return Err(ErrorKind::NoDataset(shown(&settings.dir)).into());
+        if manifest_file::versions(&settings.dir)?.is_empty() {
+            return Err(ErrorKind::NoDataset(without_credentials(&settings.dir)).into());
         }
         let due = Extent { min_runs: 1, max_bytes: u64::MAX, full_rows: full_rows(&settings) };
         let mergeable = if all { Mergeable::All } else { Mergeable::Due(due) };
@@ -179,7 +179,9 @@ pub(crate) fn after_ingest(
     match merge_once(settings, mergeable, monitor).map_err(|error| monitor.explain(error)) {
         Ok((summary, _)) => Ok(Some(summary).filter(|summary| summary.merged.files > 0)),
         Err(error) if error.interruption().is_some() => Ok(None),
-        Err(error) if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Store(StoreError::Taken { .. })) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Manifest(ManifestError::Taken { .. })) =>
+        {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -243,7 +245,7 @@ fn merge_once(
 ) -> Result<(CompactSummary, Manifest), IngestError> {
     let dir = settings.dir.as_path();
     let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
-    let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };
+    let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(without_credentials(dir)).into()) };
     let mut summary = CompactSummary { version: manifest.version, ..CompactSummary::default() };
     if mergeable.is_done(&manifest) {
         return Ok((summary, manifest));

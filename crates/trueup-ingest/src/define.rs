@@ -7,7 +7,7 @@ use crate::version::VersionBuilder;
 use std::path::Path;
 use std::time::Duration;
 use trueup_core::Interrupt;
-use trueup_core::dataset::{CommitOperation, read_definitions, shown, store};
+use trueup_core::dataset::{CommitOperation, manifest_file, read_definitions, without_credentials};
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 
@@ -58,7 +58,8 @@ impl<'a> Define<'a> {
         Self { report: Some(ReportProgress::new(report)), ..self }
     }
 
-    /// Sets what can stop the replacement from another thread, until the version is published.
+    /// Stops the replacement when this interrupt or a clone of it is canceled, or at its deadline, until the version is
+    /// published.
     pub fn interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
@@ -74,7 +75,7 @@ impl<'a> Define<'a> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;
         // A folder without a dataset must not become one.
-        if store::versions(self.dataset)?.is_empty() {
+        if manifest_file::versions(self.dataset)?.is_empty() {
             return Err(self.no_dataset());
         }
         loop {
@@ -107,6 +108,6 @@ impl<'a> Define<'a> {
     }
 
     fn no_dataset(&self) -> IngestError {
-        ErrorKind::NoDataset(shown(self.dataset)).into()
+        ErrorKind::NoDataset(without_credentials(self.dataset)).into()
     }
 }

@@ -9,13 +9,13 @@ pub use input::{InputFault, UnfitColumn};
 pub use kind::ErrorKind;
 
 use crate::OutputError;
-use crate::refused::{Refusal, RefusedRows};
+use crate::rejected_rows::{RejectedRows, RowRejection};
 use crate::row_fault::{InputLocation, Rule};
 use std::fmt;
 use std::io;
 use std::path::Path;
 use trueup_core::Interruption;
-use trueup_core::dataset::store::StoreError;
+use trueup_core::dataset::manifest_file::ManifestError;
 
 /// An ingest that failed.
 ///
@@ -47,7 +47,7 @@ impl IngestError {
     }
 
     /// Returns the first row that breaks a rule, if that is why the ingest failed. `None` if too many rows were
-    /// rejected, or all rows of a table: [`refused_rows`](Self::refused_rows) has them. `None` also for a record of a
+    /// rejected, or all rows of a table: [`rejected_rows`](Self::rejected_rows) has them. `None` also for a record of a
     /// joined input that cannot become a row, which only the message names.
     #[must_use]
     pub fn row(&self) -> Option<FaultyRow<'_>> {
@@ -60,7 +60,7 @@ impl IngestError {
                 rule: fault.rule().clone(),
             }),
             ErrorKind::Value(fault) => Some(fault.faulty_row()),
-            ErrorKind::Refused(refusal) => refusal.first().row(),
+            ErrorKind::Rejected(rejection) => rejection.first().row(),
             ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.row(),
             _ => None,
         }
@@ -101,7 +101,7 @@ impl IngestError {
             | ErrorKind::UnknownInFolder { .. }
             | ErrorKind::Row { .. }
             | ErrorKind::Value(_)
-            | ErrorKind::Refused(_)
+            | ErrorKind::Rejected(_)
             | ErrorKind::AllRejected { .. }
             | ErrorKind::ManyRejects { .. }
             | ErrorKind::ZoneChanged { .. }
@@ -114,7 +114,7 @@ impl IngestError {
             | ErrorKind::Busy { .. }
             | ErrorKind::UnconditionalStore(_)
             | ErrorKind::Stored { .. } => true,
-            ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
+            ErrorKind::Manifest(error) => !matches!(error, ManifestError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
             ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.is_data(),
             ErrorKind::Stage(fault) => !fault.is_usage(),
@@ -129,21 +129,23 @@ impl IngestError {
     /// object store refused while the version was published or made durable.
     #[must_use]
     pub fn may_be_published(&self) -> bool {
-        matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
+        matches!(&*self.0, ErrorKind::Manifest(error) if error.may_be_published())
     }
 
     /// Returns whether another ingest has published the version that this one would have published.
     pub(crate) fn is_overtaken(&self) -> bool {
-        matches!(&*self.0, ErrorKind::Store(StoreError::Taken { .. }))
+        matches!(&*self.0, ErrorKind::Manifest(ManifestError::Taken { .. }))
     }
 
     /// Returns the rows that break a rule, if the ingest has counted any and [the data is at fault](Self::is_data): all
     /// such rows of the inputs, or the ones that were found before another fault ended the ingest.
     #[must_use]
-    pub fn refused_rows(&self) -> Option<&RefusedRows> {
+    pub fn rejected_rows(&self) -> Option<&RejectedRows> {
         match &*self.0 {
-            ErrorKind::Refused(Refusal { refused, .. }) | ErrorKind::AfterRejects { refused, .. } => Some(refused),
-            ErrorKind::Part { error, .. } => error.refused_rows(),
+            ErrorKind::Rejected(RowRejection { rejected, .. }) | ErrorKind::AfterRejects { rejected, .. } => {
+                Some(rejected)
+            }
+            ErrorKind::Part { error, .. } => error.rejected_rows(),
             _ => None,
         }
     }
@@ -197,9 +199,9 @@ impl From<ErrorKind> for IngestError {
     }
 }
 
-impl From<StoreError> for IngestError {
-    fn from(error: StoreError) -> Self {
-        ErrorKind::Store(error).into()
+impl From<ManifestError> for IngestError {
+    fn from(error: ManifestError) -> Self {
+        ErrorKind::Manifest(error).into()
     }
 }
 

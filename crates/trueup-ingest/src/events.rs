@@ -62,7 +62,7 @@ use sort_and_write::SortedFiles;
 use spill::EventBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use touched::{StoredFiles, Touched};
+use touched::{Touched, TouchedFinder};
 use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{Accounts, ClockZone};
@@ -177,8 +177,8 @@ pub(crate) fn ingest(
         StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes)) {
             Some(wanted) => {
                 let dictionaries = &dictionaries;
-                let stored = StoredFiles { files, superseded, dir, zone_changes, dictionaries, reader };
-                stored.pass_touched(&wanted, &mut |batch| {
+                let finder = TouchedFinder { files, superseded, dir, zone_changes, dictionaries, reader };
+                finder.pass_touched(&wanted, &mut |batch| {
                     carried += batch.len() as u64;
                     buffer.add_stored(batch, version)
                 })?

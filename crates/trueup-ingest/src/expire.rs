@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use trueup_core::Interrupt;
 use trueup_core::dataset::expiry::{Expiry, GRACE, Retention, Unnamed};
-use trueup_core::dataset::{shown, store};
+use trueup_core::dataset::{manifest_file, without_credentials};
 use trueup_core::files::Files;
 
 /// The removal of old versions of a dataset, and of the files that no version names any more.
@@ -56,7 +56,7 @@ pub struct ExpireSummary {
 }
 
 impl<'a> Expire<'a> {
-    /// Keeps only the newest version of the dataset in a folder or below a URL.
+    /// Prepares to remove all versions but the newest of the dataset in a folder or below a URL.
     #[must_use]
     pub fn of<P: AsRef<Path> + ?Sized>(dataset: &'a P) -> Self {
         Self {
@@ -84,9 +84,9 @@ impl<'a> Expire<'a> {
         Self { older_than: age, ..self }
     }
 
-    /// Sets how long files stay after their version has expired, in whole seconds; 24 hours by default. Of a
-    /// [`vacuum`](Self::vacuum), also for versions that have expired before. With 0, a reader of an expired version
-    /// fails when it needs a file that is gone; it never answers from other data.
+    /// Sets how long files stay after their version has expired, in whole seconds; 24 hours by default. A
+    /// [`vacuum`](Self::vacuum) applies this period to versions that expired before, too. With 0, a reader of an
+    /// expired version fails when it needs a file that is gone; it never answers from other data.
     #[must_use]
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace: Some(grace), ..self }
@@ -98,7 +98,7 @@ impl<'a> Expire<'a> {
         Self { dry_run: true, ..self }
     }
 
-    /// Sets what can stop the removal from another thread.
+    /// Stops the removal when this interrupt or a clone of it is canceled, or at its deadline.
     #[must_use]
     pub fn interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
@@ -140,8 +140,8 @@ impl<'a> Expire<'a> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;
         // A folder without a dataset must not become one.
-        if store::versions(self.dataset)?.is_empty() {
-            return Err(ErrorKind::NoDataset(shown(self.dataset)).into());
+        if manifest_file::versions(self.dataset)?.is_empty() {
+            return Err(ErrorKind::NoDataset(without_credentials(self.dataset)).into());
         }
         let removed = if self.dry_run { self.find(retention, &monitor) } else { self.locked(retention, &monitor) };
         removed.map_err(|error| monitor.explain(error))
@@ -153,7 +153,7 @@ impl<'a> Expire<'a> {
         let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| plan.is_none()))?;
         let plan = match plan {
             Some(plan) => plan,
-            None => Expiry { kept: store::versions(self.dataset)?, ..Expiry::default() },
+            None => Expiry { kept: manifest_file::versions(self.dataset)?, ..Expiry::default() },
         };
         let mut summary = ExpireSummary::new(&plan, &unnamed);
         let expired = FileCount::of(plan.files.iter().map(|file| file.size));
@@ -176,7 +176,7 @@ impl<'a> Expire<'a> {
                 plan.commit(&files, self.dataset, version.id(), self.grace.unwrap_or(GRACE))?;
                 plan
             }
-            None => Expiry { kept: store::versions(self.dataset)?, ..Expiry::default() },
+            None => Expiry { kept: manifest_file::versions(self.dataset)?, ..Expiry::default() },
         };
         let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| retention.is_none()))?;
         monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trueup_core::dataset::expiry::{Expiry, GRACE, Unnamed};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{CommitOperation, read_definitions, shown, store};
+use trueup_core::dataset::{CommitOperation, manifest_file, read_definitions, without_credentials};
 use trueup_core::files::Files;
 
 /// The forgetting of customers: their events are removed from the newest version of a dataset, in a new version.
@@ -190,7 +190,7 @@ impl Forget {
     /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset,
     /// it is damaged, a definition needs a column that only these customers have, an ingest is writing to the dataset
     /// or has published a version meanwhile, the call is interrupted, or the file system or the store refuses. The
-    /// dataset is the old version or the new one. Of a purge, earlier versions may be there or not.
+    /// dataset is the old version or the new one. If a purge fails, earlier versions may be there or not.
     pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
         let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;
@@ -201,8 +201,8 @@ impl Forget {
         monitor.check()?;
         let dir = self.settings.dir.as_path();
         // A folder without a dataset must not become one.
-        if store::versions(dir)?.is_empty() {
-            return Err(ErrorKind::NoDataset(shown(dir)).into());
+        if manifest_file::versions(dir)?.is_empty() {
+            return Err(ErrorKind::NoDataset(without_credentials(dir)).into());
         }
         let mut reader = self.settings.reader(FaultyRows::Stop, monitor);
         for list in &self.lists {
@@ -215,7 +215,7 @@ impl Forget {
         for file in &self.rejects {
             summary.rejects += rejects::remove(file, dir, &self.customers, monitor)?;
         }
-        let mut pass = Pass {
+        let mut call = ForgetCall {
             forget: &self,
             forgotten: Forgotten::new(&self.customers),
             reader: &reader,
@@ -225,9 +225,9 @@ impl Forget {
             summary,
         };
         loop {
-            match pass.step() {
+            match call.step() {
                 Ok(false) => {}
-                Ok(true) => return Ok(pass.finish()),
+                Ok(true) => return Ok(call.finish()),
                 Err(error) if error.is_overtaken() && monitor.may_wait() => {}
                 Err(error) => return Err(error),
             }
@@ -236,7 +236,7 @@ impl Forget {
 }
 
 /// What a call has done so far.
-struct Pass<'a> {
+struct ForgetCall<'a> {
     forget: &'a Forget,
     forgotten: Forgotten<'a>,
     reader: &'a TableReader<'a>,
@@ -248,13 +248,14 @@ struct Pass<'a> {
     summary: ForgetSummary,
 }
 
-impl<'a> Pass<'a> {
-    /// Removes the events from the newest version or, once it has none, ends the call. Returns whether that is done.
+impl<'a> ForgetCall<'a> {
+    /// Removes the events from the newest version or, once it has none, ends the call. Returns whether the call is
+    /// complete.
     fn step(&mut self) -> Result<bool, IngestError> {
         let Forget { settings, purges, grace, .. } = self.forget;
         let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
         let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
-        let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(shown(dir)).into()) };
+        let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(without_credentials(dir)).into()) };
         self.summary.version = manifest.version;
         self.summary.removed.add(version.removed_at_begin());
         self.summary.expired.extend(version.expired_at_begin());
@@ -362,12 +363,12 @@ impl<'a> Pass<'a> {
         monitor.begin(Phase::ReadingManifests, None);
         let mut files: BTreeMap<String, DataFile> = BTreeMap::new();
         let mut named: Vec<(u64, Vec<String>)> = Vec::new();
-        for number in store::versions(dir)?.into_iter().filter(|number| *number != newest) {
+        for number in manifest_file::versions(dir)?.into_iter().filter(|number| *number != newest) {
             monitor.check()?;
-            let manifest = match store::read(dir, number) {
+            let manifest = match manifest_file::read(dir, number) {
                 Ok(manifest) => manifest,
                 // In a store, another command may complete this purge meanwhile.
-                Err(_) if !store::versions(dir)?.contains(&number) => continue,
+                Err(_) if !manifest_file::versions(dir)?.contains(&number) => continue,
                 Err(error) => return Err(error.into()),
             };
             named.push((number, manifest.events.iter().map(|file| file.path.clone()).collect()));

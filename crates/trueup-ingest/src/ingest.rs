@@ -1,5 +1,5 @@
 //! An ingest: its settings. `given_inputs.rs` checks its inputs, and `run.rs` makes the next version of the dataset. If
-//! several processes share the work, one has `staged_ingest.rs`, and the others do what `stage.rs` says.
+//! several processes share the work, one runs `staged_ingest.rs`, and the others run `stage.rs`.
 
 mod given_inputs;
 mod run;

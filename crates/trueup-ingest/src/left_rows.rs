@@ -18,8 +18,8 @@ pub(crate) fn count_left(files: &[DataFile], superseded: &Superseded) -> u64 {
     files.iter().map(left).sum()
 }
 
-/// Returns those of consecutive rows of a row group that the file has left; `first` is the number of the first row in
-/// the row group.
+/// Returns the rows, of some consecutive rows of a row group, that the file has left; `first` is the number of the
+/// first of the consecutive rows in the row group.
 pub(crate) fn only_left(
     batch: RecordBatch,
     (file, row_group, first): (&DataFile, usize, usize),
@@ -30,8 +30,8 @@ pub(crate) fn only_left(
     only_rows(&batch, first, &ranges)
 }
 
-/// Returns those of consecutive rows of a row group that are in some ranges, which are ascending; `first` is the number
-/// of the first row in the row group.
+/// Returns the rows, of some consecutive rows of a row group, that are in some ranges, which are ascending; `first` is
+/// the number of the first of the consecutive rows in the row group.
 pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize>]) -> Result<RecordBatch, ArrowError> {
     let mut ranges = ranges.iter().peekable();
     let is_in = (first..first + batch.num_rows()).map(|row| {
@@ -49,7 +49,7 @@ pub(crate) fn either(one: Days, other: Days) -> Days {
     }
 }
 
-/// Says of the rows of a row group, in ascending order, whether its file has them left.
+/// Says, for each row of a row group in ascending order, whether the file has the row left.
 pub(crate) struct LeftCursor {
     /// The ranges after `next`; `None` if all rows are left.
     ranges: Option<std::vec::IntoIter<Range<usize>>>,

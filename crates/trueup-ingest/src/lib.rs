@@ -1,25 +1,25 @@
 //! Turns raw Parquet, CSV, NDJSON and XLSX files into a sorted, verified dataset. [`Ingest`] is the entry.
 //!
 //! ```text
-//! ingest             one ingest: its settings, its inputs as given, and its run to the next version of the dataset
-//!   parts            an ingest that several processes run: its plan, and what its parts hand back
-//!   given            the paths and URLs as given: folders and patterns become files, and streams are opened
-//!   received         sources that are no local files: readers, URLs and record batches, which become files
-//!   input, mapping   the rows of the inputs: as given, or made from them by a mapping
-//!   version          the next version while it is written: the lock, scratch folders, the lists of files and deletion
-//!                    vectors, publication
-//!   batch            skips each table whose batch the dataset already has
+//! ingest              one ingest: its settings, its inputs as given, and its run to the next version of the dataset
+//!   parts             an ingest that several processes run: its plan, and what its parts hand back
+//!   given             the paths and URLs as given: folders and patterns become files, and streams are opened
+//!   received          sources that are no local files: readers, URLs and record batches, which become files
+//!   input, mapping    the rows of the inputs: as given, or made from them by a mapping
+//!   version           the next version while it is written: the lock, scratch folders, the lists of files and deletion
+//!                     vectors, publication
+//!   batch             skips each table whose batch the dataset already has
 //!   accounts, events, spend, insights     ingest one table each
-//!     read           reads the inputs of a table in parallel, and keeps the order of their rows
-//!       source       decodes files of any format into batches (value_marks)
-//!       row_check    finds rows that break a rule (row_fault)
-//!       refused      counts these rows by rule
-//!       rejects      writes these rows to a file (output)
-//!     spill_file     rows on disk that do not fit into memory
-//!     parquet_file   writes a Parquet file (pending_file)
-//!     left_rows      leaves out stored rows that are superseded
-//!     held_chunks    reads some column chunks of a stored file, each at once
-//!     stored_copy    copies a stored file of a dataset in an object store to this machine
+//!     read            reads the inputs of a table in parallel, and keeps the order of their rows
+//!       source        decodes files of any format into batches (value_marks)
+//!       row_check     finds rows that break a rule (row_fault)
+//!       rejected_rows counts these rows by rule
+//!       rejects       writes these rows to a file (output)
+//!     spill_file      rows on disk that do not fit into memory
+//!     parquet_file    writes a Parquet file (pending_file)
+//!     left_rows       leaves out stored rows that are superseded
+//!     held_chunks     reads column chunks of a stored file as a whole
+//!     stored_copy     copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
 //! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
@@ -53,7 +53,7 @@ mod parts;
 mod pending_file;
 mod read;
 mod received;
-mod refused;
+mod rejected_rows;
 mod rejects;
 mod report;
 mod row_check;
@@ -78,7 +78,7 @@ pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
 pub use parts::{StageFault, StagePlan, Staged, part_of};
 pub use received::Source;
-pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
+pub use rejected_rows::{BrokenRule, MaxRejects, NotMaxRejects, RejectedRow, RejectedRows, RowRejection};
 pub use report::{CompactSummary, IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};
 pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};

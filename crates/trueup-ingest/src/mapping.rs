@@ -45,7 +45,7 @@ pub use error::{MappingError, ValueFault};
 use crate::error::ErrorContext;
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
-use crate::refused::RefusedRows;
+use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, RowCounts};
 use crate::source::{Input, InputFormat, ReadLimits, ReadOptions};
@@ -155,9 +155,9 @@ impl Mapping {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
         let tables = self.tables(&inputs, &files, limits, None)?;
-        let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
+        let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
         let monitor = Monitor::new(None, Interrupt::default());
-        let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, refused, warnings };
+        let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, rejected, warnings };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -238,8 +238,8 @@ impl MappedTables {
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
         let TableReader { files, limits, monitor, .. } = *reader;
-        let (faulty_rows, refused, warnings) = (FaultyRows::PassOver, RefusedRows::default(), Vec::new());
-        let mut reader = TableReader { files, limits, monitor, faulty_rows, refused, warnings };
+        let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
+        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings };
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
         monitor.begin(Phase::FindingConversions, Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();

@@ -35,7 +35,8 @@ pub struct Progress {
 /// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order.
 /// [`ReceivingInputs`](Self::ReceivingInputs) begins again for each input that is no file, and
 /// [`CheckingInputs`](Self::CheckingInputs) for each table that has earlier batches. All begin again if another ingest
-/// into the object store was first, and this one may [wait](crate::Ingest::wait).
+/// into the object store was first, and this one may [wait](crate::Ingest::wait). If the ingest merges files when it
+/// ends, the phases of a compaction follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -57,8 +58,8 @@ pub enum Phase {
     FindingConversions,
     /// Reads events.
     ReadingEvents,
-    /// Reads the stored event files that hold an account of the new events, or an account that gets another time zone.
-    /// A compaction reads the event files to merge, and a purge the ones that have customers to forget.
+    /// Reads the stored events of touched customers, and the event files that are written again. A compaction reads the
+    /// event files to merge, and a purge the ones that have customers to forget.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,

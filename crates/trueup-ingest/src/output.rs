@@ -6,11 +6,11 @@ mod file;
 pub use file::{OutputError, OutputFile};
 
 use crate::table::Table;
-use file::{OutputContext, OutputTarget, Staged, folder_of};
+use file::{OutputContext, OutputTarget, TemporaryFile, folder_of};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::{is_url, shown, store};
+use trueup_core::dataset::{is_url, manifest_file, without_credentials};
 
 /// The files that a command may write: no file that it reads, no file of a dataset, and an existing file only if it may
 /// be replaced.
@@ -89,15 +89,15 @@ impl Outputs {
                 let folder = folder_of(path).to_owned();
                 return Err(OutputError::NoFolder { path: path.to_owned(), folder });
             }
-            ResolvedOutput::File(place, replaced) => Staged::begin(folder_of(&place), replaced.as_ref())
-                .map(|staged| OutputTarget::Staged { staged, place, replaces: self.replaces }),
+            ResolvedOutput::File(place, replaced) => TemporaryFile::begin(folder_of(&place), replaced.as_ref())
+                .map(|file| OutputTarget::Temporary { file, place, replaces: self.replaces }),
         };
         Ok(OutputFile { path: path.to_owned(), target: target.of(path, "create")? })
     }
 
     fn resolve(&self, path: &Path) -> Result<ResolvedOutput, OutputError> {
         if is_url(path) {
-            return Err(OutputError::Url(shown(path)));
+            return Err(OutputError::Url(without_credentials(path)));
         }
         let found = match fs::metadata(path) {
             Ok(found) => Some(found),
@@ -166,7 +166,7 @@ impl Outputs {
         let is_of_table = folder.file_name().is_some_and(|name| Table::ALL.iter().any(|table| name == table.name()));
         let above = if is_of_table { folder.parent() } else { None };
         for dataset in [Some(folder), above].into_iter().flatten().filter(|folder| folder.exists()) {
-            if !store::versions(dataset)?.is_empty() {
+            if !manifest_file::versions(dataset)?.is_empty() {
                 return refused(dataset);
             }
         }

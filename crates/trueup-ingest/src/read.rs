@@ -12,7 +12,7 @@
 
 use crate::error::{ErrorKind, InputFault};
 use crate::monitor::Monitor;
-use crate::refused::RefusedRows;
+use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
@@ -57,7 +57,7 @@ pub(crate) struct TableReader<'a> {
     pub(crate) monitor: &'a Monitor,
     pub(crate) faulty_rows: FaultyRows,
     /// The faulty rows so far, without the ones that are passed over.
-    pub(crate) refused: RefusedRows,
+    pub(crate) rejected: RejectedRows,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -150,11 +150,11 @@ impl TableReader<'_> {
             FaultyRows::PassOver => return Ok(()),
             FaultyRows::Stop => return Err(error(fault)),
             FaultyRows::Refuse { first } => {
-                self.refused.add(&input.shown, &fault);
+                self.rejected.add(&input.shown, &fault);
                 first.get_or_insert_with(|| error(fault));
             }
             FaultyRows::Reject(rejects) => {
-                self.refused.add(&input.shown, &fault);
+                self.rejected.add(&input.shown, &fault);
                 rejects.add(&input.shown, &fault)?;
             }
         }

@@ -75,9 +75,9 @@ pub(crate) enum Producer {
 }
 
 impl Source {
-    /// A file, the files below a folder, the files that a pattern matches, or `-`, the standard input. With the feature
-    /// `object-store` of `trueup` or `trueup-core`, also a URL: objects of a store by name, folder or pattern, such as
-    /// `s3://bucket/events/*.csv`, or one file of a web server.
+    /// Returns the source of a file, of the files below a folder, of the files that a pattern matches, or of `-`, the
+    /// standard input. With the feature `object-store` of `trueup` or `trueup-core`, also of a URL: of objects of a
+    /// store by name, folder or pattern, such as `s3://bucket/events/*.csv`, or of one file of a web server.
     ///
     /// Of a folder, files and folders whose names begin with `.` or `_` are left out. The names of the other files must
     /// say their formats, unless [`Ingest::format`](crate::Ingest::format) does. In a pattern, `*` stands for any
@@ -101,20 +101,21 @@ impl Source {
         Self { rows: SourceRows::Produced(format, producer), name: None }
     }
 
-    /// The bytes of a reader, to its end.
+    /// Returns the source of the bytes of a reader, to its end.
     #[must_use]
     pub fn reader(format: FileFormat, reader: impl Read + Send + 'static) -> Self {
         Self::produced(Some(format), Producer::Reader(Box::new(reader)))
     }
 
-    /// Record batches, all with the same columns. Without any batch the columns are unknown, and the ingest fails:
-    /// [`Source::batch_reader`] knows them, and so does a batch without rows.
+    /// Returns the source of record batches, all with the same columns. Without any batch the columns are unknown, and
+    /// the ingest fails: [`Source::batch_reader`] knows them, and so does a batch without rows.
     #[must_use]
     pub fn batches(batches: impl IntoIterator<Item = RecordBatch, IntoIter: Send + 'static>) -> Self {
         Self::produced(None, Producer::Batches(None, Box::new(batches.into_iter().map(Ok))))
     }
 
-    /// The record batches of a reader, such as a query of another engine. An error of the reader ends the ingest.
+    /// Returns the source of the record batches of a reader, such as a query of another engine. An error of the reader
+    /// ends the ingest.
     #[must_use]
     pub fn batch_reader(reader: impl RecordBatchReader + Send + 'static) -> Self {
         Self::produced(None, Producer::Batches(Some(reader.schema()), Box::new(reader)))

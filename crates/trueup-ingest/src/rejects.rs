@@ -3,7 +3,7 @@
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
-use crate::refused::{Refusal, RefusedRows};
+use crate::rejected_rows::{RejectedRows, RowRejection};
 use crate::row_fault::{CellText, InputLocation, RowFault, Rule};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
@@ -47,7 +47,7 @@ impl RejectsWriter {
     pub(crate) fn add(&mut self, input: &Path, fault: &RowFault) -> Result<(), IngestError> {
         self.rows += 1;
         let cells = fault.cells.texts().doing("show a row")?;
-        let row = RejectedRow { input, fault, cells: &cells };
+        let row = RejectsLine { input, fault, cells: &cells };
         let written = serde_json::to_writer(&mut self.writer, &row).map_err(Into::into);
         written.and_then(|()| self.writer.write_all(b"\n")).at("write", &self.path)
     }
@@ -61,13 +61,13 @@ impl RejectsWriter {
     }
 
     /// Keeps the file if it has rows and the data ended the ingest. The error then names the file.
-    fn keep_after(self, error: IngestError, refused: RefusedRows) -> IngestError {
+    fn keep_after(self, error: IngestError, rejected: RejectedRows) -> IngestError {
         let (path, rows) = (self.path.clone(), self.rows);
         if rows == 0 || !error.is_data() {
             return error;
         }
         match self.finish() {
-            Ok(_) => ErrorKind::AfterRejects { error, rows, path, refused }.into(),
+            Ok(_) => ErrorKind::AfterRejects { error, rows, path, rejected }.into(),
             // The error that ended the ingest matters more than the file's.
             Err(_) => error,
         }
@@ -93,14 +93,14 @@ impl PlacedRejects {
 pub(crate) fn settle<T>(
     written: Result<T, IngestError>,
     faulty_rows: FaultyRows,
-    refused: &RefusedRows,
+    rejected: &RejectedRows,
 ) -> Result<(T, PlacedRejects), IngestError> {
     match (written, faulty_rows) {
         (Ok(written), FaultyRows::Reject(rejects)) => Ok((written, rejects.finish()?)),
-        (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error, refused.clone())),
+        (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error, rejected.clone())),
         (written, FaultyRows::Refuse { first: Some(first) }) => match written.err() {
             Some(error) if !error.is_data() => Err(error),
-            then => Err(ErrorKind::Refused(Refusal { first, refused: refused.clone(), then }).into()),
+            then => Err(ErrorKind::Rejected(RowRejection { first, rejected: rejected.clone(), then }).into()),
         },
         (Ok(written), _) => Ok((written, PlacedRejects(None))),
         (Err(error), _) => Err(error),
@@ -110,13 +110,13 @@ pub(crate) fn settle<T>(
 /// A line of the file, for example
 /// `{"file":"a.csv","line":2,"column":"date","value":"x","reason":"expected …","row":{"account":"acme","date":"x"}}`.
 /// A row that a mapping cannot read has the `key` of the mapping, too.
-struct RejectedRow<'a> {
+struct RejectsLine<'a> {
     input: &'a Path,
     fault: &'a RowFault,
     cells: &'a [CellText],
 }
 
-impl serde::Serialize for RejectedRow<'_> {
+impl serde::Serialize for RejectsLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("file", &self.input.to_string_lossy())?;

@@ -1,6 +1,6 @@
 //! What an ingest and a compaction report: their summaries, and columns that an ingest ignores.
 
-use crate::{FileCount, Input, RefusedRows};
+use crate::{FileCount, Input, RejectedRows};
 use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
@@ -21,7 +21,7 @@ pub struct IngestSummary {
     /// Insight documents.
     pub insights: RowCounts,
     /// The rows that broke a rule, by rule. They are in the rejects file.
-    pub refused: RefusedRows,
+    pub rejected: RejectedRows,
     /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
     pub compacted: Option<CompactSummary>,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.

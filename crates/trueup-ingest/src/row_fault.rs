@@ -161,11 +161,20 @@ impl fmt::Display for Rule {
     }
 }
 
+/// A value as a message shows it; an empty one is nothing.
+pub(crate) struct FoundValue<'a>(pub(crate) &'a str);
+
+impl fmt::Display for FoundValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("nothing") } else { write!(f, "`{}`", Shown(self.0)) }
+    }
+}
+
 /// A value that a mapping cannot read, or for which it finds no row to join.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{}`, {location}, column `{}`: {reason}, but found `{}` (mapping key `{}`)",
-    path.display(), Shown(.column), Shown(.value), Shown(.key)
+    "`{}`, {location}, column `{}`: {reason}, but found {} (mapping key `{}`)",
+    path.display(), Shown(.column), FoundValue(.value), Shown(.key)
 )]
 pub struct ValueFault {
     /// The file.

@@ -4,7 +4,7 @@ use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::monitor::{Monitor, Progress, ReportProgress};
 use crate::read::TableReader;
-use crate::refused::RefusedRows;
+use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::source::ReadLimits;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl CommonSettings {
             limits: self.limits(),
             monitor,
             faulty_rows,
-            refused: RefusedRows::default(),
+            rejected: RejectedRows::default(),
             warnings: Vec::new(),
         }
     }

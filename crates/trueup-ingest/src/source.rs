@@ -53,6 +53,7 @@ pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 use self::arrow::BatchReader;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use crate::row_fault::InputLocation;
 use arrow_schema::SchemaRef;
 use chunk::ChunkBytes;
 use compression::{Compression, CountedReader};
@@ -142,7 +143,8 @@ impl<'a> InputReader<'a> {
                     FormatReader::Ndjson(blocks, format == TextFormat::JsonArray)
                 }
                 TextFormat::Csv => {
-                    let first = next_block(&mut blocks, input)?.ok_or_else(|| of_input(InputFault::NoHeader))?;
+                    let first = next_block(&mut blocks, input, InputLocation::Line)?;
+                    let first = first.ok_or_else(|| of_input(InputFault::NoHeader))?;
                     let (format, first) = csv_format(first, &name, options).map_err(of_input)?;
                     FormatReader::Csv { format, first: Some(first), blocks }
                 }
@@ -195,15 +197,16 @@ impl<'a> InputReader<'a> {
         loop {
             let mut blocks = Vec::new();
             while let (true, Some(chunk)) = (blocks.len() < ReadLimits::chunks(), self.next()?) {
-                if let ChunkBytes::Ndjson(block, _) = chunk.bytes {
-                    blocks.push(block);
+                if let ChunkBytes::Ndjson(block, is_array) = chunk.bytes {
+                    blocks.push((block, is_array));
                 }
             }
             if blocks.is_empty() {
                 let members = csv::text_schema(&names.into_iter().collect::<Vec<String>>());
                 return self.input.options.columns(&members).map_err(|fault| fault.of(&self.input.shown));
             }
-            let found = blocks.into_par_iter().map(ndjson::member_names).collect::<Result<Vec<_>, _>>();
+            let found = blocks.into_par_iter().map(|(block, is_array)| ndjson::member_names(block, is_array));
+            let found = found.collect::<Result<Vec<_>, _>>();
             names.extend(found.map_err(|fault| fault.of(&self.input.shown))?.into_iter().flatten());
         }
     }
@@ -214,12 +217,13 @@ impl<'a> InputReader<'a> {
             FormatReader::Csv { format, first, blocks } => {
                 let block = match first.take() {
                     Some(block) => Some(block),
-                    None => next_block(blocks, self.input)?,
+                    None => next_block(blocks, self.input, InputLocation::Line)?,
                 };
                 block.map(|block| ChunkBytes::Csv(block, format.clone()))
             }
             FormatReader::Ndjson(blocks, is_array) => {
-                next_block(blocks, self.input)?.map(|block| ChunkBytes::Ndjson(block, *is_array))
+                let block = next_block(blocks, self.input, |line| ndjson::location(line, *is_array))?;
+                block.map(|block| ChunkBytes::Ndjson(block, *is_array))
             }
             FormatReader::Parquet(parquet) => {
                 let chunk = parquet.next().map_err(|fault| fault.of(&self.input.shown))?;
@@ -287,7 +291,12 @@ fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Resu
     Ok((CsvFormat { schema, separator, options: options.clone() }, rows))
 }
 
-fn next_block(blocks: &mut InputBlocks, input: &Input) -> Result<Option<TextBlock>, IngestError> {
+/// Returns the next block; `None` after the last. `location` returns the location of a line.
+fn next_block(
+    blocks: &mut InputBlocks,
+    input: &Input,
+    location: impl FnOnce(u64) -> InputLocation,
+) -> Result<Option<TextBlock>, IngestError> {
     match blocks.next() {
         Ok(block) => Ok(block),
         Err(TextBlockFault::Io(error)) => {
@@ -295,7 +304,7 @@ fn next_block(blocks: &mut InputBlocks, input: &Input) -> Result<Option<TextBloc
             Err(fault.of(&input.shown))
         }
         Err(TextBlockFault::TooLong { line, longest }) => {
-            Err(InputFault::LongRecord { line, longest }.of(&input.shown))
+            Err(InputFault::LongRecord { location: location(line), longest }.of(&input.shown))
         }
     }
 }

@@ -44,7 +44,8 @@ use trueup_core::dataset::manifest::{
     DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, SCHEMA_VERSION, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
-    Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, shown, store,
+    Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, manifest_file,
+    without_credentials,
 };
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
@@ -148,7 +149,7 @@ impl VersionBuilder {
     /// URL is of no store or of a web server, the store lets writers replace the objects of others, or the file system
     /// or the store refuses.
     pub(crate) fn begin(files: &Files, dir: &Path, monitor: &Monitor) -> Result<(Self, Option<Manifest>), IngestError> {
-        if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
+        if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &without_credentials(dir))? {
             return Self::begin_in_store(files, remote, dir, monitor);
         }
         let mut made = Vec::new();
@@ -172,7 +173,7 @@ impl VersionBuilder {
         monitor: &Monitor,
     ) -> Result<(Self, Option<Manifest>), IngestError> {
         if !remote.is_writable() {
-            return Err(ErrorKind::UrlOfDataset(shown(location)).into());
+            return Err(ErrorKind::UrlOfDataset(without_credentials(location)).into());
         }
         let id = random_id()?;
         let (dir, folder) = local_folder::make(files, &id)?;
@@ -214,12 +215,12 @@ impl VersionBuilder {
     /// Takes the number after the newest version of the dataset at `location`, and returns the newest version's
     /// manifest.
     fn follow_newest(&mut self, location: &Path) -> Result<Option<Manifest>, IngestError> {
-        let latest = store::read_latest(location)?;
+        let latest = manifest_file::read_latest(location)?;
         self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
         self.lists = StoredLists::of(latest.as_ref());
         self.before = match &latest {
             Some(Manifest { commit: Some(commit), .. }) => Some(commit.time),
-            Some(manifest) => Some(store::committed(location, manifest.version)?),
+            Some(manifest) => Some(manifest_file::committed(location, manifest.version)?),
             None => None,
         };
         Ok(latest)
@@ -458,7 +459,7 @@ impl VersionBuilder {
                 self.files.sync_folder(parent).at("sync", parent)?;
             }
         }
-        let published = store::publish(&self.files, &self.dir, &staging, manifest);
+        let published = manifest_file::publish(&self.files, &self.dir, &staging, manifest);
         self.outcome = match &published {
             Ok(()) => Outcome::Published,
             Err(error) if error.may_be_published() => Outcome::Uncertain,

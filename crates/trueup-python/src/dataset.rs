@@ -8,7 +8,7 @@ use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
 use crate::run::{CallInterrupt, Interrupt, run};
 use crate::table::Table;
-use crate::versions::{self, Earlier, Version};
+use crate::versions::{self, EarlierVersion, Version};
 use crate::why::{Why, WhyArguments};
 use chrono::NaiveDate;
 use pyo3::IntoPyObjectExt;
@@ -68,7 +68,7 @@ impl Dataset {
 
     /// Returns the newest version of the dataset; this `Dataset` if it is the newest.
     ///
-    /// What is in memory of files that both versions have is not read again, so that a question after an update takes
+    /// What is in memory of files that both versions have is not read again, so that a query after an update takes
     /// about as long as one before it. Both versions can be used.
     fn reopen(slf: Bound<'_, Self>) -> Result<Bound<'_, Self>, Failure> {
         let (py, this) = (slf.py(), slf.get());
@@ -220,7 +220,7 @@ impl Dataset {
         if fields.is_instance_of::<Query>() {
             return Err(arguments::unexpected("fields", "metrics and dimensions", fields));
         }
-        let before = Earlier::read(before, &self.path)?;
+        let before = EarlierVersion::read(before, &self.path)?;
         let query = query::prepare(py, &self.dataset, fields, &keywords)?;
         let (call, execution) = execution(&keywords)?;
         keywords.finish()?;

@@ -158,7 +158,7 @@ fn ingest(py: Python<'_>, error: &IngestError) -> PyResult<PyErr> {
     }
     let attributes = PyDict::new(py);
     attributes.set_item("may_be_published", error.may_be_published())?;
-    attributes.set_item("refused_rows", error.refused_rows().map_or(0, |rows| rows.rows()))?;
+    attributes.set_item("rejected_rows", error.rejected_rows().map_or(0, |rows| rows.rows()))?;
     if let Some(row) = error.row() {
         attributes.set_item("file", row.file.to_string_lossy())?;
         attributes.set_item("line", row.location.line())?;

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use std::fmt::Write;
-use trueup::query::{self, Comparison, MAX_FILTER_DEPTH, Operand, Predicate};
+use trueup::query::{self, ComparisonOperator, MAX_FILTER_DEPTH, Operand, Predicate};
 
 /// A field, to be compared with a value: `trueup.col("total") >= 500` is a condition.
 #[pyclass(frozen, module = "trueup")]
@@ -39,10 +39,10 @@ impl Col {
         let comparison = match comparison {
             CompareOp::Eq => return Ok(self.test(Predicate::Equals(operand))),
             CompareOp::Ne => return Ok(self.test(Predicate::NotEquals(operand))),
-            CompareOp::Lt => Comparison::Less,
-            CompareOp::Le => Comparison::LessOrEqual,
-            CompareOp::Gt => Comparison::Greater,
-            CompareOp::Ge => Comparison::GreaterOrEqual,
+            CompareOp::Lt => ComparisonOperator::Less,
+            CompareOp::Le => ComparisonOperator::LessOrEqual,
+            CompareOp::Gt => ComparisonOperator::Greater,
+            CompareOp::Ge => ComparisonOperator::GreaterOrEqual,
         };
         Ok(self.test(Predicate::Compare(comparison, operand)))
     }
@@ -249,11 +249,11 @@ fn shown(operand: &Operand) -> String {
     }
 }
 
-const fn sign(comparison: Comparison) -> &'static str {
+const fn sign(comparison: ComparisonOperator) -> &'static str {
     match comparison {
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
+        ComparisonOperator::Greater => ">",
+        ComparisonOperator::GreaterOrEqual => ">=",
+        ComparisonOperator::Less => "<",
+        ComparisonOperator::LessOrEqual => "<=",
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct RowCounts {
 /// Rows of an ingest that break the same rule in the same column.
 #[pyclass(frozen, module = "trueup", get_all, skip_from_py_object)]
 #[derive(Clone)]
-pub(crate) struct RefusedRows {
+pub(crate) struct RejectedRows {
     /// The rule: what was expected.
     rule: String,
     /// The column; None if the row as a whole is at fault.
@@ -53,7 +53,7 @@ pub(crate) struct IngestReport {
     /// Insight documents.
     insights: RowCounts,
     /// The rows that broke a rule, by rule; they are in the rejects file.
-    refused: Vec<RefusedRows>,
+    rejected: Vec<RejectedRows>,
     /// Messages about what did not stop the ingest, such as columns that were left out.
     warnings: Vec<String>,
 }
@@ -201,7 +201,7 @@ impl IngestReport {
             replaced: counts.replaced,
             rejected: counts.rejected,
         };
-        let refused = summary.refused.rules().into_iter().map(|rule| RefusedRows {
+        let rejected = summary.rejected.rules().into_iter().map(|rule| RejectedRows {
             rule: rule.rule.to_string(),
             column: rule.column.clone(),
             rows: rule.rows,
@@ -218,7 +218,7 @@ impl IngestReport {
             spend: counts(summary.spend),
             accounts: counts(summary.accounts),
             insights: counts(summary.insights),
-            refused: refused.collect(),
+            rejected: rejected.collect(),
             warnings: summary.warnings,
         }
     }
@@ -266,9 +266,9 @@ impl RowCounts {
 }
 
 #[pymethods]
-impl RefusedRows {
+impl RejectedRows {
     fn __repr__(&self) -> String {
         let column = self.column.as_ref().map_or_else(String::new, |column| format!(", column {column}"));
-        format!("<RefusedRows: {}{column}: {}>", self.rows, self.rule)
+        format!("<RejectedRows: {}{column}: {}>", self.rows, self.rule)
     }
 }

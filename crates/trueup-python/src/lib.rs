@@ -57,7 +57,7 @@ mod _trueup {
     #[pymodule_export]
     use super::forget::{ForgetReport, forget};
     #[pymodule_export]
-    use super::ingest::{IngestReport, RefusedRows, RowCounts, ingest};
+    use super::ingest::{IngestReport, RejectedRows, RowCounts, ingest};
     #[pymodule_export]
     use super::partial::{Partial, Split};
     #[pymodule_export]

@@ -70,12 +70,12 @@ pub(crate) fn of(path: &Path) -> Result<Vec<Version>, Failure> {
 }
 
 /// The version that a dataset is compared with.
-pub(crate) struct Earlier {
+pub(crate) struct EarlierVersion {
     path: PathBuf,
     as_of: AsOf,
 }
 
-impl Earlier {
+impl EarlierVersion {
     /// Reads an argument: another open dataset; or a version of the dataset at `path`, by its number or a time.
     pub(crate) fn read(value: &Bound<'_, PyAny>, path: &Path) -> Result<Self, Failure> {
         Ok(match value.cast::<Dataset>() {
@@ -87,7 +87,7 @@ impl Earlier {
 
 /// Answers a query on `after` and on an earlier version, and returns the rows that differ.
 pub(crate) fn restated(
-    before: &Earlier,
+    before: &EarlierVersion,
     after: &trueup::Dataset,
     query: &EventsQuery,
     execution: &Execution,

@@ -102,7 +102,7 @@ def test_a_faulty_row_is_named(tmp_path: Path) -> None:
     error = raised.value
     assert (error.file, error.line, error.column, error.value) == (str(events), 3, "type", "bought")
     assert error.location == "line 3" and error.rule is not None and error.rule.startswith("expected")
-    assert (error.refused_rows, error.may_be_published) == (1, False)
+    assert (error.rejected_rows, error.may_be_published) == (1, False)
     assert isinstance(error, trueup.Error)
     with pytest.raises(trueup.DatasetError):
         trueup.open(tmp_path / "dataset")
@@ -124,8 +124,8 @@ def test_rejects_go_to_a_file(tmp_path: Path) -> None:
         trueup.ingest(tmp_path / "dataset", frame, rejects=rejects, max_rejects=1)
     report = trueup.ingest(tmp_path / "dataset", frame, rejects=rejects, replace_rejects=True, max_rejects="80%")
     assert (report.events.taken, report.events.rejected) == (1, 2)
-    assert [(rows.column, rows.rows) for rows in report.refused] == [("type", 1), ("date", 1)]
-    assert report.refused[0].first[0][2] == "bought" and "type" in repr(report.refused[0])
+    assert [(rows.column, rows.rows) for rows in report.rejected] == [("type", 1), ("date", 1)]
+    assert report.rejected[0].first[0][2] == "bought" and "type" in repr(report.rejected[0])
     assert len(rejects.read_text().splitlines()) == 2
     assert "1 events taken, 2 rejected" in repr(report)
 

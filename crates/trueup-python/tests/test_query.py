@@ -253,7 +253,7 @@ def test_a_missing_metric_names_the_probable_one(demo: Dataset) -> None:
 
 def test_values_that_no_event_has_are_warned_about(demo: Dataset) -> None:
     where = "attributionChannel = 'paid search'"
-    message = "no event of the dataset has the value `paid search`.*did you mean `Paid Search`"
+    message = "no event and no spend of the dataset has the value `paid search`.*did you mean `Paid Search`"
     with pytest.warns(trueup.TrueupWarning, match=message) as caught:
         demo.query("leads", where=where, **JANUARY)
     assert caught[0].filename == __file__

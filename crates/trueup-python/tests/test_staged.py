@@ -75,7 +75,7 @@ def test_plans_and_parts_are_values(tmp_path: Path) -> None:
 def test_an_ingest_that_is_not_whole_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / "dataset"
     ingest = trueup.begin_ingest(folder, PARTS)
-    with pytest.raises(trueup.IngestError, match="another ingest is writing"):
+    with pytest.raises(trueup.IngestError, match="another command is writing"):
         trueup.begin_ingest(folder, PARTS)
     staged = [trueup.stage(ingest.plan, part, rows(part)) for part in (0, 2)]
     with pytest.raises(trueup.IngestError, match="1 of 3 parts is missing: 1"):
@@ -96,7 +96,7 @@ def test_a_faulty_row_of_a_part_is_shown(tmp_path: Path) -> None:
         row = {"account": "a", "opportunityId": "1", "type": "won", "date": "2025-01-03"}
         with pytest.raises(trueup.IngestError, match="part 0 of 1: .*; the row: account = `a`, opportunityId = `1`") as raised:
             trueup.stage(ingest.plan, 0, pyarrow.Table.from_pylist([row]))
-        assert (raised.value.column, raised.value.value, raised.value.refused_rows) == ("type", "won", 1)
+        assert (raised.value.column, raised.value.value, raised.value.rejected_rows) == ("type", "won", 1)
 
 
 def test_what_parts_cannot_have_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = TEXT_FORMAT;
 
-/// The upper bounds of the buckets of durations, in seconds: from the time of a hot question to the default deadline.
+/// The upper bounds of the buckets of durations, in seconds: from the time of a hot query to the default deadline.
 const SECONDS: [f64; 15] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0];
 
 /// The label of a request whose client was gone before there was an answer.
@@ -51,7 +51,7 @@ pub(crate) struct Sample {
     pub(crate) dataset_version: u64,
     pub(crate) dataset_events: u64,
     /// `None` if it is unknown.
-    pub(crate) dataset_published: Option<SystemTime>,
+    pub(crate) dataset_committed: Option<SystemTime>,
     /// What made the version, and how many seconds that took; `None` if it is unknown.
     pub(crate) dataset_commit: Option<(&'static str, f64)>,
     pub(crate) dataset_opened: SystemTime,
@@ -214,7 +214,7 @@ impl SampledMetrics {
             dataset_commit: add.registered(GaugeVec::new(
                 Opts::new(
                     "trueup_dataset_commit_duration_seconds",
-                    "Seconds that an ingest took to make the version that is served, or another operation",
+                    "Seconds that the operation took which made the version that is served, such as an ingest",
                 ),
                 &["operation"],
             )?)?,
@@ -247,7 +247,7 @@ impl SampledMetrics {
         set_counter(&self.column_misses, sample.column_misses);
         self.dataset_version.set(whole(sample.dataset_version));
         self.dataset_events.set(whole(sample.dataset_events));
-        self.dataset_published.set(unix_seconds(sample.dataset_published));
+        self.dataset_published.set(unix_seconds(sample.dataset_committed));
         // Removes the series of the version before, which may have another operation.
         self.dataset_commit.reset();
         if let Some((operation, seconds)) = sample.dataset_commit {

@@ -44,8 +44,8 @@ pub(crate) struct Operations {
     refreshes: RefreshReport,
     pub(crate) metrics: Metrics,
     readiness: Readiness,
-    /// The dataset whose time of publication was read last, and that time; the time is `None` if it is unknown.
-    published: Mutex<Option<(Weak<Dataset>, Option<SystemTime>)>>,
+    /// The dataset whose time of commit was read last, and that time; the time is `None` if it is unknown.
+    committed: Mutex<Option<(Weak<Dataset>, Option<SystemTime>)>>,
 }
 
 impl Operations {
@@ -58,7 +58,7 @@ impl Operations {
         refreshes: RefreshReport,
     ) -> Result<Self, prometheus::Error> {
         let (metrics, readiness) = (Metrics::new()?, Readiness::default());
-        Ok(Self { service, queue, slots, refreshes, metrics, readiness, published: Mutex::default() })
+        Ok(Self { service, queue, slots, refreshes, metrics, readiness, committed: Mutex::default() })
     }
 
     /// Records that the server stops.
@@ -104,7 +104,7 @@ impl Operations {
             column_misses: columns.misses,
             dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
             dataset_events: dataset.event_rows(),
-            dataset_published: self.published(&dataset),
+            dataset_committed: self.committed(&dataset),
             dataset_commit: commit_duration(&dataset),
             dataset_opened: dataset.opened(),
             is_refresh_failing: self.refreshes.0.is_failing.load(Ordering::Relaxed),
@@ -112,17 +112,17 @@ impl Operations {
         }
     }
 
-    /// Returns when the version of a dataset was published; asks for it once per dataset, because a store may
-    /// take a request for it.
-    fn published(&self, dataset: &Arc<Dataset>) -> Option<SystemTime> {
-        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, when)) = &*published
+    /// Returns when the version of a dataset was committed; asks for it once per dataset, because a store may take a
+    /// request for it.
+    fn committed(&self, dataset: &Arc<Dataset>) -> Option<SystemTime> {
+        let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, when)) = &*committed
             && known.as_ptr() == Arc::as_ptr(dataset)
         {
             return *when;
         }
         let when = dataset.committed().ok().flatten().map(SystemTime::from);
-        *published = Some((Arc::downgrade(dataset), when));
+        *committed = Some((Arc::downgrade(dataset), when));
         when
     }
 }

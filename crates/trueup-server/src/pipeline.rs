@@ -44,7 +44,7 @@ pub(crate) struct Pipeline {
     pub(crate) settings: Settings,
     ids: RequestIds,
     router: Router,
-    facade: Facade,
+    facade: FacadeCaller,
 }
 
 impl Pipeline {
@@ -61,7 +61,7 @@ impl Pipeline {
     ) -> Result<Self, prometheus::Error> {
         let queue = Arc::new(RequestQueue::new(settings.max_requests_at_once));
         let operations = Arc::new(Operations::new(Arc::clone(&service), Arc::clone(&queue), slots, refreshes)?);
-        let facade = Facade::new(service, &settings, queue, operations);
+        let facade = FacadeCaller::new(service, &settings, queue, operations);
         let mut router = Router::new()
             .route("/health", get(health).fallback(call_facade))
             .route("/ready", get(ready).fallback(call_facade))
@@ -145,11 +145,11 @@ impl Pipeline {
     }
 }
 
-async fn ready(State(facade): State<Facade>, headers: HeaderMap) -> Response<Body> {
+async fn ready(State(facade): State<FacadeCaller>, headers: HeaderMap) -> Response<Body> {
     facade.operate(&headers, |operations| Some(operations.ready())).await
 }
 
-async fn metrics(State(facade): State<Facade>, headers: HeaderMap) -> Response<Body> {
+async fn metrics(State(facade): State<FacadeCaller>, headers: HeaderMap) -> Response<Body> {
     let metrics = |operations: &Operations| {
         let written = operations.metrics();
         written.inspect_err(|error| tracing::error!(cause = %error, "the metrics could not be written")).ok()
@@ -177,7 +177,7 @@ async fn exchange(links: SignInLinks, headers: HeaderMap) -> Response<Body> {
 }
 
 /// Answers with a file of the explorer; if there is no such file, answers as for any other unknown path.
-async fn explorer_file(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+async fn explorer_file(State(facade): State<FacadeCaller>, request: Request<Body>) -> Response<Body> {
     match explorer::file(request.uri().path(), request.headers(), accept_encoding(request.headers()).as_deref()) {
         Some(response) => response,
         None => call_facade(State(facade), request).await,
@@ -186,7 +186,7 @@ async fn explorer_file(State(facade): State<Facade>, request: Request<Body>) -> 
 
 /// The service, and the threads that work for its requests.
 #[derive(Clone)]
-struct Facade {
+struct FacadeCaller {
     service: Arc<Service>,
     queue: Arc<RequestQueue>,
     operations: Arc<Operations>,
@@ -200,7 +200,7 @@ struct Facade {
     body_timeout: Duration,
 }
 
-impl Facade {
+impl FacadeCaller {
     fn new(service: Arc<Service>, settings: &Settings, queue: Arc<RequestQueue>, operations: Arc<Operations>) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -245,7 +245,7 @@ impl Facade {
 }
 
 /// Passes a request to the facade. Returns an error of the server if the service is at fault.
-async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+async fn call_facade(State(facade): State<FacadeCaller>, request: Request<Body>) -> Response<Body> {
     let accept_encoding = accept_encoding(request.headers());
     let response = try_facade(&facade, request).await;
     response.unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
@@ -253,7 +253,7 @@ async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Re
 
 /// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued. Returns `None`,
 /// and logs the cause, if the service is at fault.
-async fn try_facade(facade: &Facade, request: Request<Body>) -> Option<Response<Body>> {
+async fn try_facade(facade: &FacadeCaller, request: Request<Body>) -> Option<Response<Body>> {
     let (parts, body) = request.into_parts();
     // hyper sends `100 Continue` only if the body is read. Without it, a client that sends `Expect` keeps its body.
     if !parts.headers.contains_key(header::EXPECT) {

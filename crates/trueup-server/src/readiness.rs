@@ -9,8 +9,8 @@ use trueup::{Dataset, message_with_causes};
 /// The shortest time for which a check of the dataset counts.
 const CHECK_COUNTS: Duration = Duration::from_secs(1);
 
-/// A check of the dataset also counts for this many times as long as it took, so that checks take at most a twentieth
-/// of the time of one thread, however large the dataset is and however often somebody asks.
+/// A check of the dataset also counts for this many times as long as it took, so that checks take only a small, fixed
+/// share of the time of one thread, however large the dataset is and however often somebody asks.
 const CHECK_SHARE: u32 = 20;
 
 /// Why a server should not be sent requests.

@@ -210,7 +210,7 @@ impl From<TcpListener> for Listeners {
 /// run and closes their connections. A connection that cannot be accepted is logged, and the server goes on.
 ///
 /// # Errors
-/// None so far.
+/// If the metrics cannot be created.
 ///
 /// # Examples
 /// ```no_run

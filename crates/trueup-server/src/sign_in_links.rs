@@ -60,31 +60,6 @@ impl SignInLinks {
         Ok(format!("explore#sign-in={}", self.token(&mut self.unused())?.reveal()))
     }
 
-    fn token(&self, unused: &mut BTreeSet<String>) -> Result<SecretKey, Error> {
-        let now = SystemClock.now();
-        let token = self.directory.open_session(&self.user, now, now.plus_seconds(LIFETIME))?;
-        unused.insert(token.reveal().to_owned());
-        Ok(token)
-    }
-
-    fn unused(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.unused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Exchanges a token; `None` if it is not the token of a link, or was used. The token of a session that was opened
-    /// for anything else is not the token of a link, because it must not become a key.
-    fn exchange(&self, token: &SecretKey) -> Result<Option<SignedIn>, Error> {
-        let mut unused = self.unused();
-        let now = SystemClock.now();
-        // The directory compares hashes, in constant time.
-        if self.directory.session(Some(token), now)?.is_err() || !unused.remove(token.reveal()) {
-            return Ok(None);
-        }
-        self.directory.close_session(token)?;
-        let key = self.directory.create_key(&self.user, now)?.secret;
-        Ok(Some(SignedIn { key, next: self.token(&mut unused)? }))
-    }
-
     /// Answers a request of the page, whose token is in the header `Authorization`, as a key is. `None` if the
     /// directory fails.
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Option<Response<Body>> {
@@ -110,6 +85,31 @@ impl SignInLinks {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Some(response)
+    }
+
+    /// Exchanges a token; `None` if it is not the token of a link, or was used. The token of a session that was opened
+    /// for anything else is not the token of a link, because it must not become a key.
+    fn exchange(&self, token: &SecretKey) -> Result<Option<SignedIn>, Error> {
+        let mut unused = self.unused();
+        let now = SystemClock.now();
+        // The directory compares hashes, in constant time.
+        if self.directory.session(Some(token), now)?.is_err() || !unused.remove(token.reveal()) {
+            return Ok(None);
+        }
+        self.directory.close_session(token)?;
+        let key = self.directory.create_key(&self.user, now)?.secret;
+        Ok(Some(SignedIn { key, next: self.token(&mut unused)? }))
+    }
+
+    fn token(&self, unused: &mut BTreeSet<String>) -> Result<SecretKey, Error> {
+        let now = SystemClock.now();
+        let token = self.directory.open_session(&self.user, now, now.plus_seconds(LIFETIME))?;
+        unused.insert(token.reveal().to_owned());
+        Ok(token)
+    }
+
+    fn unused(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

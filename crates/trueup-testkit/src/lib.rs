@@ -3,6 +3,7 @@
 //! - [`cases`] generates random tables and requests;
 //! - [`oracle`] answers a request in the slow, obvious way;
 //! - [`damage`] damages and copies files;
+//! - [`random`] generates pseudo-random numbers;
 //! - [`object_server`] serves files as an object store does, with faults;
 //! - [`search`] searches files for texts;
 //! - [`exhaustive`] selects between a sample and everything.
@@ -12,4 +13,5 @@ pub mod damage;
 pub mod exhaustive;
 pub mod object_server;
 pub mod oracle;
+pub mod random;
 pub mod search;

@@ -206,9 +206,7 @@ fn signed(number: i64, chunk: &mut Vec<u8>) {
 
 /// Writes a count.
 fn count(count: u64, chunk: &mut Vec<u8>) {
-    /// Up to this number, every integer is a double.
-    const EXACT: u64 = 1 << 53;
-    if count <= EXACT {
+    if count <= money::MAX_EXACT.unsigned_abs() {
         integer(count, chunk);
     } else {
         #[expect(clippy::cast_precision_loss, reason = "ECMAScript has no other number")]

@@ -54,8 +54,8 @@ pub mod openapi;
 pub mod service;
 pub mod versions;
 
-/// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 pub use compared::{ComparedWith, NotCompared, ReadyQuery};
+/// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 pub use trueup_access as access;
 #[cfg(feature = "arrow")]
 pub use trueup_core::EventReader;

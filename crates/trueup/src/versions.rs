@@ -16,8 +16,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use trueup_core::dataset::listed as list_text;
 pub use trueup_core::dataset::manifest::{Batch, BatchTable, DataFile, Manifest};
-pub use trueup_core::dataset::store::versions as list;
-pub use trueup_core::dataset::store::{StoreError, read, read_latest};
-pub use trueup_core::dataset::{AsOf, Commit, CommitOperation, CommitTime, InvalidAsOf, Verification, VersionSummary};
+pub use trueup_core::dataset::manifest_file::versions as list;
+pub use trueup_core::dataset::manifest_file::{ManifestError, read, read_latest};
+pub use trueup_core::dataset::{
+    AsOf, Commit, CommitOperation, CommitTime, InvalidAsOf, Verification, VersionSummary, version_ranges,
+};

@@ -30,7 +30,7 @@ pub trait Users {
     /// assert!(directory.add_user("anna").is_err());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    fn add_user(&self, login: &str) -> Result<(), Error>;
+    fn add_user(&self, user: &str) -> Result<(), Error>;
 
     /// Sets whether a user is active. The keys and sessions of an inactive user are kept, but refused.
     ///
@@ -45,7 +45,7 @@ pub trait Users {
     /// assert!(!directory.users()?[0].active);
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    fn set_active(&self, login: &str, active: bool) -> Result<(), Error>;
+    fn set_active(&self, user: &str, active: bool) -> Result<(), Error>;
 
     /// Removes a user with their grants, keys, sessions and counts. Afterwards their keys are unknown.
     ///
@@ -60,9 +60,9 @@ pub trait Users {
     /// assert!(directory.users()?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    fn remove_user(&self, login: &str) -> Result<(), Error>;
+    fn remove_user(&self, user: &str) -> Result<(), Error>;
 
-    /// Returns all users, sorted by login.
+    /// Returns all users, sorted by name.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].

@@ -13,7 +13,7 @@ pub(super) struct DirectoryState {
     pub(super) organizations: BTreeMap<String, OrganizationNode>,
     /// The keys of all accounts.
     pub(super) accounts: BTreeSet<String>,
-    /// By login.
+    /// By name.
     pub(super) users: BTreeMap<String, UserEntry>,
     /// The keys of users, including the revoked ones.
     pub(super) keys: BTreeMap<KeyId, UserKey>,
@@ -65,12 +65,12 @@ impl DirectoryState {
         self.accounts.contains(key).then_some(()).ok_or_else(|| Error::unknown(Entity::Account, key))
     }
 
-    pub(super) fn user(&self, login: &str) -> Result<&UserEntry, Error> {
-        self.users.get(login).ok_or_else(|| Error::unknown(Entity::User, login))
+    pub(super) fn user(&self, name: &str) -> Result<&UserEntry, Error> {
+        self.users.get(name).ok_or_else(|| Error::unknown(Entity::User, name))
     }
 
-    pub(super) fn user_mut(&mut self, login: &str) -> Result<&mut UserEntry, Error> {
-        self.users.get_mut(login).ok_or_else(|| Error::unknown(Entity::User, login))
+    pub(super) fn user_mut(&mut self, name: &str) -> Result<&mut UserEntry, Error> {
+        self.users.get_mut(name).ok_or_else(|| Error::unknown(Entity::User, name))
     }
 
     /// Withdraws a grant from all users.

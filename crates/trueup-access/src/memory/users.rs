@@ -10,35 +10,35 @@ use crate::time::UnixTime;
 use std::collections::BTreeSet;
 
 impl Users for MemoryDirectory {
-    fn add_user(&self, login: &str) -> Result<(), Error> {
-        check_id(Entity::User, login)?;
+    fn add_user(&self, user: &str) -> Result<(), Error> {
+        check_id(Entity::User, user)?;
         let mut state = self.write();
-        if state.users.contains_key(login) {
-            return Err(Error::duplicate(Entity::User, login));
+        if state.users.contains_key(user) {
+            return Err(Error::duplicate(Entity::User, user));
         }
-        state.users.insert(login.to_owned(), UserEntry { active: true, grants: BTreeSet::new() });
+        state.users.insert(user.to_owned(), UserEntry { active: true, grants: BTreeSet::new() });
         Ok(())
     }
 
-    fn set_active(&self, login: &str, active: bool) -> Result<(), Error> {
-        self.write().user_mut(login)?.active = active;
+    fn set_active(&self, user: &str, active: bool) -> Result<(), Error> {
+        self.write().user_mut(user)?.active = active;
         Ok(())
     }
 
-    fn remove_user(&self, login: &str) -> Result<(), Error> {
+    fn remove_user(&self, user: &str) -> Result<(), Error> {
         let mut state = self.write();
-        state.user(login)?;
-        state.users.remove(login);
-        state.keys.retain(|_, key| key.user != login);
+        state.user(user)?;
+        state.users.remove(user);
+        state.keys.retain(|_, key| key.user != user);
         let state = &mut *state;
         state.user_keys.retain(|id| state.keys.contains_key(id));
-        state.sessions.retain(|session| session.user != login);
-        self.counts().remove(login);
+        state.sessions.retain(|session| session.user != user);
+        self.counts().remove(user);
         Ok(())
     }
 
     fn users(&self) -> Result<Vec<User>, Error> {
-        let user = |(login, entry): (&String, &UserEntry)| User { login: login.clone(), active: entry.active };
+        let user = |(name, entry): (&String, &UserEntry)| User { name: name.clone(), active: entry.active };
         Ok(self.read().users.iter().map(user).collect())
     }
 

@@ -10,33 +10,33 @@ use crate::time::UnixTime;
 use rusqlite::Transaction;
 
 impl Users for SqliteDirectory {
-    fn add_user(&self, login: &str) -> Result<(), Error> {
-        check_id(Entity::User, login)?;
+    fn add_user(&self, user: &str) -> Result<(), Error> {
+        check_id(Entity::User, user)?;
         self.change(|transaction| {
             let sql = "INSERT INTO users (login, active) VALUES (?1, TRUE) ON CONFLICT DO NOTHING";
-            let rows = execute(transaction, sql, [login])?;
-            check_changed(rows, || Error::duplicate(Entity::User, login))
+            let rows = execute(transaction, sql, [user])?;
+            check_changed(rows, || Error::duplicate(Entity::User, user))
         })
     }
 
-    fn set_active(&self, login: &str, active: bool) -> Result<(), Error> {
+    fn set_active(&self, user: &str, active: bool) -> Result<(), Error> {
         self.change(|transaction| {
-            let rows = execute(transaction, "UPDATE users SET active = ?2 WHERE login = ?1", (login, active))?;
-            check_changed(rows, || Error::unknown(Entity::User, login))
+            let rows = execute(transaction, "UPDATE users SET active = ?2 WHERE login = ?1", (user, active))?;
+            check_changed(rows, || Error::unknown(Entity::User, user))
         })
     }
 
-    fn remove_user(&self, login: &str) -> Result<(), Error> {
+    fn remove_user(&self, user: &str) -> Result<(), Error> {
         self.change(|transaction| {
-            let rows = execute(transaction, "DELETE FROM users WHERE login = ?1", [login])?;
-            check_changed(rows, || Error::unknown(Entity::User, login))
+            let rows = execute(transaction, "DELETE FROM users WHERE login = ?1", [user])?;
+            check_changed(rows, || Error::unknown(Entity::User, user))
         })
     }
 
     fn users(&self) -> Result<Vec<User>, Error> {
         self.read(|transaction| {
             let sql = "SELECT login, active FROM users ORDER BY login";
-            all(transaction, sql, [], |row| Ok(User { login: row.get(0)?, active: row.get(1)? }))
+            all(transaction, sql, [], |row| Ok(User { name: row.get(0)?, active: row.get(1)? }))
         })
     }
 

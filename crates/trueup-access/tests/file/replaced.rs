@@ -46,7 +46,7 @@ fn the_next_call_reads_the_new_file() {
     for (key, user) in new.iter().zip(["kept", "new"]) {
         assert_eq!(directory.authenticate(Some(key)).unwrap().unwrap().user(), user);
     }
-    let users: Vec<String> = directory.users().unwrap().into_iter().map(|user| user.login).collect();
+    let users: Vec<String> = directory.users().unwrap().into_iter().map(|user| user.name).collect();
     assert_eq!(users, ["kept", "new"]);
     assert_eq!(directory.count(&login, NOW).unwrap(), Hourly::Allowed);
     directory.add_user("after").unwrap();

@@ -96,12 +96,12 @@ pub(crate) struct BatchCommand {
     force: bool,
 
     /// In all queries, allow names that neither the dictionary nor the dataset knows, which are empty on every row, and
-    /// values in filters that no event has. Without it, such a name is refused, and such a value makes the batch fail
-    /// after it has written all files
+    /// values in filters that no event and no spend has. Without it, such a name is refused, and such a value makes the
+    /// batch fail after it has written all files
     #[arg(long)]
     allow_unknown: bool,
 
-    /// In all queries, refuse a value in a filter that no event of the dataset has
+    /// In all queries, refuse a value in a filter that no event and no spend of the dataset has
     #[arg(long)]
     strict: bool,
 
@@ -135,9 +135,11 @@ impl BatchCommand {
         drop(step);
         match unseen_values {
             0 => Ok(()),
-            1 => Err(Failure::request("a filter has a value that no event has; `--allow-unknown` allows it")),
+            1 => Err(Failure::request(
+                "a filter has a value that no event and no spend has; `--allow-unknown` allows it",
+            )),
             more => Err(Failure::request(format!(
-                "filters have {more} values that no event has; `--allow-unknown` allows them"
+                "filters have {more} values that no event and no spend has; `--allow-unknown` allows them"
             ))),
         }
     }
@@ -146,8 +148,9 @@ impl BatchCommand {
         Execution { threads: self.threads, ..Execution::default() }
     }
 
-    /// Returns every job with its query, and the number of values in filters that no event has and that neither
-    /// `--allow-unknown` nor the key `allow-unknown` allows. Warns about each value that no event has.
+    /// Returns every job with its query, and the number of values in filters that no event and no spend has and that
+    /// neither `--allow-unknown` nor the key `allow-unknown` allows. Warns about each value that no event and no spend
+    /// has.
     ///
     /// # Errors
     /// If the file has no query, or a job is faulty: then reports each faulty job, and refuses the whole batch.

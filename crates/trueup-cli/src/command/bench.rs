@@ -12,7 +12,7 @@ use crate::notice;
 use crate::output::OutputWriter;
 use crate::progress::{self, Step};
 use measure::{BenchTarget, Repetitions, Timings, milliseconds};
-use report::{ReportFormat, ReportWriter};
+use report::{BenchFormat, ReportWriter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{BufRead, Write};
@@ -73,8 +73,8 @@ pub(crate) struct BenchCommand {
     splits: Option<NonZeroUsize>,
 
     /// Format of the measurements
-    #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
-    format: ReportFormat,
+    #[arg(long, value_enum, default_value_t = BenchFormat::Table)]
+    format: BenchFormat,
 
     /// Measure one query at a time, as requested by lines on stdin
     ///

@@ -1,16 +1,17 @@
 //! `trueup compact`: merges the stored files of a dataset.
 
+use super::file_count::{self, FileCountReport};
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
-use crate::output::{self, ReportFormat, number};
+use crate::output::{self, ObjectFormat, number};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{Compact, CompactSummary, FileCount};
+use trueup_ingest::{Compact, CompactSummary};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +19,7 @@ Examples:
   trueup compact my-data --all       everything into the files that ingesting it at once would make
   trueup compact s3://bucket/my-data --memory 4GiB";
 
-/// Merge files of a dataset that is updated often, so that questions stay fast and it takes little space
+/// Merge files of a dataset that is updated often, so that queries stay fast and it takes little space
 ///
 /// No answer changes. Files are merged where it pays: those of similar size, and files of which many rows are
 /// superseded. Every ingest does the same when it ends, as far as it takes little time. Each merge is a version of its
@@ -44,9 +45,9 @@ pub(crate) struct CompactCommand {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Format of the report
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 }
 
 impl CompactCommand {
@@ -69,8 +70,8 @@ impl CompactCommand {
             None => error.into(),
         })?;
         match self.format {
-            ReportFormat::Json => output::print_json(&Report::new(&summary)),
-            ReportFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+            ObjectFormat::Json => output::print_json(&CompactReport::new(&summary)),
+            ObjectFormat::Text => output::print(|out| self.write_summary(&summary, out)),
         }
     }
 
@@ -86,37 +87,29 @@ impl CompactCommand {
 
 /// Returns what was merged.
 pub(super) fn merged(summary: &CompactSummary) -> String {
-    let size = |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
     let left_out = match summary.superseded {
         0 => String::new(),
         rows => format!(", without {}", number::counted(rows, "superseded row")),
     };
-    format!("merged   {} into {}{left_out}", size(&summary.merged), size(&summary.written))
+    format!("merged   {} into {}{left_out}", file_count::text(summary.merged), file_count::text(summary.written))
 }
 
 /// What the command prints as JSON. `docs/command-line.md` documents the keys.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct CompactReport {
     version: u64,
-    merged: Files,
-    written: Files,
+    merged: FileCountReport,
+    written: FileCountReport,
     superseded_rows: u64,
 }
 
-#[derive(Serialize)]
-struct Files {
-    files: u64,
-    bytes: u64,
-}
-
-impl Report {
+impl CompactReport {
     fn new(summary: &CompactSummary) -> Self {
-        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
         Self {
             version: summary.version,
-            merged: files(summary.merged),
-            written: files(summary.written),
+            merged: summary.merged.into(),
+            written: summary.written.into(),
             superseded_rows: summary.superseded,
         }
     }

@@ -27,7 +27,12 @@ Examples:
 /// added, removed or changed; after each metric m, the value in the later version, come m.previous and m.change. Rows
 /// that are equal are left out. Both answers use the definitions of the later version.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("compare", |arg| arg.hide(true)),
+    mut_arg("sort", |arg| arg.hide(true)),
+    mut_arg("limit", |arg| arg.hide(true)),
+)]
 pub(crate) struct DiffCommand {
     /// Folder or URL of the dataset
     dataset: PathBuf,
@@ -92,8 +97,8 @@ impl DiffCommand {
     }
 }
 
-/// Returns the values in the conditions of a query that no event of either version has. A value may have been restated,
-/// so that only the earlier version has it.
+/// Returns the values in the conditions of a query that no event and no spend of either version has. A value may have
+/// been restated, so that only the earlier version has it.
 fn unseen_values(
     (before, query_before): (&Dataset, &EventsQuery),
     (after, query): (&Dataset, &EventsQuery),

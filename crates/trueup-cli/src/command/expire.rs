@@ -1,17 +1,18 @@
 //! `trueup expire` and `trueup vacuum`: old versions of a dataset, and files that nobody needs any more.
 
+use super::file_count::{self, FileCountReport};
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
-use crate::output::{self, ReportFormat, number};
+use crate::output::{self, ObjectFormat};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueup::versions::list_text;
-use trueup_ingest::{Expire, ExpireSummary, FileCount, IngestError};
+use trueup::versions::version_ranges;
+use trueup_ingest::{Expire, ExpireSummary, IngestError};
 
 const EXPIRE_EXAMPLES: &str = "\
 Examples:
@@ -73,9 +74,9 @@ struct RemovalArgs {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Format of the report
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 }
 
 impl ExpireCommand {
@@ -115,8 +116,8 @@ impl RemovalArgs {
         let expire = expire.progress(move |now| progress.show(now));
         let summary = run(expire).map_err(|error| Failure::ingest(error, signals.exit()))?;
         match self.format {
-            ReportFormat::Json => output::print_json(&Report::new(&summary, self.dry_run)),
-            ReportFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),
+            ObjectFormat::Json => output::print_json(&ExpireReport::new(&summary, self.dry_run)),
+            ObjectFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),
         }
     }
 }
@@ -125,13 +126,12 @@ fn write_summary(summary: &ExpireSummary, dataset: &Path, dry_run: bool, out: &m
     let ExpireSummary { expired, kept, removed, waiting, .. } = summary;
     let would = |done: &'static str, would: &'static str| if dry_run { would } else { done };
     if !expired.is_empty() {
-        writeln!(out, "expired  {}{}", would("", "would be "), list_text(expired))?;
+        writeln!(out, "expired  {}{}", would("", "would be "), version_ranges(expired))?;
     }
-    writeln!(out, "kept     {} of `{}`", list_text(kept), dataset.display())?;
-    let size = |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
-    writeln!(out, "removed  {}{}", would("", "would be "), size(removed))?;
+    writeln!(out, "kept     {} of `{}`", version_ranges(kept), dataset.display())?;
+    writeln!(out, "removed  {}{}", would("", "would be "), file_count::text(*removed))?;
     if waiting.files > 0 {
-        writeln!(out, "waiting  {} for the end of the grace period", size(waiting))?;
+        writeln!(out, "waiting  {} for the end of the grace period", file_count::text(*waiting))?;
     }
     Ok(())
 }
@@ -139,29 +139,22 @@ fn write_summary(summary: &ExpireSummary, dataset: &Path, dry_run: bool, out: &m
 /// What the commands print as JSON. `docs/command-line.md` documents the keys.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'a> {
+struct ExpireReport<'a> {
     dry_run: bool,
     expired: &'a [u64],
     kept: &'a [u64],
-    removed: Files,
-    waiting: Files,
+    removed: FileCountReport,
+    waiting: FileCountReport,
 }
 
-#[derive(Serialize)]
-struct Files {
-    files: u64,
-    bytes: u64,
-}
-
-impl<'a> Report<'a> {
+impl<'a> ExpireReport<'a> {
     fn new(summary: &'a ExpireSummary, dry_run: bool) -> Self {
-        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
         Self {
             dry_run,
             expired: &summary.expired,
             kept: &summary.kept,
-            removed: files(summary.removed),
-            waiting: files(summary.waiting),
+            removed: summary.removed.into(),
+            waiting: summary.waiting.into(),
         }
     }
 }

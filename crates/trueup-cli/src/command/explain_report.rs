@@ -12,7 +12,7 @@ pub(super) struct ExplainReport<'a> {
     /// The window, such as `90d`.
     cohort: Option<String>,
     /// `None` if the query does not compare.
-    earlier: Option<Earlier>,
+    earlier: Option<EarlierRange>,
     columns: &'a [String],
     spend_columns: &'a [&'static str],
     event_row_groups: RowGroups,
@@ -37,7 +37,7 @@ struct SubRange {
 /// The range to compare with.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Earlier {
+struct EarlierRange {
     start: String,
     end: String,
     event_row_groups_kept: usize,
@@ -76,7 +76,7 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
         Self {
             sub_ranges: explanation.sub_ranges.iter().map(sub_range).collect(),
             cohort: explanation.cohort.map(|within| within.to_string()),
-            earlier: explanation.earlier.map(|earlier| Earlier {
+            earlier: explanation.earlier.map(|earlier| EarlierRange {
                 start: earlier.range.start.to_string(),
                 end: earlier.range.end.to_string(),
                 event_row_groups_kept: earlier.event_row_groups_kept,

@@ -1,10 +1,11 @@
 //! `trueup forget`: removes the events of customers from a dataset.
 
+use super::file_count::{self, FileCountReport};
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, ReportFormat, number};
+use crate::output::{self, ObjectFormat, number};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
@@ -12,8 +13,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
-use trueup::versions::list_text;
-use trueup_ingest::{FileCount, Forget, ForgetSummary};
+use trueup::versions::version_ranges;
+use trueup_ingest::{Forget, ForgetSummary};
 
 /// How many customers of whom nothing was found are listed at most.
 const NAMED: usize = 20;
@@ -74,9 +75,9 @@ pub(crate) struct ForgetCommand {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Format of the report
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 }
 
 impl ForgetCommand {
@@ -96,8 +97,8 @@ impl ForgetCommand {
             notice::warning(format!("nor of {more} more; --format json names all"));
         }
         match self.format {
-            ReportFormat::Json => output::print_json(&Report::new(&summary)),
-            ReportFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+            ObjectFormat::Json => output::print_json(&ForgetReport::new(&summary)),
+            ObjectFormat::Text => output::print(|out| self.write_summary(&summary, out)),
         }
     }
 
@@ -142,17 +143,15 @@ impl ForgetCommand {
         if !self.purge {
             return writeln!(out, "earlier versions and files may still have their events; --purge removes these");
         }
-        let size =
-            |count: &FileCount| format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes));
         if !expired.is_empty() {
-            writeln!(out, "expired  {}", list_text(expired))?;
+            writeln!(out, "expired  {}", version_ranges(expired))?;
         }
-        writeln!(out, "removed  {}", size(removed))?;
+        writeln!(out, "removed  {}", file_count::text(*removed))?;
         if waiting.files > 0 {
             writeln!(
                 out,
                 "waiting  {} for the end of the grace period; until then, they may have events of the customers",
-                size(waiting)
+                file_count::text(*waiting)
             )?;
         }
         Ok(())
@@ -162,15 +161,15 @@ impl ForgetCommand {
 /// What the command prints as JSON. `docs/command-line.md` documents the keys.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'a> {
+struct ForgetReport<'a> {
     version: u64,
     customers: u64,
     events: u64,
     absent: Vec<Absent<'a>>,
     rejected_rows: u64,
     expired: &'a [u64],
-    removed: Files,
-    waiting: Files,
+    removed: FileCountReport,
+    waiting: FileCountReport,
 }
 
 #[derive(Serialize)]
@@ -180,15 +179,8 @@ struct Absent<'a> {
     opportunity_id: &'a str,
 }
 
-#[derive(Serialize)]
-struct Files {
-    files: u64,
-    bytes: u64,
-}
-
-impl<'a> Report<'a> {
+impl<'a> ForgetReport<'a> {
     fn new(summary: &'a ForgetSummary) -> Self {
-        let files = |count: FileCount| Files { files: count.files, bytes: count.bytes };
         let absent = summary.absent.iter();
         Self {
             version: summary.version,
@@ -197,8 +189,8 @@ impl<'a> Report<'a> {
             absent: absent.map(|it| Absent { account: &it.account, opportunity_id: &it.opportunity_id }).collect(),
             rejected_rows: summary.rejects,
             expired: &summary.expired,
-            removed: files(summary.removed),
-            waiting: files(summary.waiting),
+            removed: summary.removed.into(),
+            waiting: summary.waiting.into(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding,
+    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, RowCounts, TextEncoding,
 };
 
 const EXAMPLES: &str = "\
@@ -188,9 +188,9 @@ impl IngestCommand {
         let mut progress = IngestProgress::default();
         let ingest = ingest.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
         let summary = ingest.run().map_err(|error| self.failure(error, &signals))?;
-        if let Some(path) = self.rejects.as_ref().filter(|_| summary.refused.rows() > 0) {
+        if let Some(path) = self.rejects.as_ref().filter(|_| summary.rejected.rows() > 0) {
             notice::warning(format!("rows that break a rule are in `{}` and not in the dataset:", path.display()));
-            show_refused(&summary.refused);
+            show_rejected(&summary.rejected);
         }
         for warning in &summary.warnings {
             notice::warning(warning);
@@ -200,9 +200,9 @@ impl IngestCommand {
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
     fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
-        let Some(refused) = error.refused_rows() else { return Failure::ingest(error, signals.exit()) };
-        if refused.rows() > 1 {
-            show_refused(refused);
+        let Some(rejected) = error.rejected_rows() else { return Failure::ingest(error, signals.exit()) };
+        if rejected.rows() > 1 {
+            show_rejected(rejected);
         }
         if self.rejects.is_some() {
             return error.into();
@@ -242,8 +242,8 @@ impl IngestCommand {
     }
 }
 
-fn show_refused(refused: &RefusedRows) {
-    refused.to_string().lines().for_each(notice::note);
+fn show_rejected(rejected: &RejectedRows) {
+    rejected.to_string().lines().for_each(notice::note);
 }
 
 fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {

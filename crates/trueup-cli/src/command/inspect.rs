@@ -7,7 +7,7 @@ use super::directory::DirectoryPaths;
 use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, ReportFormat, number};
+use crate::output::{self, ObjectFormat, number};
 use crate::progress::Step;
 use crate::terminal::printable;
 use report::{CheckedDataset, Contents, TableSize};
@@ -29,9 +29,9 @@ pub(crate) struct InspectCommand {
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
 
-    /// Format of the report
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 
     #[command(flatten)]
     cache: BlockCacheArgs,
@@ -43,12 +43,12 @@ impl InspectCommand {
         let dataset = open_dataset(&self.dataset, self.as_of)?;
         let step = Step::new("finding accounts");
         match self.format {
-            ReportFormat::Json => {
+            ObjectFormat::Json => {
                 let contents = Contents::of(&dataset)?;
                 drop(step);
                 output::print_json(&contents)
             }
-            ReportFormat::Text => {
+            ObjectFormat::Text => {
                 let lines = describe(&dataset)?;
                 drop(step);
                 output::print_lines(&lines)
@@ -148,9 +148,9 @@ pub(crate) struct VerifyCommand {
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
 
-    /// Format of the report
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 }
 
 impl VerifyCommand {
@@ -162,7 +162,7 @@ impl VerifyCommand {
         let directory = self.paths.verify_directory();
         drop(step);
         let path = self.paths.dataset.display();
-        if self.format == ReportFormat::Json {
+        if self.format == ObjectFormat::Json {
             let faults = match &directory {
                 Ok(None) => None,
                 Ok(Some((_, faults))) => Some(faults.clone()),
@@ -184,7 +184,7 @@ impl VerifyCommand {
             let file = file.display();
             return Err(Failure::request(format!("the directory `{file}` is damaged; restore a backup of it")));
         }
-        if self.format == ReportFormat::Json {
+        if self.format == ObjectFormat::Json {
             return Ok(());
         }
         let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));

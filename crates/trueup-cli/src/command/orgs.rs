@@ -224,7 +224,7 @@ fn hold(
     for key in &wanted {
         directory.place_account(key, id)?;
     }
-    notice::note(format_args!("organization `{id}` holds {} more", counted(wanted.len() as u64, "account")));
+    notice::note(format_args!("organization `{id}` holds {}", counted(wanted.len() as u64, "more account")));
     Ok(())
 }
 

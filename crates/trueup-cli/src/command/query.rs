@@ -8,7 +8,7 @@ use super::range::{RangeArgs, Today, warn_about_range};
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, Format, ReportFormat};
+use crate::output::{self, Format, ObjectFormat};
 use crate::progress::{self, Step};
 use clap::Args;
 use std::num::NonZeroUsize;
@@ -126,7 +126,13 @@ Example:
 
 /// Show the plan of a query: sub-ranges, columns to read, row groups kept and skipped, dimensions
 #[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_EXAMPLE)]
+#[command(
+    after_help = EXPLAIN_EXAMPLE,
+    mut_arg("compare", |arg| arg.help(
+        "Compare the range with an earlier one: previous-period, previous-year, or two days as START..END. Only without \
+         --interval"
+    ).value_name("RANGE")),
+)]
 pub(crate) struct ExplainCommand {
     #[command(flatten)]
     args: DatasetQueryArgs,
@@ -135,9 +141,9 @@ pub(crate) struct ExplainCommand {
     #[arg(long)]
     analyze: bool,
 
-    /// Format of the plan
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    format: ObjectFormat,
 }
 
 impl ExplainCommand {
@@ -150,8 +156,8 @@ impl ExplainCommand {
             dataset.explain(&query)?
         };
         match self.format {
-            ReportFormat::Text => output::print_lines(&explanation.to_string()),
-            ReportFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
+            ObjectFormat::Text => output::print_lines(&explanation.to_string()),
+            ObjectFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
         }
     }
 }
@@ -220,7 +226,7 @@ pub(super) struct QuerySpec {
     #[arg(long)]
     pub(super) allow_unknown: bool,
 
-    /// Refuse a value in --where or --filter that no event of the dataset has, instead of warning about it
+    /// Refuse a value in --where or --filter that no event and no spend of the dataset has, instead of warning about it
     #[arg(long)]
     pub(super) strict: bool,
 }
@@ -348,8 +354,8 @@ impl QuerySpec {
         Ok(if self.allow_long_total { query.allow_long_total() } else { query })
     }
 
-    /// Warns about each value in the filters of a query that no event has, and returns their number. `prefix` names the
-    /// query if there are several.
+    /// Warns about each value in the filters of a query that no event and no spend has, and returns their number.
+    /// `prefix` names the query if there are several.
     ///
     /// # Errors
     /// If the query is strict and there is such a value, or the query cannot be run.
@@ -366,7 +372,7 @@ impl QuerySpec {
         self.warn_about_unseen_values(prefix, &unseen)
     }
 
-    /// Warns about values that no event has, and returns their number.
+    /// Warns about values that no event and no spend has, and returns their number.
     ///
     /// # Errors
     /// If the query is strict and there is such a value.

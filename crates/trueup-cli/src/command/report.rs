@@ -12,7 +12,7 @@ use crate::output::{self, OutputWriter};
 use crate::progress::Step;
 use crate::report::{Report, ReportFormat, ReportSpec};
 use clap::Args;
-use jobs_file::{JobsFile, ReportJob};
+use jobs_file::{ReportJob, ReportJobsFile};
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
@@ -137,7 +137,7 @@ impl ReportCommand {
     }
 
     fn run_jobs(&self, path: &Path, into: &Path) -> Result<(), Failure> {
-        let file = JobsFile::read(path)?;
+        let file = ReportJobsFile::read(path)?;
         let dataset_path = file.dataset_path(path.parent().unwrap_or(Path::new("")));
         let dataset = open_dataset(&dataset_path, TomlAsOf::parse(file.as_of.as_ref())?)?;
         let outputs = Outputs::new(self.force).input(path).dataset(dataset_path);
@@ -163,7 +163,7 @@ impl ReportCommand {
         &self,
         path: &Path,
         into: &Path,
-        file: &JobsFile,
+        file: &ReportJobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
     ) -> Result<Vec<ReportJob>, Failure> {

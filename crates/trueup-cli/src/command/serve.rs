@@ -156,8 +156,9 @@ impl ServeCommand {
     }
 }
 
-/// Returns the addresses that the option `--listen` names, of which the first that is available is used. Without a host
-/// these are all addresses of the machine: IPv6, which includes IPv4 on most systems, or else IPv4 alone.
+/// Returns the addresses that `--listen` or `--metrics-listen` names, of which the first that is available is used.
+/// Without a host these are all addresses of the machine: IPv6, which includes IPv4 on most systems, or else IPv4
+/// alone.
 ///
 /// # Errors
 /// If the text has no port, or its host has no address.

@@ -36,7 +36,7 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// List the users: whether each is enabled, its number of keys, and what it may see
+    /// List the users: whether each is active, its number of keys, and what it may see
     List {
         #[command(flatten)]
         paths: DirectoryPaths,
@@ -79,7 +79,7 @@ pub(crate) enum UsersCommand {
         #[arg(long, value_name = "FILE")]
         session_file: PathBuf,
     },
-    /// Make the keys and sessions of a disabled user work again
+    /// Make the keys and sessions of an inactive user work again
     Enable {
         #[command(flatten)]
         user: UserArgs,
@@ -200,10 +200,10 @@ fn grant(paths: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: 
 
 /// Creates a session and prints its token.
 fn login(directory: &dyn Directory, user: &str, hours: u32) -> Result<(), Failure> {
-    // A session of a disabled user would be created, and refused by the service.
+    // A session of an inactive user would be created, and refused by the service.
     if let Err(Refusal::Inactive { .. }) = directory.login(user)? {
         return Err(Failure::request(format!(
-            "user `{user}` is disabled; `trueup users enable` makes the user active"
+            "user `{user}` is inactive; `trueup users enable` makes the user active again"
         )));
     }
     let now = now();
@@ -221,7 +221,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     let (mut organizations, mut accounts, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     for user in &users {
         let (mut organization_ids, mut account_keys) = (Vec::new(), Vec::new());
-        for grant in directory.grants(&user.login)? {
+        for grant in directory.grants(&user.name)? {
             match grant {
                 Grant::Organization(id) => organization_ids.push(id),
                 Grant::Account(key) => account_keys.push(key),
@@ -229,10 +229,10 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
         }
         organizations.push(organization_ids.join(", "));
         accounts.push(account_keys.join(", "));
-        keys.push(directory.keys(&user.login)?.len() as u64);
+        keys.push(directory.keys(&user.name)?.len() as u64);
     }
     ResultTableBuilder::default()
-        .texts("user", users.iter().map(|user| user.login.clone()))
+        .texts("user", users.iter().map(|user| user.name.clone()))
         .texts("active", users.iter().map(|user| user.active.to_string()))
         .counts("keys", keys)
         .texts("organizations", organizations)

@@ -42,6 +42,7 @@ Examples:
     mut_arg("output", |arg| arg.help(
         "Write the lines to this file instead of stdout. The file appears once it is complete, and must not exist yet"
     )),
+    mut_arg("compare", |arg| arg.hide(true)),
     mut_arg("totals", |arg| arg.hide(true)),
 )]
 pub(crate) struct WhyCommand {
@@ -69,7 +70,8 @@ impl WhyCommand {
             self.args.spec.limit.take().or((format == Format::Table && !self.output.all).then_some(TABLE_LINES));
         if self.args.spec.totals {
             return Err(Failure::usage(
-                "a question about one row has no `--totals`; without dimensions, the row is of all",
+                "`trueup why` explains one row and has no `--totals`; leave out the dimensions to explain the row of the \
+                 whole range",
             ));
         }
         let dataset = self.args.open_dataset()?;
@@ -108,7 +110,7 @@ impl WhyCommand {
     }
 
     /// Returns the end of the error about a row that the answer does not have: which of the values of the row no event
-    /// has or, if all occur, how to list the rows.
+    /// and no spend has or, if all occur, how to list the rows.
     fn unseen(&self, dataset: &Dataset, query: &EventsQuery) -> Result<String, Failure> {
         let values = self.row.iter().flat_map(RowValues::iter).filter(|(name, _)| !matches!(*name, "start" | "end"));
         let query = values.fold(query.clone(), |query, (name, value)| query.filter(Filter::equals(name, value)));

@@ -1,7 +1,7 @@
 //! The section about benchmarks: where the accounts of the report stand among others of their industries.
 
 use super::document::{Block, Cell, Chart, Section, Shape, Spread, Table, TableRow, Text};
-use super::figure::{AnswerRow, Figure, Mood, display_name};
+use super::figure::{AnswerRow, Figure, Verdict, display_name};
 use super::question::{Question, Questions};
 use super::sections::Subject;
 use crate::exit::Failure;
@@ -114,17 +114,17 @@ fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usiz
         _ => "at the median",
     };
     let direction = dictionary::metric(metric.name()).map_or(Direction::Neutral, |(_, metric)| metric.direction);
-    let mood = match (direction, number > median, number < median) {
-        (Direction::Higher, true, _) | (Direction::Lower, _, true) => Mood::Better,
-        (Direction::Higher, _, true) | (Direction::Lower, true, _) => Mood::Worse,
-        _ => Mood::Neither,
+    let verdict = match (direction, number > median, number < median) {
+        (Direction::Higher, true, _) | (Direction::Lower, _, true) => Verdict::Better,
+        (Direction::Higher, _, true) | (Direction::Lower, true, _) => Verdict::Worse,
+        _ => Verdict::Neither,
     };
     let text = Text::of(format!("{}: ", display_name(metric.name()))).figure(mine.clone());
     let text = text.text(format!(", {side} (median ")).figure(figure(metric, Series::P50, Some(median)));
-    Some(text.text(match mood {
-        Mood::Better => "), which is better than the median.",
-        Mood::Worse => "), which is worse than the median.",
-        Mood::Neither => ").",
+    Some(text.text(match verdict {
+        Verdict::Better => "), which is better than the median.",
+        Verdict::Worse => "), which is worse than the median.",
+        Verdict::Neither => ").",
     }))
 }
 

@@ -2,7 +2,7 @@
 //! chart takes the width of its place and its texts keep their size.
 
 use super::document::{Bar, Chart, Shape, Spread};
-use super::escaped::Escaped;
+use super::escaped::HtmlEscaped;
 use super::figure::Figure;
 use std::io::{self, Write};
 
@@ -21,13 +21,13 @@ pub(super) fn write(chart: &Chart, out: &mut impl Write) -> io::Result<()> {
         Shape::Line(_) => "line",
         Shape::Spread(_) => "spread",
     };
-    writeln!(out, "<figure class=\"{class}\">\n<figcaption>{}</figcaption>", Escaped(&chart.title))?;
+    writeln!(out, "<figure class=\"{class}\">\n<figcaption>{}</figcaption>", HtmlEscaped(&chart.title))?;
     let height = match &chart.shape {
         Shape::Bars(bars) => bars.iter().map(bar_height).sum(),
         Shape::Line(_) => 108,
         Shape::Spread(_) => 52,
     };
-    let label = Escaped(&chart.description);
+    let label = HtmlEscaped(&chart.description);
     writeln!(out, "<svg role=\"img\" aria-label=\"{label}\" width=\"100%\" height=\"{height}\">")?;
     match &chart.shape {
         Shape::Bars(bars) => write_bars(bars, out)?,
@@ -52,9 +52,9 @@ fn write_bars(bars: &[Bar], out: &mut impl Write) -> io::Result<()> {
             out,
             "<text x=\"0\" y=\"{}\">{}</text><text x=\"100%\" y=\"{}\" class=\"end\">{}</text>",
             top + 13,
-            Escaped(&bar.name),
+            HtmlEscaped(&bar.name),
             top + 13,
-            Escaped(&bar.figure.shown)
+            HtmlEscaped(&bar.figure.shown)
         )?;
         let rect = |out: &mut dyn Write, class: &str, y: usize, height: usize, figure: &Figure| {
             writeln!(
@@ -93,7 +93,7 @@ fn write_line(points: &[(String, Figure)], out: &mut impl Write) -> io::Result<(
     }
     for (point, (name, figure)) in placed.iter().zip(points) {
         if let Some((x, y)) = point {
-            let title = Escaped(&figure.shown);
+            let title = HtmlEscaped(&figure.shown);
             writeln!(
                 out,
                 "<circle class=\"now\" cx=\"{x:.2}%\" cy=\"{y:.1}\" r=\"3\"><title>{name} {title}</title></circle>"
@@ -102,10 +102,10 @@ fn write_line(points: &[(String, Figure)], out: &mut impl Write) -> io::Result<(
     }
     let highest = points.iter().find(|(_, figure)| figure.number() == Some(highest));
     if let Some((_, figure)) = highest {
-        writeln!(out, "<text x=\"0\" y=\"12\">highest {}</text>", Escaped(&figure.shown))?;
+        writeln!(out, "<text x=\"0\" y=\"12\">highest {}</text>", HtmlEscaped(&figure.shown))?;
     }
     if let (Some((first, _)), Some((name, figure))) = (points.first(), points.last()) {
-        writeln!(out, "<text x=\"100%\" y=\"12\" class=\"end\">last {}</text>", Escaped(&figure.shown))?;
+        writeln!(out, "<text x=\"100%\" y=\"12\" class=\"end\">last {}</text>", HtmlEscaped(&figure.shown))?;
         let bottom = LINE_TOP + LINE_HEIGHT + 18.0;
         writeln!(out, "<text x=\"0\" y=\"{bottom}\">{first}</text>")?;
         if points.len() > 1 {
@@ -132,8 +132,8 @@ fn write_spread(spread: &Spread, out: &mut impl Write) -> io::Result<()> {
     let median = x(p50);
     writeln!(out, "<line class=\"median\" x1=\"{median:.2}%\" x2=\"{median:.2}%\" y1=\"17\" y2=\"35\"/>")?;
     writeln!(out, "<circle class=\"now\" cx=\"{:.2}%\" cy=\"26\" r=\"6\"/>", x(own))?;
-    writeln!(out, "<text x=\"0\" y=\"12\">this report {}</text>", Escaped(&own.shown))?;
-    writeln!(out, "<text x=\"100%\" y=\"12\" class=\"end\">median {}</text>", Escaped(&p50.shown))?;
-    writeln!(out, "<text x=\"0\" y=\"48\">10th {}</text>", Escaped(&p10.shown))?;
-    writeln!(out, "<text x=\"100%\" y=\"48\" class=\"end\">90th {}</text>", Escaped(&p90.shown))
+    writeln!(out, "<text x=\"0\" y=\"12\">this report {}</text>", HtmlEscaped(&own.shown))?;
+    writeln!(out, "<text x=\"100%\" y=\"12\" class=\"end\">median {}</text>", HtmlEscaped(&p50.shown))?;
+    writeln!(out, "<text x=\"0\" y=\"48\">10th {}</text>", HtmlEscaped(&p10.shown))?;
+    writeln!(out, "<text x=\"100%\" y=\"48\" class=\"end\">90th {}</text>", HtmlEscaped(&p90.shown))
 }

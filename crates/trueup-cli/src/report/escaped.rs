@@ -3,9 +3,9 @@
 use std::fmt;
 
 /// A text of the data, with the characters escaped that have a meaning in HTML.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
+pub(super) struct HtmlEscaped<'a>(pub(super) &'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for HtmlEscaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             match char {

@@ -34,20 +34,20 @@ pub(super) struct Figure {
     /// The question, the row and the column: `3/0/leads.change`. A sum of columns is written `a+b`; the rows `rest` and
     /// `all` are sums over the rows that a sentence does not name, and over all.
     pub(super) source: String,
-    /// Whether it is a change for the better; [`Mood::Neither`] if it is no change.
-    pub(super) mood: Mood,
+    /// Whether it is a change for the better; [`Verdict::Neither`] if it is no change.
+    pub(super) verdict: Verdict,
 }
 
 /// Whether a change is for the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(super) enum Verdict {
     Better,
     Worse,
     Neither,
 }
 
-impl Mood {
-    /// Returns the mood of a change of a metric.
+impl Verdict {
+    /// Returns the verdict on a change of a metric.
     pub(super) fn of(metric: &str, change: Value<'_>) -> Self {
         let direction = dictionary::metric(metric).map_or(Direction::Neutral, |(_, metric)| metric.direction);
         match (direction, sign(change)) {
@@ -73,7 +73,7 @@ impl Mood {
 impl Figure {
     /// Returns the number of a column.
     pub(super) fn new(column: &str, value: Value<'_>, source: String) -> Self {
-        Self { shown: readable(column, value), exact: exact(value), source, mood: Mood::Neither }
+        Self { shown: readable(column, value), exact: exact(value), source, verdict: Verdict::Neither }
     }
 
     /// Returns a change with its sign, in percentage points if the metric is a percentage. `part` is what the sign
@@ -90,7 +90,7 @@ impl Figure {
         };
         let shown =
             if value == Value::Null { NOTHING.to_owned() } else { format!("{sign}{}{percent}{unit}", magnitude.text) };
-        Self { shown, exact: exact(value), source, mood: Mood::of(metric, value) }
+        Self { shown, exact: exact(value), source, verdict: Verdict::of(metric, value) }
     }
 
     /// Returns the same number in other words.

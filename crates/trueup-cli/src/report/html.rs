@@ -2,8 +2,8 @@
 
 use super::chart;
 use super::document::{Block, Cell, Document, Section, Span, Table, TableRow, Text};
-use super::escaped::Escaped;
-use super::figure::{Figure, Mood};
+use super::escaped::HtmlEscaped;
+use super::figure::{Figure, Verdict};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 
 /// Writes a report.
 pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    let title = Escaped(&document.title);
+    let title = HtmlEscaped(&document.title);
     writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
     writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
@@ -25,7 +25,7 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
         "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<dl>"
     )?;
     for (name, value) in &document.facts {
-        writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(value))?;
+        writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", HtmlEscaped(value))?;
     }
     writeln!(out, "</dl>\n<nav aria-label=\"Sections\">")?;
     for Section { id, heading, .. } in &document.sections {
@@ -41,7 +41,7 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
         "<p>Each number is from one of these questions, and is rounded for reading. <code>DATASET</code> is the dataset.</p>\n<ol>"
     )?;
     for command in &document.commands {
-        writeln!(out, "<li><code>{}</code></li>", Escaped(command))?;
+        writeln!(out, "<li><code>{}</code></li>", HtmlEscaped(command))?;
     }
     writeln!(out, "</ol>\n</section>\n</main>\n</body>\n</html>")
 }
@@ -76,16 +76,16 @@ fn write_section(section: &Section, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
-    let caption = Escaped(&table.caption);
+    let caption = HtmlEscaped(&table.caption);
     writeln!(out, "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">")?;
     writeln!(out, "<table>\n<caption>{caption}</caption>\n<thead><tr>")?;
     for heading in &table.headings {
-        write!(out, "<th scope=\"col\">{}</th>", Escaped(heading))?;
+        write!(out, "<th scope=\"col\">{}</th>", HtmlEscaped(heading))?;
     }
     writeln!(out, "</tr></thead>\n<tbody>")?;
     for TableRow { name, cells, is_total } in &table.rows {
         let class = if *is_total { " class=\"total\"" } else { "" };
-        write!(out, "<tr{class}><th scope=\"row\">{}</th>", Escaped(name))?;
+        write!(out, "<tr{class}><th scope=\"row\">{}</th>", HtmlEscaped(name))?;
         cells.iter().try_for_each(|cell| write_cell(cell, out))?;
         writeln!(out, "</tr>")?;
     }
@@ -110,7 +110,7 @@ struct Html<'a>(&'a Text);
 impl fmt::Display for Html<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.iter().try_for_each(|span| match span {
-            Span::Plain(text) => Escaped(text).fmt(f),
+            Span::Plain(text) => HtmlEscaped(text).fmt(f),
             Span::Figure(figure) => Number(figure).fmt(f),
         })
     }
@@ -121,15 +121,15 @@ struct Number<'a>(&'a Figure);
 
 impl fmt::Display for Number<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figure { shown, exact, source, mood } = self.0;
+        let Figure { shown, exact, source, verdict } = self.0;
         if exact.is_empty() {
-            return Escaped(shown).fmt(f);
+            return HtmlEscaped(shown).fmt(f);
         }
-        let class = match mood {
-            Mood::Better => " class=\"better\"",
-            Mood::Worse => " class=\"worse\"",
-            Mood::Neither => "",
+        let class = match verdict {
+            Verdict::Better => " class=\"better\"",
+            Verdict::Worse => " class=\"worse\"",
+            Verdict::Neither => "",
         };
-        write!(f, "<data value=\"{exact}\" data-from=\"{source}\"{class}>{}</data>", Escaped(shown))
+        write!(f, "<data value=\"{exact}\" data-from=\"{source}\"{class}>{}</data>", HtmlEscaped(shown))
     }
 }

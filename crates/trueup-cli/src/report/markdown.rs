@@ -7,44 +7,11 @@ use std::io::{self, Write};
 /// The characters that have a meaning in Markdown, or in the HTML that it may contain.
 const SPECIAL: &str = r"\`*_{}[]<>#|~&!$@";
 
-/// A text of the data, with the characters escaped that have a meaning in Markdown.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut before = [' '; 2];
-        for char in self.0.chars() {
-            match char {
-                '\n' | '\r' => f.write_str(" ")?,
-                // A URL or the name of a host would become a link.
-                '/' if before[1] == ':' => f.write_str("&#47;")?,
-                '.' if before.map(|char| char.to_ascii_lowercase()) == ['w', 'w'] => f.write_str("\\.")?,
-                char if SPECIAL.contains(char) => write!(f, "\\{char}")?,
-                char => write!(f, "{char}")?,
-            }
-            before = [before[1], char];
-        }
-        Ok(())
-    }
-}
-
-/// A text with numbers.
-struct Markdown<'a>(&'a Text);
-
-impl fmt::Display for Markdown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.0.iter().try_for_each(|span| match span {
-            Span::Plain(text) => Escaped(text).fmt(f),
-            Span::Figure(figure) => Escaped(&figure.shown).fmt(f),
-        })
-    }
-}
-
 /// Writes a report.
 pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "# {}\n", Escaped(&document.title))?;
+    writeln!(out, "# {}\n", MarkdownEscaped(&document.title))?;
     for (name, value) in &document.facts {
-        writeln!(out, "- {name}: {}", Escaped(value))?;
+        writeln!(out, "- {name}: {}", MarkdownEscaped(value))?;
     }
     for Section { heading, blocks, .. } in &document.sections {
         writeln!(out, "\n## {heading}")?;
@@ -83,23 +50,56 @@ fn write_block(block: &Block, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{}:\n", Escaped(&table.caption))?;
+    writeln!(out, "\n{}:\n", MarkdownEscaped(&table.caption))?;
     for heading in &table.headings {
-        write!(out, "| {} ", Escaped(heading))?;
+        write!(out, "| {} ", MarkdownEscaped(heading))?;
     }
     writeln!(out, "|")?;
     writeln!(out, "|---|{}", "---:|".repeat(table.headings.len().saturating_sub(1)))?;
     for row in &table.rows {
         let strong = if row.is_total { "**" } else { "" };
-        write!(out, "| {strong}{}{strong} ", Escaped(&row.name))?;
+        write!(out, "| {strong}{}{strong} ", MarkdownEscaped(&row.name))?;
         for Cell { figure, change, is_open, .. } in &row.cells {
-            write!(out, "| {}{}", Escaped(&figure.shown), if *is_open { "\\*" } else { "" })?;
+            write!(out, "| {}{}", MarkdownEscaped(&figure.shown), if *is_open { "\\*" } else { "" })?;
             if let Some(change) = change {
-                write!(out, " ({})", Escaped(&change.shown))?;
+                write!(out, " ({})", MarkdownEscaped(&change.shown))?;
             }
             write!(out, " ")?;
         }
         writeln!(out, "|")?;
     }
     Ok(())
+}
+
+/// A text with numbers.
+struct Markdown<'a>(&'a Text);
+
+impl fmt::Display for Markdown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.0.iter().try_for_each(|span| match span {
+            Span::Plain(text) => MarkdownEscaped(text).fmt(f),
+            Span::Figure(figure) => MarkdownEscaped(&figure.shown).fmt(f),
+        })
+    }
+}
+
+/// A text of the data, with the characters escaped that have a meaning in Markdown.
+struct MarkdownEscaped<'a>(&'a str);
+
+impl fmt::Display for MarkdownEscaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = [' '; 2];
+        for char in self.0.chars() {
+            match char {
+                '\n' | '\r' => f.write_str(" ")?,
+                // A URL or the name of a host would become a link.
+                '/' if before[1] == ':' => f.write_str("&#47;")?,
+                '.' if before.map(|char| char.to_ascii_lowercase()) == ['w', 'w'] => f.write_str("\\.")?,
+                char if SPECIAL.contains(char) => write!(f, "\\{char}")?,
+                char => write!(f, "{char}")?,
+            }
+            before = [before[1], char];
+        }
+        Ok(())
+    }
 }

@@ -28,7 +28,7 @@ const MONTH_NAMES: [&str; 12] = [
 
 /// The days of a report.
 #[derive(Clone, Debug)]
-pub(super) struct Period {
+pub(super) struct ReportDays {
     /// The days: a calendar month, or its first days.
     pub(super) range: DateRange,
     /// `May 2026`, or `1 to 20 May 2026`.
@@ -36,14 +36,14 @@ pub(super) struct Period {
     /// The first and the last day of the whole dataset.
     pub(super) data: DateRange,
     /// The same days of the month before.
-    pub(super) month_before: EarlierPeriod,
+    pub(super) month_before: EarlierDays,
     /// The same days a year earlier.
-    pub(super) year_before: EarlierPeriod,
+    pub(super) year_before: EarlierDays,
 }
 
 /// Earlier days to compare those of the report with.
 #[derive(Clone, Debug)]
-pub(super) struct EarlierPeriod {
+pub(super) struct EarlierDays {
     /// `April 2026`, or `1 to 20 April 2026`.
     pub(super) name: String,
     /// How a query asks for the comparison; `None` if the data begin after these days.
@@ -52,7 +52,7 @@ pub(super) struct EarlierPeriod {
     pub(super) is_partial: bool,
 }
 
-impl Period {
+impl ReportDays {
     /// Returns the days of a report about a month, up to the day `through` if it is given.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Period {
                 month.start.month()
             )));
         }
-        let earlier = |whole: Option<DateRange>, usual: Earlier| EarlierPeriod::new(range, whole, usual, data);
+        let earlier = |whole: Option<DateRange>, usual: Earlier| EarlierDays::new(range, whole, usual, data);
         Ok(Self {
             range,
             name: name(range),
@@ -112,7 +112,7 @@ impl Period {
     }
 }
 
-impl EarlierPeriod {
+impl EarlierDays {
     /// Returns the days of the month `whole` that are the same as those of `range`. `usual` is how a query asks for
     /// them in most cases.
     fn new(range: DateRange, whole: Option<DateRange>, usual: Earlier, data: DateRange) -> Self {
@@ -141,9 +141,9 @@ fn whole_month(day: Day) -> Option<DateRange> {
     Month::of(day).days()
 }
 
-/// Returns the calendar month that is `months` before the one of the day `first`; `None` if it is before all days.
-fn months_before(first: Day, months: u32) -> Option<DateRange> {
-    let mut month = whole_month(first)?;
+/// Returns the calendar month that is `months` before the one of a day; `None` if it is before all days.
+pub(crate) fn months_before(day: Day, months: u32) -> Option<DateRange> {
+    let mut month = whole_month(day)?;
     for _ in 0..months {
         month = whole_month(Day::from_number(month.start.number().checked_sub(1)?))?;
     }

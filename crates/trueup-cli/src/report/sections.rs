@@ -1,11 +1,11 @@
-//! The sections of a report: what changed, key figures, funnel, channels, campaigns, trend and cohorts. Each asks its
+//! The sections of a report: key figures, what changed, funnel, channels, campaigns, trend and cohorts. Each asks its
 //! questions, and turns the answers into sentences, tables and charts.
 
 use super::document::{Bar, Block, Cell, Chart, Section, Shape, Table, TableRow, Text};
 use super::figure::{AnswerRow, Figure, display_name, sign};
-use super::period::{EarlierPeriod, Period, month_name};
+use super::period::{EarlierDays, ReportDays, month_name};
 use super::question::{Answer, Question, Questions};
-use super::sentences::{self, CAMPAIGNS, CHANNELS, Grouping, label};
+use super::sentences::{self, CAMPAIGNS, CHANNELS, GroupNoun, label};
 use crate::exit::Failure;
 use trueup::Value;
 use trueup::query::ComparedColumn;
@@ -54,7 +54,7 @@ const WINDOWS: [u32; 4] = [30, 60, 90, 180];
 /// What all sections share.
 pub(super) struct Subject<'a> {
     pub(super) accounts: &'a [String],
-    pub(super) period: &'a Period,
+    pub(super) period: &'a ReportDays,
 }
 
 impl Subject<'_> {
@@ -66,13 +66,60 @@ impl Subject<'_> {
     fn by_group(
         &self,
         questions: &mut Questions<'_>,
-        grouping: Grouping,
-        earlier: &EarlierPeriod,
+        group: GroupNoun,
+        earlier: &EarlierDays,
     ) -> Result<Answer, Failure> {
         let metrics = METRICS.into_iter().chain(["customers"]);
-        let question = self.question([grouping.dimension].into_iter().chain(metrics)).compare(earlier.compare);
+        let question = self.question([group.dimension].into_iter().chain(metrics)).compare(earlier.compare);
         questions.ask(&question.sort(&["leads:desc", "spend:desc", "closedRevenue:desc"]).totals())
     }
+}
+
+/// Returns the key figures: every metric, with both comparisons.
+pub(super) fn key_figures(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
+    let period = subject.period;
+    let mut headings = vec!["Metric".to_owned(), period.name.clone()];
+    let mut answers = Vec::new();
+    for earlier in [&period.month_before, &period.year_before] {
+        if earlier.compare.is_some() {
+            answers.push(questions.ask(&subject.question(KEY_METRICS).compare(earlier.compare))?);
+            headings.extend([earlier.name.clone(), "Change".to_owned(), "%".to_owned()]);
+        }
+    }
+    let is_compared = !answers.is_empty();
+    if !is_compared {
+        answers.push(questions.ask(&subject.question(KEY_METRICS))?);
+    }
+    let row = AnswerRow::Group(0);
+    let compared = |answer: &Answer, metric: &str| -> Vec<Cell> {
+        let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
+        let signed = |part: ComparedColumn| {
+            let source = format!("{}/{row}/{}", answer.number, column(part));
+            let change = change_of(answer, row, metric).map(|_| answer.value(row, &column(part)));
+            Figure::signed(metric, part, change.unwrap_or(Value::Null), source)
+        };
+        let previous = Cell::new(answer.figure(row, &column(ComparedColumn::Previous)));
+        let ratio = Figure { verdict: signed(ComparedColumn::Change).verdict, ..signed(ComparedColumn::Ratio) };
+        vec![previous, Cell::new(signed(ComparedColumn::Change)), Cell::new(ratio)]
+    };
+    let table_row = |metric: &&'static str| {
+        let now = answers.first().map(|answer| Cell::new(answer.figure(row, metric)));
+        let more = answers.iter().filter(|_| is_compared).flat_map(|answer| compared(answer, metric));
+        TableRow {
+            name: display_name(metric).to_owned(),
+            cells: now.into_iter().chain(more).collect(),
+            is_total: false,
+        }
+    };
+    let rows = KEY_METRICS.iter().map(table_row).collect();
+    let caption = "Changes of percentages are in percentage points (pp)".to_owned();
+    let has_any = |metric: &&str| answers.first().is_some_and(|answer| sign(answer.value(row, metric)) != 0);
+    let mut blocks = Vec::new();
+    if !["customers", "spend"].iter().any(has_any) {
+        blocks.push(Block::Warning(Text::of(format!("There were neither events nor spend in {}.", period.name))));
+    }
+    blocks.push(Block::Table(Table { caption, headings, rows }));
+    Ok(Section { id: "figures", heading: "Key figures", blocks })
 }
 
 /// Returns the sections about what changed, the channels and the campaigns.
@@ -120,7 +167,7 @@ pub(super) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
 }
 
 /// Says how a metric changed against earlier days, and which channels made it change.
-fn against(metric: &str, answer: Option<&Answer>, earlier: &EarlierPeriod, period: &Period) -> Text {
+fn against(metric: &str, answer: Option<&Answer>, earlier: &EarlierDays, period: &ReportDays) -> Text {
     let Some(answer) = answer else { return sentences::without_comparison(earlier, period) };
     let change = sentences::change(metric, answer, earlier, period);
     match sentences::contributions(metric, answer, CHANNELS) {
@@ -134,13 +181,13 @@ fn group_blocks(
     subject: &Subject<'_>,
     questions: &mut Questions<'_>,
     answer: &Answer,
-    grouping: Grouping,
+    group: GroupNoun,
 ) -> Result<Vec<Block>, Failure> {
     let earlier = &subject.period.month_before;
     let groups: Vec<AnswerRow> = answer.groups().collect();
-    let is_named = |row: &AnswerRow| !answer.text(*row, grouping.dimension).is_empty();
+    let is_named = |row: &AnswerRow| !answer.text(*row, group.dimension).is_empty();
     if !groups.iter().any(is_named) {
-        return Ok(vec![Block::Paragraph(Text::of(format!("No event and no spend names a {}.", grouping.noun)))]);
+        return Ok(vec![Block::Paragraph(Text::of(format!("No event and no spend names a {}.", group.noun)))]);
     }
     // One more row would take as much room as the row of the others.
     let shown = if groups.len() == TABLE_ROWS + 1 { groups.len() } else { groups.len().min(TABLE_ROWS) };
@@ -149,32 +196,32 @@ fn group_blocks(
     };
     let mut rows: Vec<TableRow> = Vec::new();
     for row in groups.iter().take(shown) {
-        let name = label(answer.text(*row, grouping.dimension));
+        let name = label(answer.text(*row, group.dimension));
         rows.push(TableRow { name, cells: cells(answer, *row), is_total: false });
     }
     if shown < groups.len() {
-        let values = groups.iter().take(shown).map(|row| answer.text(*row, grouping.dimension).to_owned()).collect();
-        let others = subject.question(METRICS).compare(earlier.compare).without(grouping.dimension, values);
+        let values = groups.iter().take(shown).map(|row| answer.text(*row, group.dimension).to_owned()).collect();
+        let others = subject.question(METRICS).compare(earlier.compare).without(group.dimension, values);
         let others = questions.ask(&others)?;
-        let name = format!("{} other {}", groups.len() - shown, grouping.nouns);
+        let name = format!("{} other {}", groups.len() - shown, group.nouns);
         rows.push(TableRow { name, cells: cells(&others, AnswerRow::Group(0)), is_total: false });
     }
     rows.push(TableRow { name: "All".to_owned(), cells: cells(answer, AnswerRow::Totals), is_total: true });
 
     let previous = format!("leads{}", ComparedColumn::Previous.suffix());
     let bar = |row: &AnswerRow| Bar {
-        name: label(answer.text(*row, grouping.dimension)),
+        name: label(answer.text(*row, group.dimension)),
         figure: answer.figure(*row, "leads"),
         earlier: earlier.compare.map(|_| answer.figure(*row, &previous)),
     };
     let has_leads = |row: &&AnswerRow| ["leads", &previous].iter().any(|column| sign(answer.value(**row, column)) != 0);
     let bars: Vec<Bar> = groups.iter().take(shown).filter(has_leads).map(bar).collect();
-    let chart = (!bars.is_empty()).then(|| bar_chart(&format!("Leads by {}", grouping.noun), bars, subject.period));
-    let mut headings = vec![capitalized(grouping.noun)];
+    let chart = (!bars.is_empty()).then(|| bar_chart(&format!("Leads by {}", group.noun), bars, subject.period));
+    let mut headings = vec![capitalized(group.noun)];
     headings.extend(METRICS.iter().map(|metric| display_name(metric).to_owned()));
     let caption = match earlier.compare {
-        Some(_) => format!("{} by {}, with the change against {}", subject.period.name, grouping.noun, earlier.name),
-        None => format!("{} by {}", subject.period.name, grouping.noun),
+        Some(_) => format!("{} by {}, with the change against {}", subject.period.name, group.noun, earlier.name),
+        None => format!("{} by {}", subject.period.name, group.noun),
     };
     let table = Block::Table(Table { caption, headings, rows });
     Ok(chart.into_iter().chain([table]).collect())
@@ -186,7 +233,7 @@ fn capitalized(noun: &str) -> String {
 }
 
 /// Returns a number with its change.
-fn cell(answer: &Answer, row: AnswerRow, metric: &str, earlier: &EarlierPeriod) -> Cell {
+fn cell(answer: &Answer, row: AnswerRow, metric: &str, earlier: &EarlierDays) -> Cell {
     let change = earlier.compare.and_then(|_| change_of(answer, row, metric));
     Cell::new(answer.figure(row, metric)).with_change(change)
 }
@@ -201,7 +248,7 @@ fn change_of(answer: &Answer, row: AnswerRow, metric: &str) -> Option<Figure> {
         .then(|| Figure::signed(metric, ComparedColumn::Change, answer.value(row, &change), source))
 }
 
-fn bar_chart(title: &str, bars: Vec<Bar>, period: &Period) -> Block {
+fn bar_chart(title: &str, bars: Vec<Bar>, period: &ReportDays) -> Block {
     let value = |bar: &Bar| match &bar.earlier {
         Some(earlier) => format!("{} {}, before {}", bar.name, bar.figure.shown, earlier.shown),
         None => format!("{} {}", bar.name, bar.figure.shown),
@@ -212,53 +259,6 @@ fn bar_chart(title: &str, bars: Vec<Bar>, period: &Period) -> Block {
     let description = bars.iter().map(value).collect::<Vec<_>>().join("; ");
     let title = format!("{title}: {}{below}", period.name);
     Block::Chart(Chart { title, description, shape: Shape::Bars(bars) })
-}
-
-/// Returns the key figures: every metric, with both comparisons.
-pub(super) fn key_figures(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
-    let period = subject.period;
-    let mut headings = vec!["Metric".to_owned(), period.name.clone()];
-    let mut answers = Vec::new();
-    for earlier in [&period.month_before, &period.year_before] {
-        if earlier.compare.is_some() {
-            answers.push(questions.ask(&subject.question(KEY_METRICS).compare(earlier.compare))?);
-            headings.extend([earlier.name.clone(), "Change".to_owned(), "%".to_owned()]);
-        }
-    }
-    let is_compared = !answers.is_empty();
-    if !is_compared {
-        answers.push(questions.ask(&subject.question(KEY_METRICS))?);
-    }
-    let row = AnswerRow::Group(0);
-    let compared = |answer: &Answer, metric: &str| -> Vec<Cell> {
-        let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
-        let signed = |part: ComparedColumn| {
-            let source = format!("{}/{row}/{}", answer.number, column(part));
-            let change = change_of(answer, row, metric).map(|_| answer.value(row, &column(part)));
-            Figure::signed(metric, part, change.unwrap_or(Value::Null), source)
-        };
-        let previous = Cell::new(answer.figure(row, &column(ComparedColumn::Previous)));
-        let ratio = Figure { mood: signed(ComparedColumn::Change).mood, ..signed(ComparedColumn::Ratio) };
-        vec![previous, Cell::new(signed(ComparedColumn::Change)), Cell::new(ratio)]
-    };
-    let table_row = |metric: &&'static str| {
-        let now = answers.first().map(|answer| Cell::new(answer.figure(row, metric)));
-        let more = answers.iter().filter(|_| is_compared).flat_map(|answer| compared(answer, metric));
-        TableRow {
-            name: display_name(metric).to_owned(),
-            cells: now.into_iter().chain(more).collect(),
-            is_total: false,
-        }
-    };
-    let rows = KEY_METRICS.iter().map(table_row).collect();
-    let caption = "Changes of percentages are in percentage points (pp)".to_owned();
-    let has_any = |metric: &&str| answers.first().is_some_and(|answer| sign(answer.value(row, metric)) != 0);
-    let mut blocks = Vec::new();
-    if !["customers", "spend"].iter().any(has_any) {
-        blocks.push(Block::Warning(Text::of(format!("There were neither events nor spend in {}.", period.name))));
-    }
-    blocks.push(Block::Table(Table { caption, headings, rows }));
-    Ok(Section { id: "figures", heading: "Key figures", blocks })
 }
 
 /// Returns the funnel: how far the leads of the month got within the same time as those of the month before.

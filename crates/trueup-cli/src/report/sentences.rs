@@ -1,8 +1,8 @@
 //! Sentences that say what changed, and why: the numbers of a comparison in words.
 
 use super::document::Text;
-use super::figure::{AnswerRow, Figure, Magnitude, Mood, is_percent, is_ratio, sign};
-use super::period::{EarlierPeriod, Period};
+use super::figure::{AnswerRow, Figure, Magnitude, Verdict, is_percent, is_ratio, sign};
+use super::period::{EarlierDays, ReportDays};
 use super::question::Answer;
 use crate::output::number::readable;
 use crate::output::table::push_text;
@@ -16,9 +16,9 @@ const NAMED: usize = 3;
 /// The most groups that a sentence about new or gone groups names. The others are counted, unless there is only one.
 const LISTED: usize = 5;
 
-/// A dimension whose groups explain a change.
+/// A dimension whose groups explain a change, and the noun for a group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grouping {
+pub(super) struct GroupNoun {
     pub(super) dimension: &'static str,
     /// `channel`
     pub(super) noun: &'static str,
@@ -26,8 +26,9 @@ pub(super) struct Grouping {
     pub(super) nouns: &'static str,
 }
 
-pub(super) const CHANNELS: Grouping = Grouping { dimension: "attributionChannel", noun: "channel", nouns: "channels" };
-pub(super) const CAMPAIGNS: Grouping = Grouping { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
+pub(super) const CHANNELS: GroupNoun =
+    GroupNoun { dimension: "attributionChannel", noun: "channel", nouns: "channels" };
+pub(super) const CAMPAIGNS: GroupNoun = GroupNoun { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
 
 /// Returns a value of a dimension as people read it.
 pub(super) fn label(text: &str) -> String {
@@ -37,12 +38,12 @@ pub(super) fn label(text: &str) -> String {
 }
 
 /// Returns why days have no comparison with earlier ones.
-pub(super) fn without_comparison(earlier: &EarlierPeriod, period: &Period) -> Text {
+pub(super) fn without_comparison(earlier: &EarlierDays, period: &ReportDays) -> Text {
     Text::of(format!("Against {}: no comparison, because the data begin on {}.", earlier.name, period.data.start))
 }
 
 /// Says how a metric changed: the totals of a comparison in words.
-pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierPeriod, period: &Period) -> Text {
+pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierDays, period: &ReportDays) -> Text {
     let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
     let figure = |part| answer.figure(AnswerRow::Totals, &column(part));
     let value = |part| answer.value(AnswerRow::Totals, &column(part));
@@ -79,10 +80,10 @@ pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierPeriod, per
         let ratio = Figure::signed(metric, ComparedColumn::Ratio, value(ComparedColumn::Ratio), source);
         text = text.text(" (").figure(ratio).text(")");
     }
-    text.text(match Mood::of(metric, change) {
-        Mood::Better => ", which is better.",
-        Mood::Worse => ", which is worse.",
-        Mood::Neither => ".",
+    text.text(match Verdict::of(metric, change) {
+        Verdict::Better => ", which is better.",
+        Verdict::Worse => ", which is worse.",
+        Verdict::Neither => ".",
     })
 }
 
@@ -105,21 +106,21 @@ fn more_or_less(metric: &str, change: Value<'_>) -> &'static str {
 
 /// Says what the groups of a comparison contribute to the change of a metric. The contributions add up to it. `None` if
 /// there is only one group, no group changed, or the change of a ratio cannot be split.
-pub(super) fn contributions(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+pub(super) fn contributions(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     if answer.groups().count() < 2 {
         return None;
     }
-    if is_ratio(metric) { effects(metric, answer, grouping) } else { changes(metric, answer, grouping) }
+    if is_ratio(metric) { effects(metric, answer, group) } else { changes(metric, answer, group) }
 }
 
 /// The groups that a sentence names, and the others that changed.
-struct Split {
+struct NamedGroups {
     named: Vec<AnswerRow>,
     others: Vec<AnswerRow>,
 }
 
 /// Splits groups, given with their contributions, into those with the largest contributions and the others.
-fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Split {
+fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> NamedGroups {
     parts.retain(|(_, contribution)| *contribution != 0.0);
     // Stable, so that groups with equal contributions stay in the order of the answer.
     parts.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
@@ -128,24 +129,24 @@ fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Sp
     let limit = if parts.len() == NAMED + 1 { parts.len() } else { NAMED };
     let mut named: Vec<AnswerRow> = parts.iter().map(|(row, _)| *row).collect();
     let others = named.split_off(shown.min(limit));
-    Split { named, others }
+    NamedGroups { named, others }
 }
 
 /// Says how much each group adds to the change of a count or of an amount.
-fn changes(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+fn changes(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     let column = format!("{metric}{}", ComparedColumn::Change.suffix());
     let change = |row: AnswerRow| answer.value(row, &column);
     let is_money = matches!(change(AnswerRow::Totals), Value::Money(_));
     let parts = answer.groups().filter_map(|row| Some((row, change(row).as_f64()?))).collect();
     let is_shown = |contribution: f64| !is_money || contribution.abs() >= 0.005;
-    let Split { named, others } = split(parts, is_shown);
+    let NamedGroups { named, others } = split(parts, is_shown);
     let words = |value: Value<'_>| {
         let magnitude = Magnitude::new(&column, value);
         format!("{} {}", magnitude.text, more_or_less(metric, value))
     };
     let mut items = Vec::new();
     for row in &named {
-        let name = label(answer.text(*row, grouping.dimension));
+        let name = label(answer.text(*row, group.dimension));
         let previous = format!("{metric}{}", ComparedColumn::Previous.suffix());
         let note = match (sign(answer.value(*row, metric)), sign(answer.value(*row, &previous))) {
             (_, 0) => " (none before)",
@@ -160,10 +161,10 @@ fn changes(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
         let source = format!("{}/rest/{column}", answer.number);
         let shown = if sign(rest) == 0 { "unchanged".to_owned() } else { words(rest) };
         let figure = Figure::new(&column, rest, source).with_text(shown);
-        items.push(Text::of(format!("all other {} together ", grouping.nouns)).figure(figure));
+        items.push(Text::of(format!("all other {} together ", group.nouns)).figure(figure));
     }
     let is_any = !named.is_empty();
-    is_any.then(|| Text::of(format!("By {}: ", grouping.noun)).then(Text::list(items)).text("."))
+    is_any.then(|| Text::of(format!("By {}: ", group.noun)).then(Text::list(items)).text("."))
 }
 
 /// Adds counts or amounts of money; `None` if there is anything else, or too much.
@@ -184,7 +185,7 @@ fn sum<'a>(values: impl Iterator<Item = Value<'a>>) -> Option<Value<'static>> {
 }
 
 /// Says how much the rate and the mix of each group add to the change of a ratio.
-fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
+fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     let [rate, mix] =
         [ComparedColumn::RateEffect, ComparedColumn::MixEffect].map(|part| format!("{metric}{}", part.suffix()));
     let effect = |row: AnswerRow, column: &str| answer.value(row, column).as_f64();
@@ -193,7 +194,7 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
         parts.push((row, effect(row, &rate)? + effect(row, &mix)?));
     }
     let is_shown = |contribution: f64| !Magnitude::new(&rate, Value::Number(contribution)).is_zero;
-    let Split { named, others } = split(parts.clone(), is_shown);
+    let NamedGroups { named, others } = split(parts.clone(), is_shown);
     if named.is_empty() {
         return None;
     }
@@ -210,7 +211,7 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
     };
     let mut items = Vec::new();
     for row in &named {
-        let name = label(answer.text(*row, grouping.dimension));
+        let name = label(answer.text(*row, group.dimension));
         let at = row.to_string();
         let of = |column: &str| signed(effect(*row, column).unwrap_or_default(), &at, column);
         let text = Text::of(format!("{name} ")).figure(signed(contribution(row), &at, &both));
@@ -218,12 +219,12 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
     }
     if !others.is_empty() {
         let rest: f64 = others.iter().map(contribution).sum();
-        let text = Text::of(format!("all other {} together ", grouping.nouns));
+        let text = Text::of(format!("all other {} together ", group.nouns));
         items.push(text.figure(signed(rest, "rest", &both)));
     }
     let whole = |column: &str| -> f64 { answer.groups().filter_map(|row| effect(row, column)).sum() };
     let unit = if is_percent(metric) { ", in percentage points" } else { "" };
-    let text = Text::of(format!("By {}{unit}: ", grouping.noun)).then(Text::list(items));
+    let text = Text::of(format!("By {}{unit}: ", group.noun)).then(Text::list(items));
     let text = text.text("; the rates of all make ").figure(signed(whole(&rate), "all", &rate));
     Some(text.text(", and their mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
 }
@@ -231,12 +232,7 @@ fn effects(metric: &str, answer: &Answer, grouping: Grouping) -> Option<Text> {
 /// Says which groups are new, and which are gone. All `metrics` are 0 for a new group in the earlier range, and for a
 /// group that is gone in the days of the report. The first metric is the number of leads, which the sentence shows for
 /// each group.
-pub(super) fn new_and_gone(
-    metrics: &[&str],
-    answer: &Answer,
-    grouping: Grouping,
-    earlier: &EarlierPeriod,
-) -> Vec<Text> {
+pub(super) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, earlier: &EarlierDays) -> Vec<Text> {
     let has_any = |row: AnswerRow, part: ComparedColumn| {
         metrics.iter().any(|metric| sign(answer.value(row, &format!("{metric}{}", part.suffix()))) != 0)
     };
@@ -246,7 +242,7 @@ pub(super) fn new_and_gone(
         } else {
             (ComparedColumn::Previous, ComparedColumn::Current)
         };
-        let rows = answer.groups().filter(|row| !answer.text(*row, grouping.dimension).is_empty());
+        let rows = answer.groups().filter(|row| !answer.text(*row, group.dimension).is_empty());
         let rows: Vec<AnswerRow> = rows.filter(|row| has_any(*row, has) && !has_any(*row, lacks)).collect();
         (rows, has)
     };
@@ -259,7 +255,7 @@ pub(super) fn new_and_gone(
         let mut items: Vec<Text> = Vec::new();
         let listed = if rows.len() == LISTED + 1 { rows.len() } else { rows.len().min(LISTED) };
         for row in rows.iter().take(listed) {
-            let name = label(answer.text(*row, grouping.dimension));
+            let name = label(answer.text(*row, group.dimension));
             let value = answer.value(*row, &column);
             let noun = if readable(&column, value) == "1" { "lead" } else { "leads" };
             items.push(Text::of(format!("{name} (")).figure(answer.figure(*row, &column)).text(format!(" {noun})")));

@@ -1,30 +1,30 @@
 use super::document::{Block, Cell, Document, Section, Table, TableRow, Text};
-use super::figure::{Figure, Magnitude, Mood};
+use super::figure::{Figure, Magnitude, Verdict};
 use super::period::month_name;
 use super::{html, markdown};
 use trueup::Value;
 use trueup::query::ComparedColumn;
 
-fn signed(metric: &str, value: Value<'_>) -> (String, Mood) {
+fn signed(metric: &str, value: Value<'_>) -> (String, Verdict) {
     let figure = Figure::signed(metric, ComparedColumn::Change, value, String::new());
-    (figure.shown, figure.mood)
+    (figure.shown, figure.verdict)
 }
 
 #[test]
 fn a_change_has_a_sign_a_unit_and_a_direction() {
-    for (metric, value, shown, mood) in [
-        ("leads", Value::Integer(45), "+45", Mood::Better),
-        ("leads", Value::Integer(-1_045), "-1,045", Mood::Worse),
-        ("leads", Value::Integer(0), "0", Mood::Neither),
-        ("spend", Value::Money(10_500_000), "+10.50", Mood::Neither),
+    for (metric, value, shown, verdict) in [
+        ("leads", Value::Integer(45), "+45", Verdict::Better),
+        ("leads", Value::Integer(-1_045), "-1,045", Verdict::Worse),
+        ("leads", Value::Integer(0), "0", Verdict::Neither),
+        ("spend", Value::Money(10_500_000), "+10.50", Verdict::Neither),
         // Shown as nothing, and so without a sign.
-        ("closedRevenue", Value::Money(-4_000), "0.00", Mood::Worse),
-        ("avgCostPerLead", Value::Number(-3.1), "-3.10", Mood::Better),
-        ("canceledCustomers", Value::Integer(2), "+2", Mood::Worse),
-        ("bookRate", Value::Number(0.012), "+1.20 pp", Mood::Better),
-        ("bookRate", Value::Null, "–", Mood::Neither),
+        ("closedRevenue", Value::Money(-4_000), "0.00", Verdict::Worse),
+        ("avgCostPerLead", Value::Number(-3.1), "-3.10", Verdict::Better),
+        ("canceledCustomers", Value::Integer(2), "+2", Verdict::Worse),
+        ("bookRate", Value::Number(0.012), "+1.20 pp", Verdict::Better),
+        ("bookRate", Value::Null, "–", Verdict::Neither),
     ] {
-        assert_eq!(signed(metric, value), (shown.to_owned(), mood), "{metric}");
+        assert_eq!(signed(metric, value), (shown.to_owned(), verdict), "{metric}");
     }
     let ratio = Figure::signed("bookRate", ComparedColumn::Ratio, Value::Number(-0.5), String::new());
     assert_eq!(ratio.shown, "-50.00%");

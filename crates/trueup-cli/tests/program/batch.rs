@@ -243,16 +243,16 @@ fn unknown_names_are_refused_unless_they_are_allowed() {
 fn a_value_that_no_event_has_makes_the_batch_fail_unless_it_is_allowed() {
     let workspace = Workspace::with_dataset();
     let odd = format!("{JOBS_TOML}where = 'zip=123'\n");
-    let warning = "warning: query `all.parquet`: no event of the dataset has the value `123` in `zip`";
+    let warning = "warning: query `all.parquet`: no event and no spend of the dataset has the value `123` in `zip`";
     // All files are written, but the exit code says that an answer may be wrong.
     let run = batch(&workspace, &odd);
     assert_eq!((run.code, run.stdout.lines().count(), files(&workspace).len()), (1, 5, 5), "{run:?}");
-    let error = "error: a filter has a value that no event has; `--allow-unknown` allows it\n";
+    let error = "error: a filter has a value that no event and no spend has; `--allow-unknown` allows it\n";
     assert!(run.stderr.starts_with(warning) && run.stderr.ends_with(error), "{run:?}");
     for more in [["--into", "all", "--allow-unknown"], ["--into", "strict", "--strict"]] {
         let run = workspace.run(&[["batch", "jobs/jobs.toml"].as_slice(), &more].concat());
         match more[2] {
-            "--strict" => assert!(run.failed(1).starts_with("error: query `all.parquet`: no event of the dataset ")),
+            "--strict" => assert!(run.failed(1).starts_with("error: query `all.parquet`: no event and no spend of ")),
             _ => assert!(run.code == 0 && run.stderr.starts_with(warning), "{run:?}"),
         }
     }

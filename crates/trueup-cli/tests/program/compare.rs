@@ -136,9 +136,9 @@ fn what_has_no_benchmarks_is_refused() {
     // On that day the month is not over.
     let early = [&january[..], &["--account", "a03", "--today", "2025-01-20"]].concat();
     let early = workspace.run(&early).failed(1);
-    assert!(early.contains("2025-01-01 to 2025-01-31 is no such month"), "{early}");
+    assert!(early.contains("found 2025-01-01 to 2025-01-31"), "{early}");
     for (fields, options, message) in [
-        ("bookRate", &["--year", "2025"][..], "2025-01-01 to 2025-12-31 is no such month"),
+        ("bookRate", &["--year", "2025"][..], "found 2025-01-01 to 2025-12-31"),
         ("leads", &MONTH, "none of the metrics has benchmarks"),
         ("campaign,bookRate", &MONTH, "there are no benchmarks by `campaign`"),
         (

@@ -39,7 +39,7 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
     let message = workspace.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
     assert_eq!(
         message,
-        "error: bad.csv, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found \
+        "error: `bad.csv`, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found \
          `$1,234.50`; nothing was ingested; `--rejects FILE` writes such rows to a file and ingests the others\n"
     );
     assert_eq!(workspace.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
@@ -60,7 +60,7 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
 }
 
 #[test]
-fn refused_rows_are_counted_by_rule_and_limited_by_max_rejects() {
+fn rejected_rows_are_counted_by_rule_and_limited_by_max_rejects() {
     let workspace = Workspace::new();
     workspace.write(
         "bad.csv",
@@ -72,7 +72,7 @@ fn refused_rows_are_counted_by_rule_and_limited_by_max_rejects() {
                    1 row, column `date`: expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06\n  bad.csv, line 6: `soon`\n";
     let ingest = |more: &[&str]| workspace.run(&[&["ingest", "bad.csv", "--into", "ds"], more].concat());
     let message = ingest(&[]).failed(1);
-    let error = "error: bad.csv, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
+    let error = "error: `bad.csv`, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
                  `canceled`), but found `Won`; 4 more rows break a rule; nothing was ingested; `--rejects FILE` writes such rows to a \
                  file and ingests the others\n";
     assert_eq!(message, format!("{summary}{error}"));
@@ -103,7 +103,7 @@ fn the_time_zone_of_a_time_without_an_offset_is_stated_or_the_row_refused() {
     };
     assert_eq!(
         ingest("ds", &[]).failed(1),
-        "error: events.csv, line 2, column `dateTime`: expected a point in time with an offset, such as \
+        "error: `events.csv`, line 2, column `dateTime`: expected a point in time with an offset, such as \
          `2025-01-31T09:30:00-05:00`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
          `--time-zone America/New_York` (or any other), but found `2026-01-05 22:30`; nothing was ingested; `--rejects FILE` writes \
          such rows to a file and ingests the others\n"
@@ -147,7 +147,7 @@ fn the_standard_input_is_read() {
     assert!(run.stdout.contains("events   5 taken") && run.stdout.contains("spend    1 taken"), "{run:?}");
     let run = workspace.shell("echo 'account,type\nacme,sold' | trueup ingest - --into ds");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stderr.contains("-: expected the columns `opportunityId`"), "{run:?}");
+    assert!(run.stderr.contains("`-`: expected the columns `opportunityId`"), "{run:?}");
     let run = workspace.shell("trueup ingest - - --into ds < events.csv");
     assert!(run.code == 2 && run.stderr.contains("`-` is given twice"), "{run:?}");
 }

@@ -44,7 +44,7 @@ fn organizations_form_a_tree() {
     workspace.change(&["orgs", "move", "ds", "group", "--root"]);
     workspace.change(&["orgs", "umbrella", "ds", "platform", "--off"]);
     let message = workspace.change(&["orgs", "hold", "ds", "platform", "--all"]);
-    assert!(message.contains("holds 2 accounts more"), "{message}");
+    assert!(message.contains("holds 2 more accounts"), "{message}");
     assert_eq!(
         list(&workspace, &["orgs", "list", "ds"]),
         format!("{header}group,,false,0\nplatform,,false,2\nwest,group,false,1\n")

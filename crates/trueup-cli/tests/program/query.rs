@@ -207,8 +207,8 @@ fn unknown_names_can_be_allowed() {
 #[test]
 fn a_value_that_no_event_has_causes_a_warning() {
     let workspace = Workspace::with_dataset();
-    let message =
-        "no event of the dataset has the value `paid search` in `attributionChannel`; did you mean `Paid Search`?\n";
+    let message = "no event and no spend of the dataset has the value `paid search` in `attributionChannel`; did you \
+                   mean `Paid Search`?\n";
     let run = workspace.query("leads", &["--where", "attributionChannel=paid search", "--format", "json"]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr), (0, r#"[{"leads":0}]"#, format!("warning: {message}")));
     let strict = ["--strict", "--filter", r#"["not", {"attributionChannel": "paid search"}]"#];

@@ -171,7 +171,7 @@ fn serve_has_the_page_of_the_explorer_unless_it_is_left_out() {
     }
 }
 
-/// The token of a session is sent in the cookie `session`. API.md does not name the cookie; the contract does.
+/// The token of a session is sent in the cookie `session`, as the contract of the service says (see docs/compat.md).
 #[test]
 fn a_session_of_users_login_is_accepted_by_api_alone() {
     let (workspace, key) = Workspace::with_directory();
@@ -209,7 +209,7 @@ fn a_session_of_users_login_is_accepted_by_api_alone() {
     workspace.change(&["users", "disable", "ds", "anna"]);
     assert_eq!(status(other.trim_end()), "401");
     let message = workspace.run(&["users", "login", "ds", "anna"]).failed(1);
-    assert!(message.contains("`anna` is disabled"), "{message}");
+    assert!(message.contains("`anna` is inactive"), "{message}");
     assert!(workspace.run(&["users", "login", "ds", "nobody"]).failed(1).contains("`nobody`"));
     workspace.run(&["users", "login", "ds", "bert", "--hours", "0"]).failed(2);
     workspace.write("two.session", "a b");

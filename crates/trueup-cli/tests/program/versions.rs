@@ -200,6 +200,8 @@ fn a_diff_shows_what_was_restated() {
     assert!(same.code == 0 && same.stderr.contains("no row differs between version 2 and version 3"), "{same:?}");
     assert!(diff(&["1", "9"]).failed(1).contains("but of versions 1 to 3"));
     assert!(diff(&["1", "2", "--limit", "3"]).failed(2).contains("`--limit`"));
+    let help = workspace.run(&["diff", "--help"]).succeeded();
+    assert!(!["--sort", "--limit", "--compare"].iter().any(|option| help.contains(option)), "{help}");
     // A dimension that only the later version defines.
     let brand = workspace.run(&[
         "diff",
@@ -231,7 +233,7 @@ fn a_diff_checks_values_against_both_versions() {
     for channel in ["Paid Search", "Social"] {
         assert!(diff(channel, &["--strict", "--format", "csv"]).succeeded().contains("changed"), "{channel}");
     }
-    let message = "no event of the dataset has the value `Radio` in `attributionChannel`";
+    let message = "no event and no spend of the dataset has the value `Radio` in `attributionChannel`";
     let warned = diff("Radio", &[]);
     assert!(warned.code == 0 && warned.stderr.contains(message), "{warned:?}");
     assert!(diff("Radio", &["--strict"]).failed(1).contains(message));

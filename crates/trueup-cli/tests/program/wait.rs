@@ -59,11 +59,11 @@ fn a_command_says_that_it_waits_and_how_to_wait() {
     ] {
         let error = workspace.run(arguments).failed(1);
         let expected =
-            "error: another ingest is writing to `ds`; try again when it is done, or wait for it with `--wait 30s`\n";
+            "error: another command is writing to `ds`; try again when it is done, or wait for it with `--wait 30s`\n";
         assert_eq!(error, expected);
         let begun = Instant::now();
         let error = workspace.run(&[arguments, &["--wait", "1s"]].concat()).failed(1);
-        assert_eq!(error, "error: another ingest is writing to `ds`; it was not done after a wait of 1s\n");
+        assert_eq!(error, "error: another command is writing to `ds`; it was not done after a wait of 1s\n");
         assert!(begun.elapsed() >= Duration::from_secs(1));
     }
     let text = shown(&workspace, "trueup expire ds --keep-last 1 --wait 2s");

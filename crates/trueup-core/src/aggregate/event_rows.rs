@@ -78,7 +78,7 @@ impl EventRows {
     }
 }
 
-/// Splits the events of a row group into segments, and passes the rows that pass the filter to `add`, batch by batch.
+/// Splits the events of a row group into segments, and hands the rows that pass the filter to `add`, batch by batch.
 /// In a cohort, `columns` are those of `leads`.
 ///
 /// # Errors

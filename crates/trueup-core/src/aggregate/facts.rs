@@ -13,11 +13,11 @@ pub(crate) type Facts = u32;
 /// lowest bit says that the row is a state row.
 pub(crate) type StateFacts = u8;
 
-// The facts of state rows are the highest ones, and one bit remains that is no fact.
+// The facts of state rows are the highest ones, and at least one bit above them is no fact.
 const _: () = assert!(bit(Measure::Opportunities) < NO_FACT);
 const _: () = assert!(bit(Measure::Opportunities) - FIRST_STATE_FACT == StateFacts::BITS - 1);
 
-/// The bit of [`Facts`] that no measure has.
+/// A bit of [`Facts`] that no measure has.
 const NO_FACT: u32 = Facts::BITS - 1;
 
 /// The lowest of the bits of [`Facts`] that are [`StateFacts`].

@@ -1,7 +1,6 @@
 //! Parts of points in time, such as the hour, in the time zones of accounts.
 
 use crate::definitions::DatePart;
-use crate::model::UtcMicros;
 use crate::scan::{NO_VALUE, TextDictionary};
 use chrono::{DateTime, Datelike, NaiveDate, Offset, TimeZone};
 use chrono_tz::Tz;
@@ -117,7 +116,7 @@ impl ZoneOffsets {
 
 /// Returns the offset of a time zone at a point in time, in seconds.
 fn offset(zone: Tz, micros: i64) -> i32 {
-    let utc = DateTime::from_timestamp_micros(UtcMicros(micros).0).unwrap_or_default().naive_utc();
+    let utc = DateTime::from_timestamp_micros(micros).unwrap_or_default().naive_utc();
     zone.offset_from_utc_datetime(&utc).fix().local_minus_utc()
 }
 

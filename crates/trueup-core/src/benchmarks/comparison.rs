@@ -87,7 +87,7 @@ pub enum NotBenchmarked {
     /// No field is a metric that has benchmarks.
     #[error(
         "none of the metrics has benchmarks; metrics with benchmarks are {}{}",
-        list(BenchmarkMetric::ALL.map(BenchmarkMetric::name)),
+        BenchmarkMetric::all_names(),
         if *.is_defined { ", and metrics that the dataset defines as a ratio of the same amounts: other figures are not checked for \
         what they could reveal" } else { "" }
     )]
@@ -98,17 +98,20 @@ pub enum NotBenchmarked {
     /// A field is a dimension that benchmarks do not have.
     #[error(
         "there are no benchmarks by `{}`, but by `{ACCOUNT}`, {}",
-        Shown(.0), list(BenchmarkDimension::ALL.map(BenchmarkDimension::name))
+        Shown(.0), BenchmarkDimension::all_names()
     )]
     Dimension(String),
     /// A filter is one that benchmarks do not have.
     #[error(
         "benchmarks cannot have the filter on `{}`; they can be filtered on one value of each of {}",
-        Shown(.0), list(BenchmarkDimension::ALL.map(BenchmarkDimension::name))
+        Shown(.0), BenchmarkDimension::all_names()
     )]
     Filter(String),
     /// The days are not those of the benchmarks.
-    #[error("benchmarks are of one calendar month: all of it, or its days up to today; {0} is no such month")]
+    #[error(
+        "benchmarks are of one calendar month: all of it, the current month up to today, or the month before up to the same \
+         day; found {0}"
+    )]
     Days(DateRange),
 }
 
@@ -117,10 +120,6 @@ const ACCOUNT: &str = "account";
 
 /// What the name of a column has after the name of its metric.
 const SUFFIXES: [&str; 3] = [".benchmark", ".difference", ".ratio"];
-
-fn list<const N: usize>(names: [&str; N]) -> String {
-    names.map(|name| format!("`{name}`")).join(", ")
-}
 
 impl From<NotBenchmarked> for QueryError {
     fn from(fault: NotBenchmarked) -> Self {

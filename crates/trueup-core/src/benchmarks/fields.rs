@@ -2,6 +2,7 @@
 
 use crate::definitions::DefinedFormula;
 use crate::money::MICROS_PER_UNIT;
+use crate::text::quoted;
 use std::fmt;
 
 /// A metric that has benchmarks. Each is a ratio: shares are fractions, money is in currency units.
@@ -138,6 +139,11 @@ impl BenchmarkMetric {
         }
     }
 
+    /// Returns the names of all metrics for a message.
+    pub(super) fn all_names() -> String {
+        quoted(Self::ALL.map(Self::name))
+    }
+
     /// Returns the metric with the field `name`; `None` if the field has no benchmarks.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -233,6 +239,11 @@ impl BenchmarkDimension {
             Self::CustomerStatus => "customerStatus",
             Self::NormalizedBusinessUnit => "normalizedBusinessUnit",
         }
+    }
+
+    /// Returns the names of all dimensions for a message.
+    pub(super) fn all_names() -> String {
+        quoted(Self::ALL.map(Self::name))
     }
 
     /// Returns the dimension with the field `name`; `None` if benchmarks do not have it.

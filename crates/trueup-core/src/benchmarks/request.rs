@@ -265,7 +265,10 @@ fn distinct<T: Copy + Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
 #[non_exhaustive]
 pub enum BenchmarkFault {
     /// The request names fields, but no metric.
-    #[error("expected at least one metric among the fields; those with benchmarks are {}", NameList(&BenchmarkMetric::ALL))]
+    #[error(
+        "expected at least one metric among the fields; those with benchmarks are {}",
+        BenchmarkMetric::all_names()
+    )]
     MissingMetric,
     /// The text is not a month that data can have.
     #[error("expected a month as YYYY-MM from 1970-01 on, or `previous-mtd`, but found `{}`", Shown(.found))]
@@ -284,21 +287,22 @@ pub enum BenchmarkFault {
     /// A field has no benchmarks.
     #[error(
         "there are no benchmarks of or by `{}`; metrics with benchmarks are {}, and dimensions {}",
-        Shown(.name), NameList(&BenchmarkMetric::ALL), NameList(&BenchmarkDimension::ALL)
+        Shown(.name), BenchmarkMetric::all_names(), BenchmarkDimension::all_names()
     )]
     Field {
         /// The name of the field.
         name: String,
     },
     /// A filter is on a field that does not filter benchmarks.
-    #[error("benchmarks cannot be filtered on `{}`; they can be on {}", Shown(.name), NameList(&BenchmarkDimension::ALL))]
+    #[error("benchmarks cannot be filtered on `{}`; they can be on {}", Shown(.name), BenchmarkDimension::all_names())]
     Filter {
         /// The name of the field.
         name: String,
     },
     /// A dimension is filtered on two different values.
     #[error(
-        "benchmarks are filtered on one value of a dimension, but `{dimension}` was given `{}` and `{}`",
+        "benchmarks are filtered on one value of a dimension, but `{dimension}` was given `{}` and `{}`; give \
+         one of them",
         Shown(.first), Shown(.second)
     )]
     SeveralValues {
@@ -316,17 +320,5 @@ impl BenchmarkFault {
     #[must_use]
     pub const fn is_not_benchmarkable(&self) -> bool {
         matches!(self, Self::Field { .. } | Self::Filter { .. } | Self::SeveralValues { .. })
-    }
-}
-
-/// A list of names for a sentence.
-struct NameList<'a, T>(&'a [T]);
-
-impl<T: fmt::Display> fmt::Display for NameList<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, name) in self.0.iter().enumerate() {
-            write!(f, "{}`{name}`", if index == 0 { "" } else { ", " })?;
-        }
-        Ok(())
     }
 }

@@ -47,7 +47,8 @@ fn a_dimension_is_filtered_on_one_value() {
     assert!(both.is_not_benchmarkable());
     assert_eq!(
         both.to_string(),
-        "benchmarks are filtered on one value of a dimension, but `customerStatus` was given `New` and `Old`"
+        "benchmarks are filtered on one value of a dimension, but `customerStatus` was given `New` and `Old`; give one \
+         of them"
     );
 }
 

@@ -3,8 +3,8 @@
 use super::commit::CommitTime;
 use super::error::DatasetError;
 use super::manifest::Manifest;
-use super::remote::shown;
-use super::store::{self, StoreError};
+use super::manifest_file::{self, ManifestError};
+use super::remote::without_credentials;
 use crate::Shown;
 use crate::model::{UtcMicros, format_date_time};
 use chrono::{DateTime, NaiveDate};
@@ -96,19 +96,18 @@ pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, D
     if folder.is_file() {
         return Err(DatasetError::NotFolder(folder.to_owned()));
     }
-    let missing = || DatasetError::Missing { path: shown(folder) };
     let version = match as_of {
-        None => return store::read_latest(folder)?.ok_or_else(missing),
+        None => return manifest_file::read_latest(folder)?.ok_or_else(|| missing(folder)),
         Some(AsOf::Version(version)) => version,
         Some(AsOf::Time(time)) => newest_at(folder, time)?,
     };
-    store::read(folder, version).map_err(|error| match error {
-        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+    manifest_file::read(folder, version).map_err(|error| match error {
+        ManifestError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             // A web server may have versions and not list them.
-            match store::versions(folder) {
-                Ok(versions) if versions.is_empty() => missing(),
-                Ok(versions) => DatasetError::NoVersion { path: shown(folder), version, versions },
-                Err(_) => DatasetError::NoVersion { path: shown(folder), version, versions: Vec::new() },
+            match manifest_file::versions(folder) {
+                Ok(versions) if versions.is_empty() => missing(folder),
+                Ok(versions) => DatasetError::NoVersion { path: without_credentials(folder), version, versions },
+                Err(_) => DatasetError::NoVersion { path: without_credentials(folder), version, versions: Vec::new() },
             }
         }
         error => error.into(),
@@ -117,17 +116,17 @@ pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, D
 
 /// Returns the manifest of the newest version; `None` if it is `open`.
 pub(super) fn newer(folder: &Path, open: &Manifest) -> Result<Option<Manifest>, DatasetError> {
-    let newest = *store::versions(folder)?.last().ok_or_else(|| DatasetError::Missing { path: shown(folder) })?;
-    Ok(store::read_unless(folder, newest, open)?)
+    let newest = *manifest_file::versions(folder)?.last().ok_or_else(|| missing(folder))?;
+    Ok(manifest_file::read_unless(folder, newest, open)?)
 }
 
 /// Returns the number of the last version that was committed at `time` or before.
 fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
-    let versions = store::versions(folder)?;
-    let Some(first) = versions.first().copied() else { return Err(DatasetError::Missing { path: shown(folder) }) };
+    let versions = manifest_file::versions(folder)?;
+    let first = *versions.first().ok_or_else(|| missing(folder))?;
     // Versions whose manifests record no time come before all others.
     let mut failed = None;
-    let after = versions.partition_point(|version| match store::commit(folder, *version) {
+    let after = versions.partition_point(|version| match manifest_file::commit(folder, *version) {
         Ok(commit) => commit.is_none_or(|commit| commit.time.micros() <= time),
         Err(error) => {
             failed.get_or_insert(error);
@@ -138,39 +137,46 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
         return Err(error.into());
     }
     for (at, version) in versions.iter().copied().enumerate().take(after).rev() {
-        let committed = store::committed(folder, version)?.micros();
+        let committed = manifest_file::committed(folder, version)?.micros();
         if committed <= time {
             return match versions.get(at + 1) {
                 // A version between them may have been committed since then.
                 Some(next) if version + 1 < *next && committed < time => {
-                    let (path, time) = (shown(folder), AsOf::Time(time));
+                    let (path, time) = (without_credentials(folder), AsOf::Time(time));
                     Err(DatasetError::RemovedAsOf { path, time, before: version, after: *next })
                 }
                 _ => Ok(version),
             };
         }
     }
-    let committed = store::committed(folder, first)?;
-    Err(DatasetError::NoneAsOf { path: shown(folder), time: AsOf::Time(time), first, committed })
+    let committed = manifest_file::committed(folder, first)?;
+    Err(DatasetError::NoneAsOf { path: without_credentials(folder), time: AsOf::Time(time), first, committed })
 }
 
-/// Returns numbers of versions, ascending, as a text, such as `versions 1 to 3, 7`. Only the last few runs are listed.
-pub fn listed(versions: &[u64]) -> String {
-    const MAX_RUNS: usize = 5;
-    let mut runs: Vec<(u64, u64)> = Vec::new();
+/// Returns the error of a folder that holds no dataset.
+fn missing(folder: &Path) -> DatasetError {
+    DatasetError::Missing { path: without_credentials(folder) }
+}
+
+/// Returns numbers of versions, ascending, as a text, such as `versions 1 to 3, 7`. Only the last few ranges are
+/// listed.
+#[must_use]
+pub fn version_ranges(versions: &[u64]) -> String {
+    const MAX_RANGES: usize = 5;
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
     for version in versions {
-        match runs.last_mut() {
+        match ranges.last_mut() {
             Some((_, last)) if last.checked_add(1) == Some(*version) => *last = *version,
-            _ => runs.push((*version, *version)),
+            _ => ranges.push((*version, *version)),
         }
     }
-    let texts = runs.iter().rev().take(MAX_RUNS).rev().map(|(first, last)| match last - first {
+    let texts = ranges.iter().rev().take(MAX_RANGES).rev().map(|(first, last)| match last - first {
         0 => first.to_string(),
         1 => format!("{first}, {last}"),
         _ => format!("{first} to {last}"),
     });
     let texts = texts.collect::<Vec<_>>().join(", ");
-    let earlier = if runs.len() > MAX_RUNS { ", and earlier ones" } else { "" };
+    let earlier = if ranges.len() > MAX_RANGES { ", and earlier ones" } else { "" };
     let noun = if versions.len() == 1 { "version" } else { "versions" };
     format!("{noun} {texts}{earlier}")
 }
@@ -191,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_versions_are_joined() {
-        assert_eq!(listed(&[4]), "version 4");
-        assert_eq!(listed(&[1, 2]), "versions 1, 2");
-        assert_eq!(listed(&[1, 2, 3, 7, u64::MAX]), format!("versions 1 to 3, 7, {}", u64::MAX));
-        assert_eq!(listed(&[1, 3, 5, 7, 9, 11]), "versions 3, 5, 7, 9, 11, and earlier ones");
+    fn adjacent_versions_are_a_range() {
+        assert_eq!(version_ranges(&[4]), "version 4");
+        assert_eq!(version_ranges(&[1, 2]), "versions 1, 2");
+        assert_eq!(version_ranges(&[1, 2, 3, 7, u64::MAX]), format!("versions 1 to 3, 7, {}", u64::MAX));
+        assert_eq!(version_ranges(&[1, 3, 5, 7, 9, 11]), "versions 3, 5, 7, 9, 11, and earlier ones");
     }
 }

@@ -8,7 +8,7 @@ use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::manifest::{BLOCK_BYTES, DataFile, hex};
 use super::plain_file::{open_plain, read_at};
-use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, shown};
+use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, without_credentials};
 use crate::Interrupt;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -78,9 +78,9 @@ struct Reading {
 
 /// Reads of an object that have begun before their bytes are needed; none of a file. Dropping it cancels them.
 #[derive(Debug, Default)]
-pub(crate) struct ReadingAhead(Vec<Reading>);
+pub(crate) struct StartedReads(Vec<Reading>);
 
-impl ReadingAhead {
+impl StartedReads {
     /// Returns the number of bytes that come from the store.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.iter().map(|reading| reading.fetched.end - reading.fetched.start).sum()
@@ -101,7 +101,7 @@ impl PromisedFile {
         let place = match RemoteFolder::of(folder) {
             Ok(Some(remote)) => Place::Store(remote),
             Ok(None) => Place::Folder(folder.to_owned()),
-            Err(source) => return Err(DatasetError::Io { path: shown(folder), source }),
+            Err(source) => return Err(DatasetError::Io { path: without_credentials(folder), source }),
         };
         Ok(Arc::new(Self { place, name: promised.path.clone(), sha256: promised.sha256.clone(), checksums }))
     }
@@ -200,7 +200,7 @@ impl CheckedFile {
     pub(super) fn read_ranges(
         &self,
         ranges: &[Range<u64>],
-        mut ahead: ReadingAhead,
+        mut ahead: StartedReads,
     ) -> impl Iterator<Item = Result<FileSlice, DatasetError>> + use<'_> {
         let started: Vec<_> = self
             .groups(ranges)
@@ -214,11 +214,11 @@ impl CheckedFile {
     }
 
     /// Starts to read ranges of an object, which are sorted. Nothing is read ahead of a file.
-    pub(super) fn read_ahead(&self, ranges: &[Range<u64>]) -> ReadingAhead {
+    pub(super) fn read_ahead(&self, ranges: &[Range<u64>]) -> StartedReads {
         if self.file.is_some() {
-            return ReadingAhead::default();
+            return StartedReads::default();
         }
-        ReadingAhead(self.groups(ranges).iter().map(|(group, _)| self.start(group)).collect())
+        StartedReads(self.groups(ranges).iter().map(|(group, _)| self.start(group)).collect())
     }
 
     /// Returns the ranges that are read together, each with the number of `ranges` in it.
@@ -333,7 +333,7 @@ impl CheckedFile {
     /// # Errors
     /// As [`bytes`](Self::bytes).
     pub fn ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, DatasetError> {
-        let slices = self.read_ranges(ranges, ReadingAhead::default());
+        let slices = self.read_ranges(ranges, StartedReads::default());
         slices.zip(ranges).map(|(slice, range)| Ok(slice?.within(range))).collect()
     }
 
@@ -352,12 +352,12 @@ impl CheckedFile {
     }
 
     /// Starts to read the footer of a Parquet file in a store.
-    pub(super) fn read_footer_ahead(&self) -> ReadingAhead {
+    pub(super) fn read_footer_ahead(&self) -> StartedReads {
         self.read_ahead(&[self.footer_guess()])
     }
 
     /// Reads the footer of a Parquet file, whose last bytes hold its length.
-    pub(super) fn read_footer(&self, mut ahead: ReadingAhead) -> Result<FileSlice, DatasetError> {
+    pub(super) fn read_footer(&self, mut ahead: StartedReads) -> Result<FileSlice, DatasetError> {
         let size = self.promised.size();
         let tail = size.saturating_sub(8);
         let first = self.footer_guess();

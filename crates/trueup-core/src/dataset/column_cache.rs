@@ -87,7 +87,7 @@ impl ColumnCache {
         self.access(key, |entry| Some(entry.columns.clone()))
     }
 
-    /// Returns the columns that are held under a row group's key, as if they had not been read.
+    /// Returns the columns that are held under a row group's key, without counting as an access.
     pub(super) fn peek<T: Any + Send + Sync>(&self, key: usize) -> Option<Arc<T>> {
         self.locked().row_groups.get(&key)?.columns.clone().downcast().ok()
     }

@@ -1,12 +1,12 @@
-//! What the operator of a service asks of an open dataset: when its version was committed and opened, whether its files
-//! are still there, and how often columns were found in memory.
+//! What the operator of a service needs to know about an open dataset: when its version was committed and opened,
+//! whether its files are still there, and how often columns were found in memory.
 
 use super::Dataset;
 use super::column_cache::ColumnCacheCounts;
 use super::commit::CommitTime;
 use super::error::DatasetError;
+use super::manifest_file;
 use super::row_group::RowGroup;
-use super::store;
 use crate::error::Error;
 use std::time::SystemTime;
 
@@ -19,7 +19,7 @@ impl Dataset {
     /// it was written.
     pub fn committed(&self) -> Result<Option<CommitTime>, Error> {
         let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(None) };
-        let written = || store::written(folder, manifest.version).map_err(DatasetError::from);
+        let written = || manifest_file::written(folder, manifest.version).map_err(DatasetError::from);
         Ok(Some(match manifest.commit {
             Some(commit) => commit.time,
             None => written()?.into(),
@@ -49,7 +49,7 @@ impl Dataset {
         files.extend(self.spend.iter().filter_map(RowGroup::file));
         if files.iter().any(|file| file.is_remote()) {
             let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(()) };
-            store::written(folder, manifest.version).map_err(DatasetError::from)?;
+            manifest_file::written(folder, manifest.version).map_err(DatasetError::from)?;
             return Ok(());
         }
         // The row groups of a file follow one another.

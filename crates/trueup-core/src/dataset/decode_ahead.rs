@@ -1,5 +1,5 @@
-//! What is decoded when a dataset is reopened, so that the first question after an update does not wait for it: of new
-//! row groups the columns that are in memory of others.
+//! Decodes columns of new row groups when a dataset is reopened, so that the first query after an update need not: the
+//! columns that are in memory for other row groups.
 
 use super::row_group::RowGroup;
 use crate::scan::TableColumns;
@@ -10,9 +10,10 @@ use std::collections::HashSet;
 /// need.
 const ROWS_PER_NEW: u64 = 8;
 
-/// Decodes columns of the row groups of a version that `former`, the row groups of the version before, does not have:
-/// all that are in memory of any row group, provided that one of these may have the same accounts and days. Nothing is
-/// read from an object store, where it would cost requests that may never be needed.
+/// Decodes columns of the row groups that are new, which means that they are not among `former`, the row groups of the
+/// version before. Of a new row group that may share accounts and days with a row group in memory, it decodes every
+/// column that any row group of `former` has in memory. Nothing is read from an object store, where it would cost
+/// requests that may never be needed.
 pub(super) fn decode_ahead<T: TableColumns>(row_groups: &[RowGroup<T>], former: &[RowGroup<T>]) {
     let keys: HashSet<usize> = former.iter().filter_map(RowGroup::key).collect();
     let is_new =

@@ -7,7 +7,7 @@
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::file_list::{list, lists, numbers, range, texts};
-use super::footer::read_plain;
+use super::footer::read_all_rows;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
 use crate::scan::{ColumnFault, LeftRows};
 use arrow_array::cast::AsArray;
@@ -251,7 +251,7 @@ pub(super) fn read_vectors(folder: &Path, manifest: &mut Manifest) -> Result<(),
         let file = CheckedFile::open(folder, promised)?;
         let path = file.path().to_owned();
         let mut found = 0;
-        for batch in read_plain(&path, file.whole()?)? {
+        for batch in read_all_rows(&path, file.whole()?)? {
             let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
                 path: path.clone(),
                 row_group: None,
@@ -314,13 +314,13 @@ mod tests {
         other.supersede(&file, 1, (0..6).map(|row| row..row + 1), Some((9, 9)));
         assert!(one.fits(&file) && other.fits(&file));
         let bytes = encode_vectors([("events/a.parquet", &one), ("events/b.parquet", &other)]).unwrap();
-        let batches = read_plain(Path::new(""), bytes::Bytes::from(bytes)).unwrap();
+        let batches = read_all_rows(Path::new(""), bytes::Bytes::from(bytes)).unwrap();
         let read: Vec<_> = batches.iter().flat_map(|batch| decode_batch(batch).unwrap()).collect();
         assert_eq!(read, [("events/a.parquet".to_owned(), one), ("events/b.parquet".to_owned(), other)]);
     }
 
     #[test]
-    fn rows_of_row_groups_are_left() {
+    fn superseded_rows_are_counted_and_the_other_ranges_are_left() {
         let file = file(&[10, 4]);
         let mut vector = DeletionVector::default();
         vector.supersede(&file, 0, [2..4, 9..10], Some((5, 8)));
@@ -342,8 +342,11 @@ mod tests {
         let mut vector = DeletionVector::default();
         vector.supersede(&made, 1, Some(0..2), Some((5, 8)));
         assert!(vector.fits(&made));
-        // A row beyond the end, a row group without a superseded row, other days, and days of no row.
-        assert!(!vector.fits(&file(&[10])) && !vector.fits(&file(&[12, 4])) && !vector.fits(&file(&[10, 2])));
+        // A row beyond the end, a row group without a superseded row, and more rows than a vector can number.
+        for rows in [&[10][..], &[12, 4], &[10, 2], &[10, 4, u32::MAX.into()]] {
+            assert!(!vector.fits(&file(rows)), "{rows:?}");
+        }
+        // Other days, and days of no row.
         for days in [Some((4, 8)), Some((8, 10)), Some((8, 7)), None] {
             vector.supersede(&made, 1, None, days);
             assert!(!vector.fits(&made), "{days:?}");

@@ -1,8 +1,8 @@
 //! Why a dataset, or its manifest, cannot be read or published.
 
-use super::as_of::{AsOf, listed};
+use super::as_of::{AsOf, version_ranges};
 use super::commit::CommitTime;
-use super::manifest::{FORMER_SCHEMA_VERSION, MAX_BYTES, ManifestFault, SCHEMA_VERSION};
+use super::manifest::{MAX_BYTES, ManifestFault, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
 use super::remote::is_url;
 use crate::definitions::DefinitionError;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub enum DatasetError {
     /// The dataset does not have the version that is asked for.
     #[error(
         "`{}` holds no dataset of version {version}{}", path.display(),
-        if versions.is_empty() { String::new() } else { format!(", but of {}", listed(versions)) }
+        if versions.is_empty() { String::new() } else { format!(", but of {}", version_ranges(versions)) }
     )]
     NoVersion {
         /// The folder.
@@ -76,7 +76,7 @@ pub enum DatasetError {
     NotFolder(PathBuf),
     /// A manifest cannot be read.
     #[error(transparent)]
-    Manifest(#[from] StoreError),
+    Manifest(#[from] ManifestError),
     /// The definitions of metrics and dimensions break a rule.
     #[error("`{}`: {source}; `trueup define` replaces the definitions", path.display())]
     Definitions {
@@ -120,7 +120,7 @@ pub enum DatasetError {
         source: TableFault,
     },
     /// The bytes of a file differ from what was written.
-    #[error("`{}`: the bytes from {from} on differ from what was written; `verify` checks the whole dataset", path.display())]
+    #[error("`{}`: the bytes from {from} on differ from what was written; `trueup verify` checks the whole dataset", path.display())]
     Checksum {
         /// The file.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum DatasetError {
         /// What is wrong with it.
         fault: &'static str,
     },
-    /// The footer of a file says something else than the manifest, so that one of them is not what was written.
+    /// The footer of a file says something other than the manifest, so that one of them is not what was written.
     #[error(
         "`{}`{}: the {what} in the manifest are not those of the file",
         path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default()
@@ -194,7 +194,7 @@ impl From<DatasetError> for Error {
     }
 }
 
-impl From<DatasetError> for StoreError {
+impl From<DatasetError> for ManifestError {
     fn from(error: DatasetError) -> Self {
         match error {
             DatasetError::Manifest(error) => error,
@@ -206,7 +206,7 @@ impl From<DatasetError> for StoreError {
 /// Why a manifest cannot be found, read or published.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum ManifestError {
     /// The file system or the object store reported an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
@@ -260,7 +260,7 @@ pub enum StoreError {
     },
     /// The manifest has a layout that this program does not know.
     #[error(
-        "`{}` has layout {found}, and this program reads layouts {FORMER_SCHEMA_VERSION} to {SCHEMA_VERSION}; ingest the original files \
+        "`{}` has layout {found}, and this program reads layouts {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}; ingest the original files \
          into a new dataset",
         path.display()
     )]
@@ -280,8 +280,8 @@ pub enum StoreError {
     },
     /// A manifest with the number exists: another writer has published it.
     #[error(
-        "`{}` has a version {version} already: somebody else has written to the dataset meanwhile; try again, or let it begin again by \
-         itself with `--wait 5m`",
+        "`{}` has a version {version} already: somebody else has written to the dataset meanwhile; \
+         try again, or give `--wait 5m`, with which the command begins again by itself",
         dir.display()
     )]
     Taken {
@@ -320,7 +320,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl ManifestError {
     /// Returns whether readers may see the version, so that its files must not be removed.
     #[must_use]
     pub const fn may_be_published(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What an ingest reads of a stored file of events, to write some of its customers again.
 
-use super::checked_file::ReadingAhead;
+use super::checked_file::StartedReads;
 use super::deletion_vector::Days;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
@@ -85,7 +85,7 @@ impl EventFile {
         let others = || file.columns().filter(|name| *name != CUSTOMER_COLUMN).collect::<Vec<_>>();
         let names = names.map_or_else(others, <[&str]>::to_vec);
         let columns =
-            file.read_chunks(number, Some(&names), ReadingAhead::default(), interrupt, |(field, metadata), bytes| {
+            file.read_chunks(number, Some(&names), StartedReads::default(), interrupt, |(field, metadata), bytes| {
                 let (name, data_type) = (field.name(), field.data_type());
                 Ok(ReadColumn { name, data_type, metadata, bytes, decompressed: OnceLock::new() })
             })?;

@@ -15,11 +15,11 @@
 //! A reader that has opened a version before it expired can read its files until the grace period is over.
 
 use super::commit::CommitTime;
-use super::error::StoreError;
+use super::error::ManifestError;
 use super::manifest::{Manifest, is_plain_name};
+use super::manifest_file::{committed, file_name, names, read, versions};
 use super::plain_file::{NotOpened, open_plain};
-use super::remote::{ReadFault, RemoteFolder, location_of, shown};
-use super::store::{committed, file_name, names, read, versions};
+use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
 use crate::Interrupt;
 use crate::files::Files;
 use std::collections::{BTreeSet, HashSet};
@@ -79,7 +79,7 @@ impl Expiry {
     ///
     /// # Errors
     /// A manifest or a list of files is missing, unreadable or damaged: it could name any file.
-    pub fn plan(dir: &Path, retention: &Retention) -> Result<Self, StoreError> {
+    pub fn plan(dir: &Path, retention: &Retention) -> Result<Self, ManifestError> {
         let all = versions(dir)?;
         let now = CommitTime::from(SystemTime::now());
         let candidates = all.len().saturating_sub(retention.keep_last.get());
@@ -110,7 +110,7 @@ impl Expiry {
     ///
     /// # Errors
     /// A manifest or a list of files is missing, unreadable or damaged: it could name any file.
-    pub fn of(dir: &Path, expired: &BTreeSet<u64>) -> Result<Self, StoreError> {
+    pub fn of(dir: &Path, expired: &BTreeSet<u64>) -> Result<Self, ManifestError> {
         let all = versions(dir)?;
         let newest = all.last().copied();
         let is_expired = |version: &u64| expired.contains(version) && Some(*version) != newest;
@@ -119,7 +119,7 @@ impl Expiry {
     }
 
     /// Finds the files that only the expired versions name.
-    fn with_files(mut self, dir: &Path) -> Result<Self, StoreError> {
+    fn with_files(mut self, dir: &Path) -> Result<Self, ManifestError> {
         if self.expired.is_empty() {
             return Ok(self);
         }
@@ -139,7 +139,7 @@ impl Expiry {
     ///
     /// # Errors
     /// The file system or the store refuses. Some of the versions may have expired.
-    pub fn commit(&self, files: &Files, dir: &Path, id: &str, grace: Duration) -> Result<(), StoreError> {
+    pub fn commit(&self, files: &Files, dir: &Path, id: &str, grace: Duration) -> Result<(), ManifestError> {
         if self.expired.is_empty() {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Unnamed {
     ///
     /// # Errors
     /// A record, a manifest or a list of files is unreadable or damaged.
-    pub fn find(dir: &Path, grace: Option<Duration>) -> Result<Self, StoreError> {
+    pub fn find(dir: &Path, grace: Option<Duration>) -> Result<Self, ManifestError> {
         let records = records(dir)?;
         if records.is_empty() {
             return Ok(Self::default());
@@ -233,7 +233,7 @@ impl Unnamed {
         dir: &Path,
         interrupt: &Interrupt,
         removed: impl Fn(&UnnamedFile),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ManifestError> {
         let remote = RemoteFolder::of(dir).map_err(|error| failed("list", dir, "", error))?;
         let mut folders = HashSet::new();
         for file in &self.due {
@@ -259,7 +259,7 @@ impl Unnamed {
 ///
 /// # Errors
 /// A record, a manifest or a list of files is unreadable or damaged.
-pub fn needed_files(dir: &Path) -> Result<HashSet<String>, StoreError> {
+pub fn needed_files(dir: &Path) -> Result<HashSet<String>, ManifestError> {
     let mut needed = named(dir, &versions(dir)?)?;
     let now = SystemTime::now();
     for record in records(dir)? {
@@ -271,12 +271,12 @@ pub fn needed_files(dir: &Path) -> Result<HashSet<String>, StoreError> {
 }
 
 /// Returns the paths of the files that versions name. A version that has expired meanwhile names none.
-fn named(dir: &Path, versions: &[u64]) -> Result<HashSet<String>, StoreError> {
+fn named(dir: &Path, versions: &[u64]) -> Result<HashSet<String>, ManifestError> {
     let mut named = HashSet::new();
     for version in versions {
         match read(dir, *version) {
             Ok(manifest) => named.extend(files_of(&manifest).map(|file| file.path)),
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(ManifestError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
@@ -296,7 +296,7 @@ struct Record {
 }
 
 /// Reads the records of a dataset. One that was not written to its end lists no file.
-fn records(dir: &Path) -> Result<Vec<Record>, StoreError> {
+fn records(dir: &Path) -> Result<Vec<Record>, ManifestError> {
     let remote = RemoteFolder::of(dir).map_err(|error| failed("list", dir, "", error))?;
     let listed: Vec<(String, Option<SystemTime>)> = match &remote {
         // Versions of a web server do not expire, and some list nothing.
@@ -368,7 +368,7 @@ fn parse(text: &str) -> (Duration, Vec<UnnamedFile>) {
 }
 
 /// Removes a file or an object, if it exists.
-fn remove(files: &Files, remote: Option<&RemoteFolder>, dir: &Path, name: &str) -> Result<(), StoreError> {
+fn remove(files: &Files, remote: Option<&RemoteFolder>, dir: &Path, name: &str) -> Result<(), ManifestError> {
     let removed = match remote {
         Some(remote) => remote.remove(name),
         None => match files.remove(&dir.join(name)) {
@@ -379,8 +379,8 @@ fn remove(files: &Files, remote: Option<&RemoteFolder>, dir: &Path, name: &str) 
     removed.map_err(|error| failed("remove", dir, name, error))
 }
 
-fn failed(action: &'static str, dir: &Path, name: &str, source: io::Error) -> StoreError {
-    StoreError::Io { action, path: shown(&location_of(dir, name)), source }
+fn failed(action: &'static str, dir: &Path, name: &str, source: io::Error) -> ManifestError {
+    ManifestError::Io { action, path: without_credentials(&location_of(dir, name)), source }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! A list never changes, and later versions name it for as long as they have enough of its files. It holds for each
 //! file what a query needs before it reads the file, so that opening a dataset reads no file of events or spend.
 
-use super::checked_file::{CheckedFile, ReadingAhead};
+use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
-use super::footer::read_plain;
+use super::footer::read_all_rows;
 use super::manifest::{DataFile, FileList, Manifest, RowGroupEntry};
 use crate::scan::ColumnFault;
 use arrow_array::cast::AsArray;
@@ -122,7 +122,7 @@ pub(super) fn list(
 /// Reads the lists that a manifest names, and puts their entries into the manifest. A store is asked for all lists at
 /// the same time.
 pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), DatasetError> {
-    let start = |list: &FileList| -> Result<(CheckedFile, ReadingAhead), DatasetError> {
+    let start = |list: &FileList| -> Result<(CheckedFile, StartedReads), DatasetError> {
         let file = CheckedFile::open(folder, &list.file)?;
         let ahead = file.read_ahead(slice::from_ref(&whole(list)));
         Ok((file, ahead))
@@ -154,7 +154,7 @@ fn whole(list: &FileList) -> Range<u64> {
 /// Decodes a list.
 fn decode_list(path: &Path, bytes: bytes::Bytes) -> Result<Vec<DataFile>, DatasetError> {
     let mut files = Vec::new();
-    for batch in read_plain(path, bytes)? {
+    for batch in read_all_rows(path, bytes)? {
         let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
             path: path.to_owned(),
             row_group: None,

@@ -1,5 +1,5 @@
 //! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
-//! [`read_plain`] reads small files of any schema whole.
+//! [`read_all_rows`] reads the rows of a file of any schema.
 
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
@@ -101,19 +101,19 @@ impl RowGroupPlaces {
                 let count = thrift.structure_count().filter(|count| *count <= MAX_ROW_GROUPS)?;
                 let row_group = |_| {
                     let start = at(thrift);
-                    thrift.pass(&FieldValue::Struct)?;
+                    thrift.skip_value(&FieldValue::Struct)?;
                     Some(start..at(thrift))
                 };
                 let row_groups = (0..count).map(row_group).collect::<Option<_>>()?;
                 found = Self { list: start..at(thrift), row_groups };
                 Some(())
             }
-            _ => thrift.pass(&value),
+            _ => thrift.skip_value(&value),
         });
         read.map(|()| found).ok_or_else(|| {
             general(format!(
-                "the footer is damaged: it counts more than its bytes hold, or more than {MAX_ROW_GROUPS} row groups, or its columns lie \
-                 more than {MAX_DEPTH} deep in each other"
+                "the footer is damaged: it counts more than its bytes hold, or more than {MAX_ROW_GROUPS} row groups, or its columns are \
+                 nested more than {MAX_DEPTH} deep"
             ))
         })
     }
@@ -144,7 +144,7 @@ fn check_nesting(thrift: &mut Thrift<'_>) -> Option<()> {
             if let (CHILDREN, FieldValue::Number(number)) = (id, &value) {
                 children = *number;
             }
-            thrift.pass(&value)
+            thrift.skip_value(&value)
         })?;
         while open.pop_if(|left| *left == 0).is_some() {}
         if let Some(left) = open.last_mut() {
@@ -199,7 +199,7 @@ fn general(message: String) -> ParquetError {
 }
 
 /// Reads all rows of a Parquet file, whatever its schema.
-pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
+pub(super) fn read_all_rows(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
     let length = file.len();
     let read = || {

@@ -3,7 +3,7 @@
 mod index;
 
 use super::Dataset;
-use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead, reader_error};
+use super::checked_file::{CheckedFile, PromisedFile, StartedReads, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::day::NotADay;
@@ -16,12 +16,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, TryLockError};
-use std::thread;
-use std::time::Duration;
-
-/// The time between two checks whether another thread has made the index.
-const PAUSE: Duration = Duration::from_millis(1);
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +127,7 @@ impl Dataset {
             let file = insights.file.open()?.until(interrupt);
             let ranges: Vec<_> = locations.iter().map(|(_, location)| location.bytes.clone()).collect();
             for ((account, InsightLocation { date, bytes }), slice) in
-                locations.into_iter().zip(file.read_ranges(&ranges, ReadingAhead::default()))
+                locations.into_iter().zip(file.read_ranges(&ranges, StartedReads::default()))
             {
                 interrupt.check()?;
                 let document = index::document(&file, &slice?, bytes)?;
@@ -158,28 +153,15 @@ impl InsightFile {
 
     /// Returns the index, and makes it if needed.
     fn index(&self, interrupt: &Interrupt) -> Result<Arc<InsightIndex>, Error> {
-        loop {
-            if let Some(index) = self.index.get() {
-                return Ok(Arc::clone(index));
-            }
-            let _making = match self.making.try_lock() {
-                Ok(making) => making,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    interrupt.check()?;
-                    thread::sleep(PAUSE);
-                    continue;
-                }
-            };
-            let index = match self.index.get() {
-                Some(index) => Arc::clone(index),
-                None => Arc::new(InsightIndex::build(&self.file.open()?.until(interrupt), self.lines, interrupt)?),
-            };
-            if index.is_whole() {
-                return Ok(Arc::clone(self.index.get_or_init(|| index)));
-            }
-            return Ok(index);
+        if let Some(index) = self.index.get() {
+            return Ok(Arc::clone(index));
         }
+        let _making = interrupt.lock(&self.making)?;
+        if let Some(index) = self.index.get() {
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(InsightIndex::build(&self.file.open()?.until(interrupt), self.lines, interrupt)?);
+        Ok(if index.is_whole() { Arc::clone(self.index.get_or_init(|| index)) } else { index })
     }
 }
 

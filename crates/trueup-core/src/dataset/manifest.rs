@@ -13,7 +13,7 @@ pub const SCHEMA_VERSION: u32 = 4;
 
 /// The oldest layout that is read: its manifests name the files of events and spend themselves, and what
 /// [`RowGroupEntry`] holds is only in the footers of these files. The layout after it has no deletion vectors.
-pub(super) const FORMER_SCHEMA_VERSION: u32 = 2;
+pub(super) const OLDEST_SCHEMA_VERSION: u32 = 2;
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";
@@ -43,8 +43,8 @@ pub struct Manifest {
     /// When and by what the version was made; `None` if an earlier trueup wrote the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
-    /// What expires because of this version; `None` unless it was made by a purge that the next version need not
-    /// complete.
+    /// The earlier versions that expire once this one is published; `None` unless a purge made this version, or its
+    /// writer could not complete the purge of the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purge: Option<Purge>,
     /// Where the entries of the files of events and spend are written.
@@ -197,7 +197,7 @@ pub enum ManifestFault {
         found: usize,
     },
     /// A checksum has the wrong length, or is not in lower-case hex.
-    #[error("a checksum of the file `{path}` is not one")]
+    #[error("a checksum of the file `{path}` has the wrong length, or is not in lower-case hex")]
     Checksum {
         /// The path.
         path: String,
@@ -213,7 +213,7 @@ pub enum ManifestFault {
         found: usize,
     },
     /// What is removed from a list is not in it, or not in ascending order.
-    #[error("what is removed from the list `{path}` is not in it")]
+    #[error("what is removed from the list `{path}` is not in it, or not in ascending order")]
     Removed {
         /// The path of the list.
         path: String,
@@ -258,7 +258,7 @@ impl Manifest {
             superseded: _,
             batches,
         } = self;
-        *schema_version != FORMER_SCHEMA_VERSION
+        *schema_version != OLDEST_SCHEMA_VERSION
             && (schema_version, version, created_by, commit, purge)
                 == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
@@ -275,7 +275,7 @@ impl Manifest {
         self.check_files()?;
         for (table, lists, files) in self.listed_tables() {
             let listed = lists.iter().fold(0, |sum: u64, list| sum.saturating_add(list.files()));
-            if self.schema_version != FORMER_SCHEMA_VERSION && listed != files.len() as u64 {
+            if self.schema_version != OLDEST_SCHEMA_VERSION && listed != files.len() as u64 {
                 return Err(ManifestFault::Listed { table, listed, found: files.len() });
             }
             for file in files {

@@ -5,11 +5,11 @@ use super::checked_file::CheckedFile;
 use super::column_cache::ColumnCache;
 use super::decode_ahead::decode_ahead;
 use super::error::DatasetError;
-use super::footer::read_plain;
+use super::footer::read_all_rows;
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry, hex};
-use super::remote::shown;
+use super::remote::without_credentials;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::definitions::Definitions;
@@ -67,9 +67,9 @@ impl Dataset {
     ///
     /// What is in memory of files that both versions have is shared and not read again: footers, decoded columns, and
     /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
-    /// columns are decoded again when a query needs them. If new rows are few, the columns that are in memory of others
-    /// are decoded now, unless the dataset is in an object store. Both versions can be used, and dropped in any order.
-    /// They share one budget of columns, which counts a column once, and one count of
+    /// columns are decoded again when a query needs them. If new rows are few, their row groups are decoded now, in the
+    /// columns that other row groups have in memory, unless the dataset is in an object store. Both versions can be
+    /// used, and dropped in any order. They share one budget of columns, which counts a column once, and one count of
     /// [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as if it had
     /// been opened.
     ///
@@ -97,7 +97,7 @@ impl Dataset {
 
     /// Opens a version. `former` is another version that is open, and its manifest.
     fn from_manifest(folder: &Path, manifest: Manifest, former: Option<(&Self, &Manifest)>) -> Result<Self, Error> {
-        let (accounts, insights) = open_all(folder, &manifest, former)?;
+        let (accounts, insights) = open_accounts_and_insights(folder, &manifest, former)?;
         let cache = former.map_or_else(|| Arc::new(ColumnCache::new(COLUMN_BUDGET)), |former| former.0.cache.clone());
         let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.events, &dataset.events));
         let (events, event_row_groups) = open_table(folder, &manifest, &manifest.events, &cache, of_former)?;
@@ -123,12 +123,12 @@ impl Dataset {
 
 /// Reads the accounts of a version, and checks the length of its insights, at the same time. Files of `former` are not
 /// read again.
-fn open_all(
+fn open_accounts_and_insights(
     folder: &Path,
     manifest: &Manifest,
     former: Option<(&Dataset, &Manifest)>,
 ) -> Result<(Arc<Accounts>, Vec<Arc<InsightFile>>), DatasetError> {
-    let read_accounts = || {
+    let open_accounts = || {
         if let Some((dataset, _)) = former.filter(|(_, open)| open.accounts == manifest.accounts) {
             return Ok(dataset.accounts.clone());
         }
@@ -144,7 +144,7 @@ fn open_all(
         }
         manifest.insights.iter().map(|file| InsightFile::open(folder, file).map(Arc::new)).collect()
     };
-    let (accounts, insights) = rayon::join(read_accounts, open_insights);
+    let (accounts, insights) = rayon::join(open_accounts, open_insights);
     Ok((accounts?, insights?))
 }
 
@@ -202,7 +202,7 @@ fn open_table<T: TableColumns>(
 pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
     let path = checked.path().to_owned();
-    let batches = read_plain(&path, checked.whole()?)?;
+    let batches = read_all_rows(&path, checked.whole()?)?;
     let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
@@ -222,7 +222,7 @@ fn stored_definitions(
     // The definitions keep what they have made of the texts of decoded columns.
     let same = former.filter(|former| hex(&Sha256::digest(former.text())) == file.sha256);
     let definitions = same.map_or_else(|| read_definitions(folder, file), |same| Ok(same.clone()))?;
-    let path = || shown(&folder.join(&file.path));
+    let path = || without_credentials(&folder.join(&file.path));
     definitions.check_columns(columns).map_err(|source| DatasetError::Definitions { path: path(), source })?;
     Ok(definitions)
 }
@@ -271,7 +271,7 @@ impl Tables {
             for path in paths {
                 let path = path.as_ref();
                 let file = File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })?;
-                batches.extend(read_plain(path, file)?);
+                batches.extend(read_all_rows(path, file)?);
             }
             Ok(batches)
         };

@@ -134,29 +134,31 @@ impl<R: ChunkReader> Pages<R> {
         Ok(compressed)
     }
 
-    /// Returns all pages of a column that is not nested. Data pages that have none of `rows`, whose ranges ascend, stay
-    /// empty and are not decompressed.
+    /// Returns all pages of a column that is not nested. Data pages of version 1 that have none of `rows`, whose ranges
+    /// ascend, stay empty and are not decompressed.
     pub(super) fn with_rows(mut self, rows: &[Range<usize>]) -> Result<Vec<Page>> {
         let mut pages = Vec::new();
         let mut first = 0;
         while let Some(header) = self.header()? {
-            let PageKind::Data { values, encoding, definition, repetition } = header.kind else {
-                pages.extend(self.page()?);
-                continue;
+            let values = match &header.kind {
+                PageKind::Data { values, .. } => *values,
+                PageKind::DataV2(page) => page.values,
+                PageKind::Dictionary { .. } | PageKind::Index => 0,
             };
             let end = first + usize::try_from(values).unwrap_or(usize::MAX);
-            if has_any(rows, &(first..end)) {
-                pages.extend(self.page()?);
-            } else {
-                self.pass();
-                pages.push(Page::DataPage {
-                    buf: Bytes::new(),
-                    num_values: values,
-                    encoding,
-                    def_level_encoding: definition,
-                    rep_level_encoding: repetition,
-                    statistics: None,
-                });
+            match header.kind {
+                PageKind::Data { encoding, definition, repetition, .. } if !has_any(rows, &(first..end)) => {
+                    self.skip_page();
+                    pages.push(Page::DataPage {
+                        buf: Bytes::new(),
+                        num_values: values,
+                        encoding,
+                        def_level_encoding: definition,
+                        rep_level_encoding: repetition,
+                        statistics: None,
+                    });
+                }
+                _ => pages.extend(self.page()?),
             }
             first = end;
         }
@@ -164,7 +166,7 @@ impl<R: ChunkReader> Pages<R> {
     }
 
     /// Skips the next page, if its header has been read.
-    fn pass(&mut self) {
+    fn skip_page(&mut self) {
         if let Some(header) = self.header.take() {
             self.next += header.compressed as u64;
         }
@@ -268,7 +270,7 @@ impl<R: ChunkReader> PageReader for Pages<R> {
 
     fn skip_next_page(&mut self) -> Result<()> {
         self.header()?;
-        self.pass();
+        self.skip_page();
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Reading ahead from object stores: while row groups are decoded and aggregated, the columns of the next ones are on
 //! their way.
 
-use super::checked_file::ReadingAhead;
+use super::checked_file::StartedReads;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,18 +29,18 @@ struct Started {
     /// The place of the next row group to read ahead.
     next: usize,
     /// What is being read ahead, by the place of its row group.
-    readings: HashMap<usize, (ReadingAhead, CountedBytes)>,
+    readings: HashMap<usize, (StartedReads, CountedBytes)>,
 }
 
-impl<F: Fn(usize) -> Option<ReadingAhead>> ReadAhead<F> {
+impl<F: Fn(usize) -> Option<StartedReads>> ReadAhead<F> {
     pub(crate) fn new(is_remote: bool, start: F) -> Self {
         Self { start, started: is_remote.then(Mutex::default) }
     }
 
     /// Takes what has been read ahead of the row group at a place, and starts to read the next ones. Each place is
     /// taken at most once.
-    pub(crate) fn take(&self, at: usize) -> ReadingAhead {
-        let Some(started) = &self.started else { return ReadingAhead::default() };
+    pub(crate) fn take(&self, at: usize) -> StartedReads {
+        let Some(started) = &self.started else { return StartedReads::default() };
         // The code that holds the lock cannot panic.
         let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
         // The places before this one have been given to other threads.
@@ -76,11 +76,11 @@ mod tests {
     use super::*;
 
     /// Returns which of 40 places are started when the places `taken` are taken.
-    fn started(is_ahead: bool, taken: &[usize]) -> Vec<usize> {
+    fn started(is_remote: bool, taken: &[usize]) -> Vec<usize> {
         let started = Mutex::new(Vec::new());
-        let ahead = ReadAhead::new(is_ahead, |at| {
+        let ahead = ReadAhead::new(is_remote, |at| {
             started.lock().unwrap().push(at);
-            (at < 40).then(ReadingAhead::default)
+            (at < 40).then(StartedReads::default)
         });
         taken.iter().for_each(|at| drop(ahead.take(*at)));
         drop(ahead);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `location` | finds the store and the prefix that a URL means, and where its credentials are |
 //! | `aws_profile` | reads the files in which the tools of AWS keep credentials |
-//! | `listing` | lists the names of a dataset's manifests |
+//! | `listing` | lists the names of the objects in a folder |
 //! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
 //! | `block_cache` | keeps blocks of objects in a local folder |
 //! | `write` | creates, uploads, lists and removes objects, and publishes manifests |
@@ -117,7 +117,7 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
 /// Returns a location for an error message: without the parts of a URL that may hold credentials, which are before an
 /// `@` and after a `?` or `#`.
 #[must_use]
-pub fn shown(location: &Path) -> PathBuf {
+pub fn without_credentials(location: &Path) -> PathBuf {
     let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
     else {
         return location.to_owned();

@@ -1,6 +1,6 @@
 //! Row groups of a table, read column by column, and what versions that have the same row group share of it.
 
-use super::checked_file::ReadingAhead;
+use super::checked_file::StartedReads;
 use super::column_cache::ColumnCache;
 use super::error::DatasetError;
 use super::manifest::RowGroupEntry;
@@ -8,12 +8,7 @@ use super::read_ahead::ReadAhead;
 use super::table_file::TableFile;
 use crate::Interrupt;
 use crate::scan::{ColumnFault, EventColumns, LeftRows, TableColumns};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
-use std::time::Duration;
-
-/// The time between two checks whether another thread has decoded columns of a store.
-const PAUSE: Duration = Duration::from_millis(1);
+use std::sync::{Arc, Mutex};
 
 /// A version shares decoded columns if at most one in this many of their rows was superseded after they were decoded.
 /// Others are decoded again, so that no superseded row takes memory and time for long.
@@ -86,7 +81,7 @@ impl<T: TableColumns> RowGroup<T> {
     pub(crate) fn read_until(
         &self,
         projection: &T::Projection,
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
         match &self.columns {
@@ -96,9 +91,9 @@ impl<T: TableColumns> RowGroup<T> {
     }
 
     /// Starts to read the columns of `projection` that are not held, if they are in an object store.
-    pub(crate) fn read_ahead(&self, projection: &T::Projection) -> ReadingAhead {
+    pub(crate) fn read_ahead(&self, projection: &T::Projection) -> StartedReads {
         match &self.columns {
-            Columns::Memory(_) => ReadingAhead::default(),
+            Columns::Memory(_) => StartedReads::default(),
             Columns::Stored(row_group) => row_group.decoded.read_ahead::<T>(projection),
         }
     }
@@ -113,7 +108,7 @@ impl<T: TableColumns> RowGroup<T> {
     /// query.
     pub(super) fn decode_ahead(&self, projection: &T::Projection) {
         let Some(StoredRowGroup { decoded, .. }) = self.stored() else { return };
-        let columns = decoded.decode::<T>(projection, None, ReadingAhead::default(), &Interrupt::default());
+        let columns = decoded.decode::<T>(projection, None, StartedReads::default(), &Interrupt::default());
         if let Ok(columns) = columns.map(Arc::new) {
             decoded.cache.put(decoded.key, columns.clone(), columns.bytes());
         }
@@ -232,7 +227,7 @@ impl StoredRowGroup {
     fn read<T: TableColumns>(
         &self,
         projection: &T::Projection,
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
         let Self { file, decoded, view } = self;
@@ -275,14 +270,15 @@ impl DecodedRowGroup {
     fn read<T: TableColumns>(
         &self,
         projection: &T::Projection,
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             self.cache.count_hit();
             return Ok(held);
         }
-        let _decoding = self.lock(interrupt)?;
+        // A panic leaves nothing half done, because only complete columns enter the cache.
+        let _decoding = self.file.lock(&self.decoding, interrupt)?;
         let held: Option<Arc<T>> = self.cache.get(self.key);
         let columns = match held {
             Some(held) if includes(&*held, projection) => {
@@ -299,28 +295,11 @@ impl DecodedRowGroup {
     }
 
     /// Starts to read what [`read`](Self::read) would decode now. Errors are left to `read`.
-    fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> ReadingAhead {
+    fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> StartedReads {
         let held: Option<Arc<T>> = self.cache.get(self.key);
         let missing = held.as_ref().map(|held| held.missing(projection));
         let names = T::names(missing.as_ref().unwrap_or(projection), held.is_none());
         self.file.read_ahead(self.number, &names).unwrap_or_default()
-    }
-
-    /// Waits until no other thread decodes columns. A thread that panics while it holds the lock leaves nothing half
-    /// done, because only complete columns enter the cache.
-    fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
-        // Another thread holds the lock for as long as the store takes to answer.
-        while self.file.is_remote() {
-            match self.decoding.try_lock() {
-                Ok(lock) => return Ok(lock),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => {
-                    interrupt.check()?;
-                    thread::sleep(PAUSE);
-                }
-            }
-        }
-        Ok(self.decoding.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Decodes the columns of `projection`, and adds them to the `held` ones.
@@ -328,7 +307,7 @@ impl DecodedRowGroup {
         &self,
         projection: &T::Projection,
         held: Option<T>,
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<T, DatasetError> {
         let rows = self.file.read(self.number, &T::names(projection, held.is_none()), ahead, interrupt)?;

@@ -1,7 +1,7 @@
 //! A Parquet file of a dataset: what the manifest says of its row groups, by which a query skips them, its footer, and
 //! the column chunks of its row groups.
 
-use super::checked_file::{CheckedFile, PromisedFile, ReadingAhead};
+use super::checked_file::{CheckedFile, PromisedFile, StartedReads};
 use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
@@ -20,15 +20,10 @@ use parquet::file::statistics::Statistics;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The most footers that a query requests from a store at the same time.
 const FOOTERS_AT_ONCE: usize = 64;
-
-/// The time between two checks whether another thread has read the footer of an object.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// A file that the manifest describes, and its footer once it was needed.
 #[derive(Debug)]
@@ -54,7 +49,7 @@ struct StoredFile {
 }
 
 /// A column of a row group: its name and type, and where its bytes are.
-pub(super) type StoredColumn<'f> = (&'f Field, &'f ColumnChunkMetaData);
+pub(super) type ColumnLocation<'f> = (&'f Field, &'f ColumnChunkMetaData);
 
 /// A footer that says what the manifest says.
 #[derive(Debug)]
@@ -89,7 +84,7 @@ impl TableFile {
     /// Sets the columns and row groups of a file's entry from its footer.
     pub(super) fn describe(folder: &Path, entry: &mut DataFile) -> Result<(), DatasetError> {
         let file = PromisedFile::new(folder, entry)?;
-        let Footer { schema, decoded, .. } = Footer::read(&file.open()?, ReadingAhead::default(), None)?;
+        let Footer { schema, decoded, .. } = Footer::read(&file.open()?, StartedReads::default(), None)?;
         entry.columns = column_names(&schema);
         entry.row_groups = decoded.iter().map(|(_, row_group)| describe_row_group(row_group)).collect();
         let found = entry.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
@@ -159,7 +154,7 @@ impl TableFile {
         for files in unread.chunks(FOOTERS_AT_ONCE) {
             let started = files.iter().map(|file| Ok((*file, file.read_footer_ahead()?)));
             let started = started.collect::<Result<Vec<_>, DatasetError>>()?;
-            let read = |(file, ahead): (&Self, ReadingAhead)| {
+            let read = |(file, ahead): (&Self, StartedReads)| {
                 interrupt.check()?;
                 file.footer(ahead, interrupt).map(drop)
             };
@@ -170,22 +165,22 @@ impl TableFile {
 
     /// Reads the footer again, and checks that it says what the manifest says.
     pub(super) fn check_again(&self) -> Result<(), DatasetError> {
-        self.check(&Footer::read(&self.stored.file.open()?, ReadingAhead::default(), None)?)
+        self.check(&Footer::read(&self.stored.file.open()?, StartedReads::default(), None)?)
     }
 
     /// Starts to read the footer, if the file is an object of a store.
-    fn read_footer_ahead(&self) -> Result<ReadingAhead, DatasetError> {
-        if self.is_remote() { Ok(self.stored.file.open()?.read_footer_ahead()) } else { Ok(ReadingAhead::default()) }
+    fn read_footer_ahead(&self) -> Result<StartedReads, DatasetError> {
+        if self.is_remote() { Ok(self.stored.file.open()?.read_footer_ahead()) } else { Ok(StartedReads::default()) }
     }
 
     /// Returns the footer. Reads it if it has not been read: once, whatever the number of threads that need it.
     /// `interrupt` ends the wait for a store.
-    fn footer(&self, ahead: ReadingAhead, interrupt: &Interrupt) -> Result<&Footer, DatasetError> {
+    fn footer(&self, ahead: StartedReads, interrupt: &Interrupt) -> Result<&Footer, DatasetError> {
         let stored = &*self.stored;
         if let Some(footer) = stored.footer.get() {
             return Ok(footer);
         }
-        let _reading = self.lock(interrupt)?;
+        let _reading = self.lock(&stored.reading, interrupt)?;
         if let Some(footer) = stored.footer.get() {
             return Ok(footer);
         }
@@ -194,21 +189,17 @@ impl TableFile {
         Ok(stored.footer.get_or_init(|| footer))
     }
 
-    /// Waits until no other thread reads the footer.
-    fn lock(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>, DatasetError> {
-        // Another thread holds the lock for as long as the store takes to answer. A thread that panics leaves nothing
-        // half done.
-        while self.is_remote() {
-            match self.stored.reading.try_lock() {
-                Ok(lock) => return Ok(lock),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => {
-                    interrupt.check()?;
-                    thread::sleep(PAUSE);
-                }
-            }
+    /// Locks a mutex whose holders read this file. A store may take long to answer the holder, so that `interrupt` ends
+    /// the wait for the lock of an object. A thread that panics while it holds the lock must leave nothing half done.
+    pub(super) fn lock<'m>(
+        &self,
+        mutex: &'m Mutex<()>,
+        interrupt: &Interrupt,
+    ) -> Result<MutexGuard<'m, ()>, DatasetError> {
+        if self.is_remote() {
+            return Ok(interrupt.lock(mutex)?);
         }
-        Ok(self.stored.reading.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(mutex.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Checks that the footer says what the manifest says. A query has already relied on the manifest: it left row
@@ -260,7 +251,7 @@ impl TableFile {
 
     /// Returns the bytes of the named columns of a row group in the file.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> Result<u64, DatasetError> {
-        let footer = self.footer(ReadingAhead::default(), &Interrupt::default())?;
+        let footer = self.footer(StartedReads::default(), &Interrupt::default())?;
         let ranges = footer.chunks(row_group, Some(columns)).map(|(_, chunk)| range(chunk));
         Ok(ranges.map(|bytes| bytes.end - bytes.start).sum())
     }
@@ -271,7 +262,7 @@ impl TableFile {
         &self,
         row_group: usize,
         columns: &[&str],
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
         let chunks = self.read_chunks(row_group, Some(columns), ahead, interrupt, |(field, chunk), slice| {
@@ -286,8 +277,8 @@ impl TableFile {
         row_group: usize,
         names: Option<&[&str]>,
         interrupt: &Interrupt,
-    ) -> Result<Vec<StoredColumn<'_>>, DatasetError> {
-        let footer = self.footer(ReadingAhead::default(), interrupt)?;
+    ) -> Result<Vec<ColumnLocation<'_>>, DatasetError> {
+        let footer = self.footer(StartedReads::default(), interrupt)?;
         let chunks = footer.sorted_chunks(row_group, names).into_iter();
         Ok(chunks.map(|(leaf, chunk)| (footer.schema.field(leaf), chunk)).collect())
     }
@@ -298,9 +289,9 @@ impl TableFile {
         &'f self,
         row_group: usize,
         names: Option<&[&str]>,
-        ahead: ReadingAhead,
+        ahead: StartedReads,
         interrupt: &Interrupt,
-        mut take: impl FnMut(StoredColumn<'f>, FileSlice) -> Result<T, DatasetError>,
+        mut take: impl FnMut(ColumnLocation<'f>, FileSlice) -> Result<T, DatasetError>,
     ) -> Result<Vec<T>, DatasetError> {
         let columns = self.stored_columns(row_group, names, interrupt)?;
         let file = self.stored.file.open()?.until(interrupt);
@@ -311,8 +302,8 @@ impl TableFile {
 
     /// Starts to read the named columns of a row group, if the file is an object of a store and its footer has been
     /// read.
-    pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<ReadingAhead, DatasetError> {
-        let Some(footer) = self.stored.footer.get() else { return Ok(ReadingAhead::default()) };
+    pub(super) fn read_ahead(&self, row_group: usize, columns: &[&str]) -> Result<StartedReads, DatasetError> {
+        let Some(footer) = self.stored.footer.get() else { return Ok(StartedReads::default()) };
         let chunks = footer.sorted_chunks(row_group, Some(columns));
         let ranges: Vec<_> = chunks.iter().map(|(_, chunk)| range(chunk)).collect();
         Ok(self.stored.file.open()?.read_ahead(&ranges))
@@ -374,7 +365,7 @@ impl StoredFile {
 
 impl Footer {
     /// Reads and decodes the footer of a file, with all row groups or only some.
-    fn read(file: &CheckedFile, ahead: ReadingAhead, used: Option<&[usize]>) -> Result<Self, DatasetError> {
+    fn read(file: &CheckedFile, ahead: StartedReads, used: Option<&[usize]>) -> Result<Self, DatasetError> {
         let bytes = file.read_footer(ahead)?;
         let decode = || {
             let DecodedFooter { metadata, schema, row_groups } = decode_footer(&bytes, used)?;

@@ -46,8 +46,8 @@ impl<'a> Thrift<'a> {
     }
 
     /// Reads a structure and calls `take` with the number and the value of each field. `take` must read or
-    /// [pass](Self::pass) a structure or a list itself. Returns `None` if `take` does, if the bytes end early, or if
-    /// they are not a structure.
+    /// [skip](Self::skip_value) a structure or a list itself. Returns `None` if `take` does, if the bytes end early, or
+    /// if they are not a structure.
     pub(super) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, FieldValue) -> Option<()>) -> Option<()> {
         let mut id = 0_i64;
         loop {
@@ -76,7 +76,7 @@ impl<'a> Thrift<'a> {
     }
 
     /// Skips the structure or the list that is the value of a field. Any other value has been read with its field.
-    pub(super) fn pass(&mut self, value: &FieldValue) -> Option<()> {
+    pub(super) fn skip_value(&mut self, value: &FieldValue) -> Option<()> {
         match value {
             FieldValue::Struct => self.skip(kind::STRUCT, MAX_DEPTH),
             FieldValue::List => self.skip(kind::LIST, MAX_DEPTH),
@@ -107,10 +107,10 @@ impl<'a> Thrift<'a> {
         match kind {
             kind::TRUE | kind::FALSE => Some(()),
             kind::BYTE => self.take(1),
-            kind::SHORT | kind::INT | kind::LONG => self.pass_varint(),
+            kind::SHORT | kind::INT | kind::LONG => self.skip_varint(),
             kind::DOUBLE => self.take(8),
             kind::UUID => self.take(16),
-            kind::BINARY => self.pass_binary(),
+            kind::BINARY => self.skip_binary(),
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
                 (0..count).try_for_each(|_| match kind {
@@ -133,12 +133,12 @@ impl<'a> Thrift<'a> {
                     kind::STOP => return Some(()),
                     kind => {
                         if header >> 4 == 0 {
-                            self.pass_varint()?;
+                            self.skip_varint()?;
                         }
                         // Numbers and short texts are most of a footer, so they are skipped without a call.
                         match kind {
-                            kind::SHORT | kind::INT | kind::LONG => self.pass_varint()?,
-                            kind::BINARY => self.pass_binary()?,
+                            kind::SHORT | kind::INT | kind::LONG => self.skip_varint()?,
+                            kind::BINARY => self.skip_binary()?,
                             kind => self.skip(kind, depth)?,
                         }
                     }
@@ -153,7 +153,7 @@ impl<'a> Thrift<'a> {
     }
 
     #[inline]
-    fn pass_varint(&mut self) -> Option<()> {
+    fn skip_varint(&mut self) -> Option<()> {
         /// The most bytes of a number.
         const MAX_BYTES: usize = 10;
 
@@ -163,7 +163,7 @@ impl<'a> Thrift<'a> {
     }
 
     #[inline]
-    fn pass_binary(&mut self) -> Option<()> {
+    fn skip_binary(&mut self) -> Option<()> {
         let length = usize::try_from(self.varint()?).ok()?;
         self.take(length)
     }

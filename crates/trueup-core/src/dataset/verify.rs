@@ -1,7 +1,7 @@
 //! A check of every file of a dataset against its manifest.
 
 use super::as_of::{AsOf, manifest};
-use super::checked_file::{CheckedFile, ReadingAhead};
+use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::insights::for_each;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
@@ -182,7 +182,7 @@ impl Customers {
         let mut next = 0;
         for row_group in 0..file.row_groups() {
             let rows =
-                file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
+                file.read(row_group, &projection.columns(true), StartedReads::default(), &Interrupt::default())?;
             let damaged = |fault| file.damaged(row_group, fault);
             let columns = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.row_group(row_group).check(&columns).map_err(damaged)?;
@@ -210,10 +210,10 @@ impl Customers {
         let (Some(first_number), Some(last_number)) = (numbers.first(), numbers.last()) else { return Ok(next) };
         // Decoding has checked that numbers increase by one inside a row group.
         if next != i64::from(*first_number) {
-            return Err((
-                0,
-                format!("the row group begins with the customer {first_number} of the file, out of order"),
-            ));
+            let fault = format!(
+                "expected the row group to begin with the customer {next} of the file, but found {first_number}"
+            );
+            return Err((0, fault));
         }
         let id = |customer: usize, row: usize| &ids.dictionary()[ids.code(customer, row)];
         let mut previous = None;
@@ -226,10 +226,14 @@ impl Customers {
             if opportunity_id.is_empty() {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
             }
-            if let Some(other) = rows.clone().find(|row| id(number, *row) != opportunity_id) {
+            if let Some(row) = rows.clone().find(|row| id(number, *row) != opportunity_id) {
+                let other = id(number, row);
                 return Err((
-                    other,
-                    format!("the customer `{opportunity_id}` of `{account}` has another `{OPPORTUNITY_ID}`"),
+                    row,
+                    format!(
+                        "the rows of the customer `{opportunity_id}` of `{account}` also have the `{OPPORTUNITY_ID}` \
+                         `{other}`"
+                    ),
                 ));
             }
             let customer = CustomerKey { account, start: columns.days[first], opportunity_id };
@@ -299,7 +303,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     let projection = SpendProjection::all();
     TableFile::read_footers(std::iter::once(file), &Interrupt::default())?;
     for row_group in 0..file.row_groups() {
-        let rows = file.read(row_group, &projection.columns(true), ReadingAhead::default(), &Interrupt::default())?;
+        let rows = file.read(row_group, &projection.columns(true), StartedReads::default(), &Interrupt::default())?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         file.check_left_days(row_group, columns.left_days())?;
         for (row, day) in columns.days.iter().copied().enumerate() {

@@ -1,9 +1,9 @@
 //! The versions of a dataset: when and by what each was made, and how many bytes it takes.
 
 use super::commit::{CommitOperation, CommitTime};
-use super::error::StoreError;
+use super::error::ManifestError;
 use super::manifest::{DataFile, Manifest};
-use super::store;
+use super::manifest_file;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;
@@ -39,16 +39,16 @@ impl VersionSummary {
     ///
     /// # Errors
     /// The folder or the store cannot be listed, or a manifest or a list of files is missing, unreadable or damaged.
-    pub fn of_all(dataset: impl AsRef<Path>) -> Result<Vec<Self>, StoreError> {
+    pub fn of_all(dataset: impl AsRef<Path>) -> Result<Vec<Self>, ManifestError> {
         let dataset = dataset.as_ref();
-        let versions = store::versions(dataset)?;
-        let read = versions.into_par_iter().with_max_len(1).map(|version| Read::of(dataset, version));
+        let versions = manifest_file::versions(dataset)?;
+        let read = versions.into_par_iter().with_max_len(1).map(|version| ReadVersion::of(dataset, version));
         let mut read = read.collect::<Result<Vec<_>, _>>()?;
         let mut names: HashMap<&str, u64> = HashMap::new();
         for (path, _) in read.iter().flat_map(|version| &version.files) {
             *names.entry(path).or_default() += 1;
         }
-        let own = |read: &Read| {
+        let own = |read: &ReadVersion| {
             let own = read.files.iter().filter(|(path, _)| names.get(path.as_str()) == Some(&1));
             own.fold((0, 0), |(files, bytes), (_, size)| (files + 1, bytes + size))
         };
@@ -61,18 +61,18 @@ impl VersionSummary {
 }
 
 /// A version whose manifest was read.
-struct Read {
+struct ReadVersion {
     summary: VersionSummary,
     /// The path and the size of each file.
     files: Vec<(String, u64)>,
 }
 
-impl Read {
-    fn of(dataset: &Path, version: u64) -> Result<Self, StoreError> {
-        let manifest = store::read(dataset, version)?;
+impl ReadVersion {
+    fn of(dataset: &Path, version: u64) -> Result<Self, ManifestError> {
+        let manifest = manifest_file::read(dataset, version)?;
         let (committed, operation) = match manifest.commit {
             Some(commit) => (commit.time, commit.operation),
-            None => (store::written(dataset, version)?.into(), former_operation(&manifest)),
+            None => (manifest_file::written(dataset, version)?.into(), former_operation(&manifest)),
         };
         let superseded = |file: &DataFile| manifest.superseded.get(&file.path).map_or(0, |vector| vector.rows());
         let rows = |files: &[DataFile]| files.iter().map(|file| file.rows.saturating_sub(superseded(file))).sum();

@@ -1,10 +1,11 @@
 //! Dimensions that users define, checked.
 
+use super::DefinitionError;
 use super::declaration::DimensionDefinition;
 use super::mapping::{DatePart, ValueMapping};
-use super::{DefinitionError, names};
 use crate::dictionary::{self, Computed, DimensionSource, FieldKind, ValueFormat};
 use crate::filter::CompiledPatterns;
+use crate::text::did_you_mean;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,8 +39,8 @@ impl DefinedDimension {
             Some((_, FieldKind::Metric(_))) => return refused("this is a metric, but a dimension maps another one"),
             Some((field, FieldKind::Dimension(dimension))) => Some((field.format, dimension.source)),
             None if from.is_empty() || matches!(from.as_str(), "start" | "end") => {
-                let similar = dictionary::similar_names(from, &BTreeSet::new());
-                return refused(&names::with_similar("expected the name of a dimension", &similar));
+                let similar = did_you_mean(&dictionary::similar_names(from, &BTreeSet::new()));
+                return refused(&format!("expected the name of a dimension{similar}"));
             }
             None => None,
         };

@@ -1,8 +1,9 @@
 //! Metrics that users define, checked.
 
+use super::DefinitionError;
 use super::declaration::MetricDefinition;
-use super::{DefinitionError, names};
 use crate::dictionary::{self, Additivity, Direction, FieldKind, Formula, Measure, Unit, ValueFormat};
+use crate::text::did_you_mean;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -217,8 +218,8 @@ fn summand(
         if defined.contains(name) {
             return Err("a metric is made of built-in ones, and this one is defined here".to_owned());
         }
-        let similar = dictionary::similar_names(name, &BTreeSet::new());
-        return Err(names::with_similar("the dictionary has no metric of this name", &similar));
+        let similar = did_you_mean(&dictionary::similar_names(name, &BTreeSet::new()));
+        return Err(format!("the dictionary has no metric of this name{similar}"));
     };
     match &field.kind {
         FieldKind::Dimension(_) => Err("this is a dimension, but a sum is made of metrics".to_owned()),

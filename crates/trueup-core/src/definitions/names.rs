@@ -35,12 +35,3 @@ pub(super) fn check(name: &str, seen: &mut BTreeSet<String>) -> Result<(), Defin
     }
     Ok(())
 }
-
-/// Adds similar names to a reason, if there are any.
-pub(super) fn with_similar(reason: &str, similar: &[String]) -> String {
-    if similar.is_empty() {
-        return reason.to_owned();
-    }
-    let names: Vec<String> = similar.iter().map(|name| format!("`{name}`")).collect();
-    format!("{reason} (did you mean {}?)", names.join(" or "))
-}

@@ -89,7 +89,7 @@ fn a_dimension_has_cases_or_a_part() {
     assert!(
         case("regex = \"(\"").starts_with(&format!("{at}`cases`: case 1: the regular expression `(` does not compile"))
     );
-    assert!(case("regex = \"x\", flags = \"q\"").contains("expected flags out of"));
+    assert!(case("regex = \"x\", flags = \"q\"").contains("expected flags among"));
     assert!(case(&format!("regex = \"{}\"", "x".repeat(1_001))).contains("1001 characters, but 1000 are allowed"));
     assert!(case("equals = [\"a\"], flags = \"i\"").contains("`flags` are those of a `regex`"));
     assert!(case("equals = []").contains("at least one text"));

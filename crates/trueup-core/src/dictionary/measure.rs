@@ -201,7 +201,9 @@ impl Measure {
             Self::FirstSoldClosed => {
                 ("firstSoldClosed", "Those of `firstSold` whose customer has a closed event anywhere in its history.")
             }
-            Self::OpenLeads => ("openLeads", "Leads of a cohort whose window ends after the last event of the data."),
+            Self::OpenLeads => {
+                ("openLeads", "Leads of a cohort whose window ends after the last event of the accounts that are read.")
+            }
             Self::Customers => ("customers", "Customers, each counted once, on its state event."),
             Self::MatchedCustomers => {
                 ("matchedCustomers", "Customers whose state event has a customer status other than `Unmatched`.")

@@ -13,8 +13,9 @@ pub(super) static TABLES: [&[Field]; 5] = [COUNTS, REVENUE, SPEND_METRICS, GRADI
 
 /// The metrics that only cohorts have.
 pub(super) static COHORT: &[Field] = &[count(Funnel, "openLeads", "Open Leads", &[M::OpenLeads]).means(
-    "Of the leads of a cohort, the number whose window is not over, because it ends after the last event of the data. \
-     What a row shows of them may still change. Only cohorts have it. 0 if the window of every lead is over.",
+    "Of the leads of a cohort, the number whose window is not over, because it ends after the last event of the \
+     accounts that are read. What a row shows of them may still change. Only cohorts have it. 0 if the window of every \
+     lead is over.",
 )];
 
 /// The measures whose sum is spend.
@@ -25,7 +26,7 @@ const BOOKABLE: &[M] = &[M::BookedConversions, M::BookableUnbookedConversions];
 /// Ends the definition of every metric that is computed from spend.
 macro_rules! not_split {
     () => {
-        " A dimension that spend does not carry does not split the spend: each of its values shows the whole."
+        " A dimension that spend does not have does not split the spend: each of its values shows the whole."
     };
 }
 

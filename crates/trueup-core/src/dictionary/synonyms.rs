@@ -109,7 +109,8 @@ const MAX_ABBREVIATION: usize = 4;
 ///
 /// A field or column is similar if `name` is spelled like it, or if each word of `name` is a word of the field or
 /// column. A field is also similar if `name` is a synonym of it, or is spelled like one of its synonyms. Only the most
-/// similar names are returned, in the order of the alphabet; none if no name is similar.
+/// similar names and synonyms count, in the order of the alphabet. In the place of a synonym are the fields that it may
+/// mean, the likeliest first. None if no name is similar.
 ///
 /// ```
 /// use trueup_core::dictionary::similar_names;

@@ -365,7 +365,7 @@ fn exactly_these_metrics_add_up() {
 }
 
 #[test]
-fn exactly_these_metrics_are_better_if_lower() {
+fn exactly_these_metrics_are_better_if_lower_or_neither() {
     let of = |direction: Direction| -> BTreeSet<&str> {
         metrics().filter(|(_, metric)| metric.direction == direction).map(|(field, _)| field.name).collect()
     };

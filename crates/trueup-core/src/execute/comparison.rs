@@ -5,7 +5,7 @@ use super::{Execution, RunStatistics, aggregate_range};
 use crate::aggregate::PartialResult;
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::finish::{RangeGroups, ResultTable, TableMemory, bytes_to_compare, compare};
+use crate::finish::{RangeGroups, ResultTable, bytes_to_compare, compare};
 use crate::memory::Share;
 use crate::plan::Plan;
 use std::time::Instant;
@@ -78,12 +78,7 @@ fn joined(
     let ranges = [previous, current];
     let mut share = Share::new(execution.memory.clone());
     share.set(|| bytes_to_compare(plan, &ranges))?;
-    let mut table = compare(plan, ranges, execution.max_rows, &execution.interrupt)?;
+    let table = compare(plan, ranges, execution.max_rows, &execution.interrupt)?;
     drop([current_share, previous_share]);
-    share.set(|| table.bytes())?;
-    share.settle();
-    if execution.memory.is_some() {
-        table.memory = TableMemory::new(share);
-    }
-    Ok(table)
+    Ok(table.counted(share)?)
 }

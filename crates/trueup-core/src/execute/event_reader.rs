@@ -5,9 +5,10 @@ use super::row_groups::{RowGroupSet, SelectedRowGroups};
 use super::{AnyRowGroup, Execution, Split};
 use crate::Day;
 use crate::aggregate::{EncodedDimension, EventRows, QueryContext};
-use crate::dataset::{Dataset, ReadingAhead};
+use crate::dataset::{Dataset, StartedReads};
 use crate::dictionary::Computed;
 use crate::error::{Error, QueryError};
+use crate::finish::MAX_TEXT_BYTES;
 use crate::plan::{DimensionRef, Origin, Output, Plan};
 use crate::query::{EventsQuery, Interval};
 use crate::scan::{EventColumns, NO_VALUE};
@@ -21,9 +22,6 @@ use std::sync::Arc;
 
 /// The most events of a batch.
 const BATCH_EVENTS: usize = 8_192;
-
-/// The largest number of bytes of all texts of an array, whose offsets have 32 bits.
-const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 
 /// The metric that events have a value for.
 const TOTAL: &str = "total";
@@ -148,7 +146,7 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
         let row_groups = SelectedRowGroups::of_set(&self.dataset, &RowGroupSet::from_iter([number]));
         let Some((_, AnyRowGroup::Events(row_group))) = row_groups.get(0) else { return Ok(None) };
         let interrupt = &self.execution.interrupt;
-        let columns = row_group.read_until(&plan.projection, ReadingAhead::default(), interrupt)?;
+        let columns = row_group.read_until(&plan.projection, StartedReads::default(), interrupt)?;
         if plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
@@ -176,8 +174,7 @@ impl RowGroupEvents {
         self.returned = rows.end;
         let arrays = columns(plan).into_iter().map(|(_, column)| self.array(column, plan, rows.clone())).collect();
         // The arrays have the types of the schema, and as many rows as each other.
-        RecordBatch::try_new(schema.clone(), arrays)
-            .map_err(|_| Error::Unexpected { column: TOTAL.to_owned(), fault: "events do not fit into Arrow" })
+        RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::NotArrow { reason: error.to_string() })
     }
 
     fn array(&self, column: EventColumn, plan: &Plan, rows: Range<usize>) -> ArrayRef {

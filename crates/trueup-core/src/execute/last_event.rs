@@ -1,6 +1,6 @@
 //! Finds the last day of the events of some accounts.
 
-use crate::dataset::{Dataset, ReadingAhead, RowGroup, TableFile};
+use crate::dataset::{Dataset, RowGroup, StartedReads, TableFile};
 use crate::error::Error;
 use crate::query::AccountFilter;
 use crate::scan::{EventColumns, EventProjection};
@@ -30,7 +30,7 @@ pub(super) fn last_event_day(
             TableFile::read_footers(row_group.file().into_iter(), interrupt)?;
             return Ok(Some(entry.last_day()));
         }
-        let columns = row_group.read_until(&EventProjection::default(), ReadingAhead::default(), interrupt)?;
+        let columns = row_group.read_until(&EventProjection::default(), StartedReads::default(), interrupt)?;
         let is_read: Vec<bool> = columns.customers.account_keys().iter().map(|key| accounts.contains(key)).collect();
         let blocks = columns.blocks.iter().filter(|block| is_read[block.account.index()]);
         last = last.max(blocks.map(|block| Day::from_number(block.last_day)).max());

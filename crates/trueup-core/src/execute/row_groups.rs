@@ -1,7 +1,7 @@
 //! The row groups that a query reads, and sets of row groups by number.
 
 use crate::Interrupt;
-use crate::dataset::{Dataset, DatasetError, Pruning, ReadingAhead, RowGroup, TableFile};
+use crate::dataset::{Dataset, DatasetError, Pruning, RowGroup, StartedReads, TableFile};
 use crate::plan::Plan;
 use crate::scan::{EventColumns, SpendColumns};
 use serde::{Deserialize, Serialize};
@@ -212,7 +212,7 @@ impl<'a> AnyRowGroup<'a> {
     }
 
     /// Starts to read the columns that a plan needs, if they are in an object store and not held.
-    pub(super) fn read_ahead(&self, plan: &Plan) -> ReadingAhead {
+    pub(super) fn read_ahead(&self, plan: &Plan) -> StartedReads {
         match self {
             Self::Events(row_group) => row_group.read_ahead(&plan.projection),
             Self::Spend(row_group) => row_group.read_ahead(&plan.spend_projection),

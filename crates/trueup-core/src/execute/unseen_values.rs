@@ -6,13 +6,13 @@ mod tests;
 
 use super::{Execution, in_pool};
 use crate::dataset::manifest::RowGroupEntry;
-use crate::dataset::{Dataset, Pruning, ReadAhead, ReadingAhead, RowGroup, TableFile};
+use crate::dataset::{Dataset, Pruning, ReadAhead, RowGroup, StartedReads, TableFile};
 use crate::dictionary::{self, Computed, ValueFormat};
 use crate::error::{Error, QueryError};
 use crate::filter::TextPredicate;
 use crate::finish::{ResultTable, Value};
 use crate::plan::{DimensionRef, Origin, text_column};
-use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Operand, Predicate};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns};
 use crate::similar::most_similar;
 use crate::{Interrupt, Shown};
@@ -49,7 +49,8 @@ impl fmt::Display for UnseenValue {
         let listed = |values: &[String], join: &str| {
             values.iter().map(|value| format!("`{}`", Shown(value))).collect::<Vec<_>>().join(join)
         };
-        write!(f, "no event of the dataset has the value `{}` in `{}`", Shown(&self.value), Shown(&self.field))?;
+        let (value, field) = (Shown(&self.value), Shown(&self.field));
+        write!(f, "no event and no spend of the dataset has the value `{value}` in `{field}`")?;
         if !self.similar.is_empty() {
             write!(f, "; did you mean {}?", listed(&self.similar, " or "))
         } else if self.frequent.is_empty() {
@@ -316,7 +317,7 @@ impl TextSearch<'_> {
             Ok(())
         };
         let Some((first, others)) = row_groups.split_first().filter(|_| !(self.is_done)()) else { return Ok(()) };
-        read(first, ReadingAhead::default())?;
+        read(first, StartedReads::default())?;
         if (self.is_done)() {
             return Ok(());
         }
@@ -379,7 +380,7 @@ fn values_query(
 ) -> EventsQuery {
     // With a metric of spend, a value that only spend has gets a row too.
     let fields = [field, "eventCount"].into_iter().chain(is_in_spend.then_some("spend"));
-    let mut query = EventsQuery::new(fields, range.start, range.end).interval(Interval::Total).allow_long_total();
+    let mut query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
     if let AccountFilter::Only(keys) = accounts {
         query = query.accounts(keys);
     }

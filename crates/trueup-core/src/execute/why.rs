@@ -25,7 +25,6 @@ use crate::plan::{MetricRef, Plan};
 use crate::query::{AnswerRow, DateRange, EventsQuery, RowFault, WhyQuery};
 use lines::{Lines, Listing, MeasureLines};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 
 /// A metric that says whether the row has events.
@@ -113,8 +112,8 @@ impl Dataset {
     /// Explains one row of the answer to a query.
     ///
     /// # Errors
-    /// The query has a fault, its answer has no such row, a file cannot be read, or a limit or the interrupt of
-    /// `execution` ends the question.
+    /// The query or the question has a fault, the answer has no such row, a file cannot be read, threads cannot be
+    /// started, or a limit or the interrupt of `execution` ends the execution.
     ///
     /// ```
     /// use trueup_core::dataset::{Dataset, Tables};
@@ -181,7 +180,11 @@ impl Question<'_> {
             let value = value_of(metric, &measures, &lines.measures)?;
             let expected = answer.value(at, name);
             if expected != Some(value) {
-                let [found, expected] = [Some(value), expected].map(|value| format!("{value:?}"));
+                let shown = |value: Option<Value<'_>>| {
+                    let number = value.and_then(Value::as_f64);
+                    number.map_or_else(|| "nothing".to_owned(), |number| number.to_string())
+                };
+                let [found, expected] = [Some(value), expected].map(shown);
                 return Err(Error::Unbalanced { metric: name.to_owned(), found, expected });
             }
             let formula = match metric {
@@ -236,16 +239,15 @@ impl Question<'_> {
     /// Returns whether the answer to the whole query has no row with these values, given that the row has no events:
     /// spend without events makes a row only if no row with events shows it.
     fn is_taken_by_others(&self, query: &EventsQuery, execution: &Execution) -> Result<bool, Error> {
-        let carried = |name: &str| {
+        if self.whole.dimensions.iter().all(|dimension| dimension.spend.is_some()) {
+            return Ok(false);
+        }
+        let has_spend = |name: &str| {
             let of_plan = |dimension: &&crate::plan::DimensionRef| dimension.name == name;
             self.whole.dimensions.iter().find(of_plan).is_some_and(|dimension| dimension.spend.is_some())
         };
-        let dimensions: BTreeSet<&str> = self.whole.dimensions.iter().map(|dimension| &*dimension.name).collect();
-        if dimensions.iter().all(|name| carried(name)) {
-            return Ok(false);
-        }
-        let values = self.row.values.iter().filter(|(name, _)| carried(name));
-        let others = query.events_with(EVENTS, self.plan.range, values);
+        let values = self.row.values.iter().filter(|(name, _)| has_spend(name));
+        let others = query.metric_with(EVENTS, self.plan.range, values);
         // Conditions on metrics would hide the events.
         let plan = Plan { having: None, ..self.dataset.plan(&others)? };
         let (answer, _) = execute_in_pool(self.dataset, &plan, execution)?;

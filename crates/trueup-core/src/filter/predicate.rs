@@ -1,6 +1,6 @@
 //! Predicates on numbers and on texts, checked and compiled, and the regular expressions of a request.
 
-use super::{Comparison, FilterFault, Operand, Predicate};
+use super::{ComparisonOperator, FilterFault, Operand, Predicate};
 use crate::{Interrupt, dictionary};
 use regex_automata::meta::{BuildError, Config, Regex};
 use regex_automata::util::syntax;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) enum NumberPredicate {
     Equals(f64),
     NotEquals(f64),
-    Compare(Comparison, f64),
+    Compare(ComparisonOperator, f64),
 }
 
 impl NumberPredicate {
@@ -59,7 +59,7 @@ fn number(operand: &Operand) -> Result<f64, FilterFault> {
 pub(crate) enum TextPredicate {
     Equals(Operand),
     NotEquals(Operand),
-    Compare(Comparison, Operand),
+    Compare(ComparisonOperator, Operand),
     Matches(CompiledPattern),
     Empty,
     NotEmpty,
@@ -241,7 +241,7 @@ fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
 fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match (error.size_limit(), error.syntax_error()) {
-        (Some(limit), _) => format!("compiled, it is larger than {limit} bytes"),
+        (Some(limit), _) => format!("it would take more than {limit} bytes; use shorter repetitions"),
         (None, Some(error)) => error.to_string(),
         (None, None) => error.to_string(),
     };

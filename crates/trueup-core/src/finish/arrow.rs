@@ -52,7 +52,7 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
 }
 
 /// The largest number of bytes of all texts of an array. Its offsets have 32 bits, and building a larger array panics.
-const MAX_TEXT_BYTES: usize = i32::MAX as usize;
+pub(crate) const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 
 /// Returns the texts that occur, in their order, and for each row the key of its text.
 pub(super) fn dictionary(

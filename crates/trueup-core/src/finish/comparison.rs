@@ -8,7 +8,7 @@ use super::measures::{GroupMeasures, in_order, to_f64};
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
 use super::sort::{sort_by_keys, sort_key};
 use super::sorted_dictionary::SortedDictionary;
-use super::{Column, ResultTable, TableMemory, Texts, Values, check_rows, complete, sort_by_dimensions};
+use super::{Column, ResultTable, Texts, Values, check_rows, complete, sort_by_dimensions};
 use crate::aggregate::PartialResult;
 use crate::error::{Error, QueryError};
 use crate::plan::{Condition, MetricPredicate, MetricRef, Output, Plan, Ternary};
@@ -24,10 +24,10 @@ const STEP_ROWS: usize = 1 << 10;
 /// The groups of one range in the order of their dimensions, with the exact values of their metrics.
 pub(crate) struct RangeGroups {
     len: usize,
-    /// For each dimension that groups have.
+    /// For each dimension, the texts of the groups.
     dimensions: Vec<GroupTexts>,
-    /// For each of [`metrics`].
-    operands: Vec<ExactValues>,
+    /// For each of [`metrics`], its exact values by group.
+    exact_values: Vec<ExactValues>,
 }
 
 /// The groups of both ranges, joined.
@@ -87,9 +87,9 @@ impl RangeGroups {
         Ok(Self {
             len: groups.len(),
             dimensions: dictionaries.iter().enumerate().map(dimension).collect::<Result<_, Interruption>>()?,
-            operands: metrics(plan)
+            exact_values: metrics(plan)
                 .iter()
-                .map(|metric| measures.operands(metric, &groups))
+                .map(|metric| measures.exact_values(metric, &groups))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -97,7 +97,7 @@ impl RangeGroups {
     /// Returns the number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.dimensions.iter().map(GroupTexts::bytes).sum::<usize>()
-            + self.operands.iter().map(ExactValues::bytes).sum::<usize>()
+            + self.exact_values.iter().map(ExactValues::bytes).sum::<usize>()
     }
 }
 
@@ -144,13 +144,9 @@ pub(crate) fn compare(
         }
     }
     Ok(ResultTable {
-        columns,
-        rows: rows.len(),
-        totals: None,
-        has_totals_row: false,
         unknown_fields: plan.unknown_fields.clone(),
         definitions: plan.definitions.clone(),
-        memory: TableMemory::default(),
+        ..ResultTable::from_columns(columns)
     })
 }
 
@@ -179,14 +175,14 @@ impl JoinedRanges<'_> {
     /// Returns for each row whether a condition holds in the range that is asked for. The test of a ratio whose
     /// denominator is 0 is unknown.
     fn evaluate(&self, having: &Condition<MetricPredicate>, rows: &[u32]) -> Result<Vec<Ternary>, Interruption> {
-        let mut bound = having.map(&mut |test| (self.operands(&test.metric), test.test.clone()));
+        let mut bound = having.map(&mut |test| (self.exact_values(&test.metric), test.test.clone()));
         // The time of a step is proportional to the number of tests.
         let step = (INTERRUPT_CHECK_ITEMS / bound.leaves().len().max(1)).max(1);
         let mut all = Vec::with_capacity(rows.len());
         for step in rows.chunks(step) {
             self.interrupt.check()?;
-            all.append(&mut bound.evaluate(step.len(), &mut |(operands, test), results: &mut Vec<Ternary>| {
-                let values = step.iter().map(|row| operands.shown(1, self.rows[*row as usize]));
+            all.append(&mut bound.evaluate(step.len(), &mut |(compared, test), results: &mut Vec<Ternary>| {
+                let values = step.iter().map(|row| compared.shown(1, self.rows[*row as usize]));
                 results
                     .extend(values.map(|value| value.map_or(Ternary::Unknown, |value| test.holds(Some(value)).into())));
             }));
@@ -195,9 +191,9 @@ impl JoinedRanges<'_> {
     }
 
     /// Returns the exact values of a metric in both ranges.
-    fn operands(&self, metric: &MetricRef) -> Compared<'_> {
+    fn exact_values(&self, metric: &MetricRef) -> Compared<'_> {
         let at = self.metrics.iter().position(|known| known.name() == metric.name()).unwrap_or_default();
-        Compared(self.ranges.each_ref().map(|range| &range.operands[at]))
+        Compared(self.ranges.each_ref().map(|range| &range.exact_values[at]))
     }
 
     /// Returns one column of an output for some rows.
@@ -218,49 +214,49 @@ impl JoinedRanges<'_> {
 
     /// Returns one column of a metric for some rows.
     fn metric(&self, metric: &MetricRef, part: ComparedColumn, rows: &[u32]) -> Result<Values, Error> {
-        let operands = self.operands(metric);
+        let compared = self.exact_values(metric);
         let overflow = || QueryError::Overflow { name: metric.name().to_owned() };
         match part {
-            ComparedColumn::Current => self.plain(metric, operands, 1, rows),
-            ComparedColumn::Previous => self.plain(metric, operands, 0, rows),
-            ComparedColumn::Change if operands.is_ratio() => {
-                let scale = operands.scale();
-                self.numbers(rows, |row| Some(change_of_ratio(operands.at(row), scale)))
+            ComparedColumn::Current => self.plain(metric, compared, 1, rows),
+            ComparedColumn::Previous => self.plain(metric, compared, 0, rows),
+            ComparedColumn::Change if compared.is_ratio() => {
+                let scale = compared.scale();
+                self.numbers(rows, |row| Some(change_of_ratio(compared.at(row), scale)))
             }
             ComparedColumn::Change => {
                 let change = |row: JoinedRow| {
-                    let [previous, current] = operands.at(row);
+                    let [previous, current] = compared.at(row);
                     current.numerator - previous.numerator
                 };
-                if operands.0[1].numerator_is_money {
+                if compared.0[1].numerator_is_money {
                     return Ok(Values::Money(self.collect(rows, |row| Ok(change(row)))?));
                 }
                 let integer = |row| i64::try_from(change(row)).map_err(|_| overflow().into());
                 Ok(Values::Integers(self.collect(rows, integer)?))
             }
-            ComparedColumn::Ratio => self.numbers(rows, |row| ratio_of_change(operands.at(row))),
+            ComparedColumn::Ratio => self.numbers(rows, |row| ratio_of_change(compared.at(row))),
             ComparedColumn::RateEffect | ComparedColumn::MixEffect => {
-                let sums = operands.0.map(ExactValues::pooled);
+                let sums = compared.0.map(ExactValues::pooled);
                 let adds_up = self.plan.has_effects(metric);
-                let Some(all) = RatioOfAll::new(sums, operands.scale()).filter(|_| adds_up) else {
+                let Some(all) = RatioOfAll::new(sums, compared.scale()).filter(|_| adds_up) else {
                     return Ok(Values::Numbers(vec![None; rows.len()]));
                 };
                 match part {
-                    ComparedColumn::MixEffect => self.numbers(rows, |row| Some(all.mix_effect(operands.at(row)))),
-                    _ => self.numbers(rows, |row| Some(all.rate_effect(operands.at(row)))),
+                    ComparedColumn::MixEffect => self.numbers(rows, |row| Some(all.mix_effect(compared.at(row)))),
+                    _ => self.numbers(rows, |row| Some(all.rate_effect(compared.at(row)))),
                 }
             }
         }
     }
 
     /// Returns the values of a metric in one range, as a query of that range alone shows them.
-    fn plain(&self, metric: &MetricRef, operands: Compared<'_>, range: usize, rows: &[u32]) -> Result<Values, Error> {
+    fn plain(&self, metric: &MetricRef, compared: Compared<'_>, range: usize, rows: &[u32]) -> Result<Values, Error> {
         let overflow = || QueryError::Overflow { name: metric.name().to_owned() };
-        let total = |row: JoinedRow| operands.0[range].at(row.group(range)).numerator;
-        Ok(if operands.is_ratio() {
-            let ratios = self.collect(rows, |row| Ok(operands.shown(range, row)))?;
+        let total = |row: JoinedRow| compared.0[range].at(row.group(range)).numerator;
+        Ok(if compared.is_ratio() {
+            let ratios = self.collect(rows, |row| Ok(compared.shown(range, row)))?;
             Values::Ratios(ratios.into_iter().collect())
-        } else if operands.0[range].numerator_is_money {
+        } else if compared.0[range].numerator_is_money {
             Values::Money(self.collect(rows, |row| Ok(total(row)))?)
         } else if metric.may_be_negative() {
             let integer = |row| i64::try_from(total(row)).map_err(|_| overflow().into());
@@ -307,17 +303,17 @@ impl Compared<'_> {
 
     /// Returns the value that an answer shows for one range; `None` for a ratio over nothing.
     fn shown(self, range: usize, row: JoinedRow) -> Option<f64> {
-        let operands = self.0[range];
-        let ExactValue { numerator, denominator } = operands.at(row.group(range));
-        let numerator = to_f64(numerator, operands.numerator_is_money);
-        if operands.denominators.is_none() {
+        let exact_values = self.0[range];
+        let ExactValue { numerator, denominator } = exact_values.at(row.group(range));
+        let numerator = to_f64(numerator, exact_values.numerator_is_money);
+        if exact_values.denominators.is_none() {
             return Some(numerator);
         }
         // Adding 0 turns a negative zero into zero.
-        (denominator != 0).then(|| numerator / to_f64(denominator, operands.denominator_is_money) + 0.0)
+        (denominator != 0).then(|| numerator / to_f64(denominator, exact_values.denominator_is_money) + 0.0)
     }
 
-    /// Returns what a quotient of operands is multiplied and divided by, so that money in it is in currency units.
+    /// Returns what a quotient of exact values is multiplied and divided by, so that money in it is in currency units.
     fn scale(self) -> [i64; 2] {
         let unit = |is_money| if is_money { money::MICROS_PER_UNIT } else { 1 };
         match (self.0[1].numerator_is_money, self.0[1].denominator_is_money) {
@@ -342,9 +338,9 @@ fn ratio_of_change(values: [ExactValue; 2]) -> Option<f64> {
 
 /// Returns numerators and denominators, with 0 / 1 for a ratio over nothing.
 fn exact(values: [ExactValue; 2]) -> ([BigInt; 2], [BigInt; 2]) {
-    let is_nothing = |operand: &ExactValue| operand.denominator == 0;
+    let is_nothing = |value: &ExactValue| value.denominator == 0;
     let zero = ExactValue { numerator: 0, denominator: 1 };
-    let values = values.map(|operand| if is_nothing(&operand) { zero } else { operand });
+    let values = values.map(|value| if is_nothing(&value) { zero } else { value });
     (values.map(ExactValue::wide_numerator), values.map(ExactValue::wide_denominator))
 }
 

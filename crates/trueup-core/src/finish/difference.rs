@@ -1,7 +1,7 @@
 //! The difference of two answers to the same question, row by row: what was restated between two versions.
 
 use super::{Column, ResultTable, Texts, Values};
-use crate::{Day, TextList};
+use crate::{Day, Shown, TextList};
 use std::collections::BTreeMap;
 
 /// The name of the first column of a difference, whose texts are [`STATUSES`].
@@ -12,7 +12,11 @@ const STATUSES: [&str; 3] = ["added", "changed", "removed"];
 
 /// Two answers that cannot be compared, because a column has values of another kind, or is not in both.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the column `{name}` is not of the same kind in both answers, so that they cannot be compared")]
+#[error(
+    "the answers cannot be compared: the column `{}` is not in both, or has values of another kind in one; \
+     ask both the same query",
+    Shown(.name)
+)]
 pub struct DifferentColumns {
     /// The column.
     pub name: String,
@@ -32,8 +36,9 @@ impl ResultTable {
     /// - The first column, `status`, is `added` for a row that only this answer has, `removed` for one that only the
     ///   earlier answer has, and `changed` for one of both in which a number differs. Rows that are equal are left out.
     /// - Days and texts follow, and for each other column `m`: `m`, the value of this answer; `m.previous`, that of the
-    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a number counts
-    ///   as 0, and a ratio as over nothing, which differs from the ratio 0.
+    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a count
+    ///   or an amount counts as 0, a ratio as over nothing, which differs from the ratio 0, and any other number as
+    ///   null.
     /// - The change of counts and of money is exact. That of ratios is the difference of the two doubles, rounded once;
     ///   there is none if one of the ratios is over nothing.
     /// - Rows are in the order of their days and texts, byte by byte.

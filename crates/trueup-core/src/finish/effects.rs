@@ -22,7 +22,7 @@ pub(super) struct RatioOfAll {
     product: BigInt,
     /// `N0 D1 + N1 D0`: twice the mean of `N` / `D`, times `D0 D1`.
     sum: BigInt,
-    /// What a quotient of operands is multiplied and divided by to have the unit of the metric.
+    /// What a quotient of exact values is multiplied and divided by to have the unit of the metric.
     scale: [BigInt; 2],
 }
 
@@ -38,8 +38,8 @@ struct GroupTerms {
 }
 
 impl RatioOfAll {
-    /// Returns the ratio over all groups, given the sums of its operands in both ranges, the earlier one first; `None`
-    /// if a denominator is 0.
+    /// Returns the ratio over all groups, given the sums of its numerators and denominators in both ranges, the earlier
+    /// one first; `None` if a denominator is 0.
     pub(super) fn new(sums: [ExactValue; 2], scale: [i64; 2]) -> Option<Self> {
         let [n, d] = [sums.map(ExactValue::wide_numerator), sums.map(ExactValue::wide_denominator)];
         sums.iter().all(|sum| sum.denominator != 0).then(|| Self {
@@ -76,7 +76,7 @@ impl RatioOfAll {
     }
 
     fn terms(&self, group: [ExactValue; 2]) -> GroupTerms {
-        if group.iter().any(|operand| operand.denominator == 0) {
+        if group.iter().any(|value| value.denominator == 0) {
             // The ratio that is missing is taken from the other range, and so does not change.
             return GroupTerms { rate: BigInt::ZERO, divisor: BigInt::from(1) };
         }
@@ -106,11 +106,11 @@ mod tests {
         /// Without rounding, the effects of all groups are exactly the change of the whole.
         #[test]
         fn effects_add_up_exactly(groups in proptest::collection::vec(any::<[(i64, i8); 2]>(), 1..6)) {
-            let operand = |(numerator, denominator): (i64, i8)| ExactValue {
+            let value = |(numerator, denominator): (i64, i8)| ExactValue {
                 numerator: numerator.into(),
                 denominator: denominator.into(),
             };
-            let groups: Vec<[ExactValue; 2]> = groups.into_iter().map(|group| group.map(operand)).collect();
+            let groups: Vec<[ExactValue; 2]> = groups.into_iter().map(|group| group.map(value)).collect();
             let all = [0, 1].map(|range| ExactValue {
                 numerator: groups.iter().map(|group| group[range].numerator).sum(),
                 denominator: groups.iter().map(|group| group[range].denominator).sum(),

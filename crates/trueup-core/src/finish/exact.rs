@@ -1,9 +1,7 @@
 //! The double closest to an exact quotient.
 
+use crate::money::MAX_EXACT;
 use num_bigint::{BigInt, Sign};
-
-/// The largest integer up to which every integer is exact as a double.
-const MAX_EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
 
 /// The bits of a quotient before it is rounded: enough that the bits after them decide only whether it lies halfway
 /// between two doubles.

@@ -103,22 +103,6 @@ pub(super) const fn in_order(value: f64) -> i64 {
     if bits < 0 { bits ^ i64::MAX } else { bits }
 }
 
-/// Adds the `amount` of each group to its sum, or subtracts it. An empty list means sums of 0.
-fn add(sums: &mut Vec<i128>, groups: &[u32], is_subtracted: bool, amount: impl Fn(usize) -> i128) {
-    if is_subtracted {
-        sums.resize(groups.len(), 0);
-        let amounts = groups.iter().map(|group| amount(*group as usize));
-        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum -= amount);
-        return;
-    }
-    let amounts = groups.iter().map(|group| amount(*group as usize));
-    if sums.is_empty() {
-        sums.extend(amounts);
-    } else {
-        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
-    }
-}
-
 impl<'a> GroupMeasures<'a> {
     /// Counts the distinct agents of each group, and sorts its durations, if the query needs them. `spend` has for each
     /// group the slot of its spend.
@@ -201,7 +185,7 @@ impl<'a> GroupMeasures<'a> {
     }
 
     /// Returns the exact values of a metric for `groups`, in their order.
-    pub(super) fn operands(&self, metric: &MetricRef, groups: &[u32]) -> Result<ExactValues, Interruption> {
+    pub(super) fn exact_values(&self, metric: &MetricRef, groups: &[u32]) -> Result<ExactValues, Interruption> {
         let sums = |sum: &MeasureSum| -> Result<Vec<i128>, Interruption> {
             let mut sums = Vec::with_capacity(groups.len());
             for step in self.steps(groups, BATCH_GROUPS) {
@@ -405,5 +389,21 @@ impl<'a> GroupMeasures<'a> {
                 _ => layout.money_place(measure).map_or(MeasureSource::Missing, MeasureSource::Money),
             },
         }
+    }
+}
+
+/// Adds the `amount` of each group to its sum, or subtracts it. An empty list means sums of 0.
+fn add(sums: &mut Vec<i128>, groups: &[u32], is_subtracted: bool, amount: impl Fn(usize) -> i128) {
+    if is_subtracted {
+        sums.resize(groups.len(), 0);
+        let amounts = groups.iter().map(|group| amount(*group as usize));
+        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum -= amount);
+        return;
+    }
+    let amounts = groups.iter().map(|group| amount(*group as usize));
+    if sums.is_empty() {
+        sums.extend(amounts);
+    } else {
+        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
     }
 }

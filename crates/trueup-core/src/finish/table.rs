@@ -30,10 +30,6 @@ pub struct ResultTable {
 pub(crate) struct TableMemory(Option<Arc<Share>>);
 
 impl TableMemory {
-    pub(crate) fn new(share: Share) -> Self {
-        Self(Some(Arc::new(share)))
-    }
-
     /// Counts another number of bytes, unless the table has clones.
     pub(crate) fn set(&mut self, bytes: usize) -> Result<(), NoRoom> {
         self.0.as_mut().and_then(Arc::get_mut).map_or(Ok(()), |share| share.set(|| bytes))
@@ -316,6 +312,15 @@ impl ResultTable {
             definitions: Definitions::default(),
             memory: TableMemory::default(),
         }
+    }
+
+    /// Counts the table's memory towards the reservation of `share`, and gives back the bytes that the query has
+    /// reserved and does not use.
+    pub(crate) fn counted(mut self, mut share: Share) -> Result<Self, NoRoom> {
+        share.set(|| self.bytes())?;
+        share.settle();
+        self.memory = TableMemory(Some(Arc::new(share)));
+        Ok(self)
     }
 
     /// Returns the number of bytes that the table takes, without its totals. Texts that columns share count once.

@@ -38,7 +38,7 @@ fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t Texts {
 }
 
 #[test]
-fn unknown_fields_share_one_column() {
+fn fields_that_no_table_has_share_one_column() {
     let fields = ["unknown", "leads", "account", "alsoUnknown", "zip"];
     let table = dataset().query(&query(&fields)).unwrap();
     assert_eq!(table.unknown_fields(), ["unknown", "alsoUnknown"]);

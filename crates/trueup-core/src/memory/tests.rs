@@ -21,6 +21,15 @@ fn a_query_may_take_half_of_what_the_others_leave() {
     assert_eq!((budget.held(), budget.peak()), (999, 999));
     assert!(budget.reserve(1).is_err() && budget.reserve(0).is_ok());
     assert!(no_room(501).is_too_large() && !no_room(500).is_too_large());
+    assert_eq!(
+        [501, 500].map(|bytes| no_room(bytes).to_string()),
+        [
+            "the query needs at least 501 bytes of memory, and one may take 500; reduce the fields, the accounts or \
+             the range",
+            "the query needs at least 500 bytes of memory, but other queries and answers leave too few of the 1000 \
+             bytes; try again when they are done"
+        ]
+    );
     held.remove(0);
     assert_eq!((budget.held(), budget.peak(), budget.reserve(250).is_ok()), (499, 999, true));
     held.clear();

@@ -39,7 +39,7 @@ pub(super) const SPEND_AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 /// The columns of spend with counts.
 pub(super) const SPEND_COUNTS: [&str; 2] = ["clicks", "impressions"];
 /// The columns of spend that are summed.
-pub(super) const SPEND_MEASURES: [&str; 4] = [SPEND_AMOUNTS[0], SPEND_AMOUNTS[1], SPEND_COUNTS[0], SPEND_COUNTS[1]];
+pub(crate) const SPEND_MEASURES: [&str; 4] = [SPEND_AMOUNTS[0], SPEND_AMOUNTS[1], SPEND_COUNTS[0], SPEND_COUNTS[1]];
 
 /// The leading columns of stored events, in order.
 pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
@@ -59,8 +59,7 @@ pub fn is_ignored_event_column(name: &str) -> bool {
         FieldKind::Metric(_) => true,
         FieldKind::Dimension(dimension) => matches!(dimension.source, DimensionSource::Computed(_)),
     };
-    let stored = LEADING.contains(&name);
-    is_own_column(name) || (!stored && dictionary::field(name).is_some_and(computed))
+    is_own_column(name) || (!is_leading_column(name) && dictionary::field(name).is_some_and(computed))
 }
 
 /// Returns the schema of stored events: the leading columns, then the `extra` columns by name, without duplicates.
@@ -98,7 +97,7 @@ pub fn is_leading_column(name: &str) -> bool {
 /// Returns the names of the extra columns of stored events: all but the [leading ones](is_leading_column), which stored
 /// events always have.
 pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
-    stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))
+    stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !is_leading_column(name))
 }
 
 /// The meaning of a column, which decides the types that it can be read from.

@@ -1,6 +1,7 @@
 //! Faults of a table, of a row, and of a value.
 
 use crate::Shown;
+use crate::text::quoted;
 use arrow_schema::{ArrowError, DataType};
 use chrono::NaiveDate;
 use std::borrow::Cow;
@@ -111,7 +112,7 @@ pub enum Reason {
     #[error("expected each account once")]
     DuplicateAccount,
     /// A date or a timestamp is more than 260,000 years away, where the calendar ends.
-    #[error("expected a date of the calendar")]
+    #[error("expected a date at most 260,000 years from 1970")]
     Calendar,
 }
 
@@ -133,7 +134,7 @@ impl Reason {
 #[non_exhaustive]
 pub enum SchemaFault {
     /// Required columns are absent.
-    #[error("expected {}, but found {}", MissingList(.columns), ColumnList(.found))]
+    #[error("expected {}, but found {}", MissingList(.columns), column_list(.found))]
     MissingColumns {
         /// The columns, each as the names that it may have.
         columns: Vec<&'static [&'static str]>,
@@ -162,27 +163,27 @@ pub enum SchemaFault {
     },
     /// A table of spend has neither amounts nor counts.
     #[error(
-        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", ColumnList(.found)
+        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", column_list(.found)
     )]
     NoSpend {
         /// The columns of the table.
         found: Vec<String>,
     },
     /// A table of accounts has the columns of spend, and none that describes an account.
-    #[error("expected accounts, but found spend, with the columns {}; give the file as `--spend`", ColumnList(.found))]
+    #[error("expected accounts, but found spend, with the columns {}; give the file as `--spend`", column_list(.found))]
     SpendAsAccounts {
         /// The columns of the table.
         found: Vec<String>,
     },
     /// A table of events has the columns of spend, and neither customers nor stages.
-    #[error("expected events, but found spend, with the columns {}; give the file as `--spend`", ColumnList(.found))]
+    #[error("expected events, but found spend, with the columns {}; give the file as `--spend`", column_list(.found))]
     SpendAsEvents {
         /// The columns of the table.
         found: Vec<String>,
     },
     /// A table of spend has the columns of events, and neither amounts nor counts of spend.
     #[error(
-        "expected spend, but found events, with the columns {}; give the file without `--spend`", ColumnList(.found)
+        "expected spend, but found events, with the columns {}; give the file without `--spend`", column_list(.found)
     )]
     EventsAsSpend {
         /// The columns of the table.
@@ -228,23 +229,18 @@ pub(super) fn too_many_rows(rows: usize) -> ArrowError {
     ArrowError::InvalidArgumentError(format!("expected at most {} rows in a batch, but found {rows}", u32::MAX))
 }
 
-/// A list of column names for a message.
-struct ColumnList<'a>(&'a [String]);
+/// Returns the names of columns for a message.
+fn column_list(columns: &[String]) -> String {
+    /// A limit, because a table may have thousands of columns.
+    const LISTED: usize = 50;
 
-impl fmt::Display for ColumnList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// A limit, because a table may have thousands of columns.
-        const LISTED: usize = 50;
-        if self.0.is_empty() {
-            return f.write_str("no column");
-        }
-        for (at, name) in self.0.iter().take(LISTED).enumerate() {
-            write!(f, "{}`{}`", if at == 0 { "" } else { ", " }, Shown(name))?;
-        }
-        match self.0.len().saturating_sub(LISTED) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
+    if columns.is_empty() {
+        return "no column".to_owned();
+    }
+    let listed = quoted(columns.iter().take(LISTED));
+    match columns.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
     }
 }
 

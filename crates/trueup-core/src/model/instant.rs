@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 use std::str::FromStr;
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
-const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds; negative before
 /// 1970.
@@ -33,7 +33,8 @@ impl UtcMicros {
     }
 
     /// Returns the number of days from 1970-01-01 to the date in UTC.
-    pub(super) const fn utc_day(self) -> i64 {
+    #[must_use]
+    pub const fn utc_day(self) -> i64 {
         self.0.div_euclid(MICROS_PER_DAY)
     }
 
@@ -148,7 +149,8 @@ impl ClockTime {
     }
 
     /// Returns the number of days from 1970-01-01 to the calendar day.
-    pub(super) const fn day(self) -> i64 {
+    #[must_use]
+    pub const fn day(self) -> i64 {
         self.0.div_euclid(MICROS_PER_DAY)
     }
 }

@@ -1,7 +1,7 @@
 //! A column without dictionaries, and its values as texts, ids, account keys, counts, days or points in time.
 
 use super::fault::{CellFaults, Reason};
-use super::instant::{ClockTime, GivenTime, UtcMicros, format_date_time, parse_date};
+use super::instant::{ClockTime, GivenTime, MICROS_PER_DAY, UtcMicros, format_date_time, parse_date};
 use crate::Day;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -301,7 +301,6 @@ fn count(text: &str) -> Option<i64> {
 /// Reads days. The day of a time without an offset is its calendar day. A timestamp with a time zone has a day only if
 /// it is midnight in UTC. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
 pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
-    const MICROS: i64 = SECONDS_PER_DAY * 1_000_000;
     Ok(match column.values.data_type() {
         DataType::Utf8 => read_texts(column, faults, day_from_text),
         DataType::Date32 => read_numbers::<Date32Type, _>(column, faults, |days| day_of_number(days.into())),
@@ -310,15 +309,18 @@ pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Re
         }
         DataType::Timestamp(_, zone) => {
             let is_clock = zone.is_none();
-            let day = |UtcMicros(micros)| match () {
-                () if is_clock || micros % MICROS == 0 => day_of_number(micros.div_euclid(MICROS)),
-                () => Err(Reason::TimeOfDay),
+            let day = |instant: UtcMicros| {
+                if is_clock || instant.0 % MICROS_PER_DAY == 0 {
+                    day_of_number(instant.utc_day())
+                } else {
+                    Err(Reason::TimeOfDay)
+                }
             };
             let instants = read_timestamps(column, faults)?.into_iter().enumerate();
-            let day = |(row, instant): (usize, Option<UtcMicros>)| {
+            let keep = |(row, instant): (usize, Option<UtcMicros>)| {
                 day(instant?).map_err(|reason| faults.add(row, column.name, &column.time_text(row), reason)).ok()
             };
-            instants.map(day).collect()
+            instants.map(keep).collect()
         }
         other => return Err(ArrowError::SchemaError(format!("dates cannot be read from {other}"))),
     })

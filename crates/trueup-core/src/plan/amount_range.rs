@@ -1,6 +1,6 @@
 //! Tests of events' amounts as ranges of integers, so that no amount is converted to a double to be compared.
 
-use crate::filter::{Comparison, NumberPredicate};
+use crate::filter::{ComparisonOperator, NumberPredicate};
 use crate::money;
 use crate::scan::Amounts;
 use std::ops::Range;
@@ -26,10 +26,10 @@ impl AmountRange {
             NumberPredicate::NotEquals(operand) => (first_equal(*operand)..first_greater(*operand), true),
             NumberPredicate::Compare(comparison, operand) => {
                 let range = match comparison {
-                    Comparison::Greater => first_greater(*operand)..Amounts::ALL.end,
-                    Comparison::GreaterOrEqual => first_equal(*operand)..Amounts::ALL.end,
-                    Comparison::Less => Amounts::ALL.start..first_equal(*operand),
-                    Comparison::LessOrEqual => Amounts::ALL.start..first_greater(*operand),
+                    ComparisonOperator::Greater => first_greater(*operand)..Amounts::ALL.end,
+                    ComparisonOperator::GreaterOrEqual => first_equal(*operand)..Amounts::ALL.end,
+                    ComparisonOperator::Less => Amounts::ALL.start..first_equal(*operand),
+                    ComparisonOperator::LessOrEqual => Amounts::ALL.start..first_greater(*operand),
                 };
                 (range, false)
             }
@@ -97,10 +97,10 @@ mod tests {
             let test = match kind {
                 0 => NumberPredicate::Equals(operand),
                 1 => NumberPredicate::NotEquals(operand),
-                2 => NumberPredicate::Compare(Comparison::Greater, operand),
-                3 => NumberPredicate::Compare(Comparison::GreaterOrEqual, operand),
-                4 => NumberPredicate::Compare(Comparison::Less, operand),
-                _ => NumberPredicate::Compare(Comparison::LessOrEqual, operand),
+                2 => NumberPredicate::Compare(ComparisonOperator::Greater, operand),
+                3 => NumberPredicate::Compare(ComparisonOperator::GreaterOrEqual, operand),
+                4 => NumberPredicate::Compare(ComparisonOperator::Less, operand),
+                _ => NumberPredicate::Compare(ComparisonOperator::LessOrEqual, operand),
             };
             let of = |micros: &i64| Some(*micros).filter(|micros| *micros != NO_VALUE);
             let holds = |micros: &i64| test.holds(of(micros).map(|micros| money::to_f64(micros.into())));

@@ -98,11 +98,6 @@ impl MeasureLayout {
         &self.money
     }
 
-    /// Returns the number of sums of money.
-    pub(crate) const fn money_len(&self) -> usize {
-        self.money.len()
-    }
-
     /// Returns the place of a count, if the query needs it.
     pub(crate) fn count_place(&self, measure: Measure) -> Option<usize> {
         self.counts.iter().position(|count| *count == measure)

@@ -3,6 +3,7 @@
 use super::filter::RowPredicate;
 use super::{DimensionRef, Origin};
 use crate::dictionary::{Computed, Measure, SpendColumn};
+use crate::model::SPEND_MEASURES;
 use crate::scan::{EventProjection, SpendProjection};
 use std::collections::BTreeSet;
 
@@ -63,8 +64,8 @@ fn add_measure(projection: &mut EventProjection, measure: Measure, columns: &BTr
 }
 
 /// Returns the spend columns for `measures`, grouped by `dimensions` (blank ones included) and filtered by the
-/// dimensions `tested`. A query that groups needs every amount, because spend without events gets a row of the answer
-/// only if one of its amounts is not 0.
+/// dimensions `tested`. A query that groups needs every number, because spend without events gets a row of the answer
+/// only if one of its numbers is not 0.
 pub(super) fn spend_projection<'a>(
     measures: &[Measure],
     dimensions: impl Iterator<Item = &'a DimensionRef>,
@@ -83,7 +84,7 @@ pub(super) fn spend_projection<'a>(
     }
     let mut dimensions = dimensions.peekable();
     if dimensions.peek().is_some() {
-        columns.extend(SpendProjection::AMOUNTS);
+        columns.extend(SPEND_MEASURES);
     }
     columns.extend(dimensions.chain(tested).filter_map(|dimension| text_column(dimension.spend?)));
     SpendProjection::new(columns)

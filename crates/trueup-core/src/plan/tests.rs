@@ -80,7 +80,7 @@ fn only_dimensions_that_some_table_has_make_groups() {
 }
 
 #[test]
-fn a_blank_dimension_makes_spend_read_every_amount() {
+fn a_blank_dimension_makes_spend_read_every_number() {
     let day = Day::from_number(20_000);
     let spend = |fields: &[&str]| {
         let query = EventsQuery::new(fields.iter().copied(), day, day).allow_unknown(true);
@@ -88,7 +88,7 @@ fn a_blank_dimension_makes_spend_read_every_amount() {
         plan.map(|plan| plan.spend_projection.columns(false)).ok()
     };
     assert_eq!(spend(&["clicks"]), Some(vec!["clicks"]));
-    // Whether spend without events gets a row depends on every amount.
+    // Whether spend without events gets a row depends on every number.
     assert_eq!(spend(&["clicks", "crew"]), Some(vec!["adSpend", "clicks", "impressions", "managementFee"]));
     assert_eq!(spend(&["clicks", "crew"]), spend(&["clicks", "date"]));
 }

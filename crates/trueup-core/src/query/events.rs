@@ -286,7 +286,8 @@ impl EventsQuery {
     /// The rate effect is what follows from the change of the row's own ratio, the mix effect what follows from the
     /// change of the row's share in the denominator. Over all rows the effects add up to the change of the total ratio.
     /// They are null where the numerator or the denominator does not add up over the dimensions of the query, or where
-    /// the whole denominator is 0 in one of the ranges. All are computed as exact fractions and rounded once.
+    /// the whole denominator is 0 in one of the ranges. Changes, ratios of changes and effects are computed as exact
+    /// fractions and rounded once.
     ///
     /// Filters on metrics decide on `m`. Neither they nor the [limit](Self::limit) change the effects of other rows.
     /// Every column can [sort](Self::sort) the answer; rows where it is null come last.

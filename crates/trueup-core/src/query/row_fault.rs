@@ -2,6 +2,7 @@
 
 use super::DateRange;
 use crate::Shown;
+use crate::text::quoted;
 
 /// Why a row cannot be explained.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +57,7 @@ pub enum RowFault {
         found: String,
     },
     /// A metric to explain is not one of the query.
-    #[error("expected one of the metrics of the query ({}), but found `{}`", .metrics.join(", "), Shown(.name))]
+    #[error("expected one of the metrics of the query ({}), but found `{}`", quoted(.metrics), Shown(.name))]
     NotAMetric {
         /// The name.
         name: String,
@@ -71,8 +72,8 @@ pub enum RowFault {
     },
     /// A metric to explain is a percentile, to which no single line adds anything.
     #[error(
-        "`{metric}` is a percentile, and no sum of what single customers add to it; choose other metrics of the query, \
-         such as the average, whose lines are the days of each customer"
+        "`{metric}` is a percentile, not a sum of what single customers add; add the average of these days to the \
+         query and explain that: its lines are the days of each customer"
     )]
     NotASum {
         /// The name of the metric.
@@ -84,6 +85,6 @@ pub enum RowFault {
 fn known_by(columns: &[String]) -> String {
     match columns {
         [] => "nothing but its metrics".to_owned(),
-        _ => columns.iter().map(|name| format!("`{}`", Shown(name))).collect::<Vec<_>>().join(", "),
+        _ => quoted(columns),
     }
 }

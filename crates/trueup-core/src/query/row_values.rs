@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 /// Values of a row of an answer, by column.
 ///
-/// A text is either one value, such as `campaign=Drains`, or the row as JSON. The numbers of a row as JSON are ignored,
-/// because they are what a question about the row asks for.
+/// A text is either one value, such as `campaign=Drains`, or the row as JSON. Of a row as JSON, only the texts count:
+/// its numbers are what a question about the row asks for.
 ///
 /// ```
 /// use trueup_core::query::RowValues;

@@ -194,8 +194,9 @@ fn one_row(query: &EventsQuery, range: DateRange, values: &[(String, String)]) -
 }
 
 impl EventsQuery {
-    /// Returns the query for the number of events of some values of dimensions, whatever its conditions on metrics.
-    pub(crate) fn events_with<'v>(
+    /// Returns the query for one metric of the rows with some values of dimensions in a range. The conditions on
+    /// metrics stay.
+    pub(crate) fn metric_with<'v>(
         &self,
         metric: &str,
         range: DateRange,

@@ -140,8 +140,8 @@ impl EventColumns {
         firsts.map(|block| &self.customers.account_keys()[block.account])
     }
 
-    /// Returns the texts of a column that events have which are left, each once, and the empty text; none if the column
-    /// is not decoded or the file does not have it.
+    /// Returns the texts that the events that are left have in a column, each once, and the empty text; none if the
+    /// column is not decoded or the file does not have it.
     pub(crate) fn present_texts(&self, name: &str) -> impl Iterator<Item = &str> {
         let present = self.text(name).map(|column| (column, self.present_codes(column)));
         present.into_iter().flat_map(|(column, present)| {

@@ -1,6 +1,6 @@
 //! The columns of a table that a query reads.
 
-use crate::model::{CUSTOMER_COLUMN, SPEND_TEXTS};
+use crate::model::{CUSTOMER_COLUMN, SPEND_MEASURES, SPEND_TEXTS};
 use std::collections::BTreeSet;
 
 /// The event columns that a query reads in addition to customer, account, stage and date, which every query reads.
@@ -31,9 +31,6 @@ impl EventProjection {
 pub(crate) struct SpendProjection(BTreeSet<&'static str>);
 
 impl SpendProjection {
-    /// The columns of numbers.
-    pub(crate) const AMOUNTS: [&str; 4] = ["adSpend", "managementFee", "clicks", "impressions"];
-
     /// Returns a projection of these columns.
     pub(crate) fn new(columns: impl IntoIterator<Item = &'static str>) -> Self {
         Self(columns.into_iter().collect())
@@ -41,7 +38,7 @@ impl SpendProjection {
 
     /// Returns a projection of every column.
     pub(crate) fn all() -> Self {
-        Self::new(Self::AMOUNTS.into_iter().chain(SPEND_TEXTS))
+        Self::new(SPEND_MEASURES.into_iter().chain(SPEND_TEXTS))
     }
 
     /// Returns whether a column is read.

@@ -2,6 +2,7 @@
 
 use super::LeftRows;
 use super::column_chunk::ColumnChunk;
+use super::encoding::OUT_OF_RANGE;
 use super::stored_column::{StoredColumn, Validity};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -79,7 +80,6 @@ pub(crate) enum NumberKind {
 
 const MISSING: &str = "the column is missing";
 const NO_TEXTS: &str = "expected texts";
-const OUT_OF_RANGE: &str = "an amount is out of range";
 
 impl ColumnFault {
     pub(crate) fn new(column: impl Into<String>, fault: &'static str) -> Self {
@@ -104,8 +104,8 @@ impl ColumnSource<'_> {
         }
     }
 
-    /// Reads the numbers of a column, each through `convert`: those of the rows that are left, but for
-    /// [`NumberKind::Customer`].
+    /// Reads the numbers of a column, each through `convert`: those of the rows that are left or, for
+    /// [`NumberKind::Customer`], of all rows.
     ///
     /// # Errors
     /// The column is missing, has another type, or does not decode, or a number does not convert.

@@ -118,7 +118,7 @@ impl SpendColumns {
         (0..self.days.len()).filter(|row| self.left.as_ref().is_none_or(|left| left[*row]))
     }
 
-    /// Returns the texts of a column that rows have which are left, each once, and the empty text.
+    /// Returns the texts that the rows that are left have in a column, each once, and the empty text.
     pub(crate) fn present_texts<'a>(&self, column: &'a SpendTextColumn) -> impl Iterator<Item = &'a str> {
         let mut present = vec![self.left.is_none(); column.texts.len()];
         present[0] = true;

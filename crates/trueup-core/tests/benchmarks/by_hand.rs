@@ -42,7 +42,7 @@ pub(crate) fn ask(
 }
 
 /// Returns eleven accounts of ten customers each, with 0 to 10 booked customers.
-fn eleven() -> Vec<Account> {
+pub(crate) fn eleven() -> Vec<Account> {
     (0..11).map(|number| spending(plumber(10, number), "Search", 100 + 10 * number)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Comparisons of answers with benchmarks, checked against the oracle, against values computed on paper, and for what
 //! is refused.
 
-use crate::by_hand::{plumber, spending};
+use crate::by_hand::eleven;
 use crate::oracle::{self, Segments, members, ratio, series_values};
 use crate::platform::{Platform, RandomRequest, key, month, platform, request};
 use proptest::prelude::*;
@@ -139,9 +139,9 @@ proptest! {
     }
 }
 
-/// Returns eleven accounts of ten customers each, with 0 to 10 booked customers.
-fn eleven() -> Dataset {
-    Platform((0..11).map(|number| spending(plumber(10, number), "Search", 100 + 10 * number)).collect()).dataset()
+/// Returns a dataset of eleven accounts.
+fn dataset() -> Dataset {
+    Platform(eleven()).dataset()
 }
 
 fn question(fields: &[&str], accounts: &[usize]) -> EventsQuery {
@@ -150,7 +150,7 @@ fn question(fields: &[&str], accounts: &[usize]) -> EventsQuery {
 
 fn rows(query: &EventsQuery) -> Vec<String> {
     let reach = [3, 7].map(key).into_iter().collect();
-    let answer = compared(&eleven(), query, &reach, Privacy::of_accounts(9)).unwrap();
+    let answer = compared(&dataset(), query, &reach, Privacy::of_accounts(9)).unwrap();
     let line = |row: trueup_core::Row<'_>| {
         row.values().map(|(name, value)| format!("{name} {value:?}")).collect::<Vec<_>>().join(", ")
     };
@@ -196,7 +196,7 @@ fn a_defined_metric_has_the_benchmark_of_the_metric_that_it_repeats() {
     let definitions = Definitions::parse(&defined.map(metric).concat()).unwrap();
     let fields = ["account", "booked", "ticket", "perBooked", "net", "leadShare", "avgTicket", "bookRate"];
     let own = question(&fields, &[3, 7]).definitions(&definitions).sort("booked.difference:desc").totals();
-    let (dataset, reach) = (eleven().with_definitions(definitions).unwrap(), [3, 7].map(key).into_iter().collect());
+    let (dataset, reach) = (dataset().with_definitions(definitions).unwrap(), [3, 7].map(key).into_iter().collect());
     let answer = compared(&dataset, &own, &reach, Privacy::of_accounts(9)).unwrap();
     let columns: Vec<&str> = answer.columns().iter().map(|column| &*column.name).collect();
     let with_benchmarks = ["booked", "ticket", "avgTicket", "bookRate"];
@@ -252,6 +252,6 @@ fn what_has_no_benchmark_is_refused() {
     }
     assert_eq!(refused(&of(&["campaign"])), QueryError::MissingMetric.to_string());
     let day = EventsQuery::new(["bookRate"], month().start, month().start).accounts([key(3)]);
-    let error = compared(&eleven(), &day, &BTreeSet::new(), Privacy::default()).unwrap_err().to_string();
-    assert!(error.contains("2025-01-01 to 2025-01-01 is no such month"), "{error}");
+    let error = compared(&dataset(), &day, &BTreeSet::new(), Privacy::default()).unwrap_err().to_string();
+    assert!(error.contains("found 2025-01-01 to 2025-01-01"), "{error}");
 }

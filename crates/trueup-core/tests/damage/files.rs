@@ -4,7 +4,7 @@ use crate::test_dataset::{FILES, SOUND, TestDataset, events};
 use std::fs;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::SCHEMA_VERSION;
-use trueup_core::dataset::{AsOf, Verification, store};
+use trueup_core::dataset::{AsOf, Verification, manifest_file};
 use trueup_core::{Dataset, DatasetError, Error};
 use trueup_testkit::exhaustive::{bits, step};
 
@@ -113,7 +113,7 @@ fn verification_finds_a_flipped_bit_and_no_query_panics() {
 }
 
 #[test]
-fn a_folder_without_a_dataset_is_an_error() {
+fn an_absent_dataset_or_version_is_an_error() {
     let stored = TestDataset::sound();
     let absent = Dataset::open(stored.path("absent")).unwrap_err();
     assert!(matches!(&absent, Error::Dataset(DatasetError::Missing { .. })), "{absent:?}");
@@ -128,7 +128,7 @@ fn a_folder_without_a_dataset_is_an_error() {
 fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
     let stored = TestDataset::sound();
     for text in ["", "{", "[]", "PAR1", "{\"schemaVersion\":\"one\"}"] {
-        fs::write(stored.path(&store::file_name(1)), text).unwrap();
+        fs::write(stored.path(&manifest_file::file_name(1)), text).unwrap();
         let message = stored.refused();
         assert!(message.contains("manifest-00000001.json` is no manifest of a dataset: "), "{message}");
         assert!(message.contains("line 1"), "{message}");
@@ -149,7 +149,7 @@ fn the_error_of_an_unknown_layout_names_the_known_ones() {
 #[test]
 fn a_manifest_that_is_a_folder_is_an_error() {
     let stored = TestDataset::sound();
-    let path = stored.path(&store::file_name(1));
+    let path = stored.path(&manifest_file::file_name(1));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let message = stored.refused();

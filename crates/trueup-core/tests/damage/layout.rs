@@ -191,16 +191,18 @@ fn the_customers_of_a_row_group_share_one_period() {
 
 #[test]
 fn a_customer_is_in_one_row_group_and_numbers_are_consecutive() {
-    let begins = |number| format!("the row group begins with the customer {number} of the file, out of order");
-    finds(&[&SOUND[..3], &SOUND[3..]], 1, 0, &begins(2));
-    finds(&[&SOUND, &[row(4, "c", "1", 20_000)]], 1, 0, &begins(4));
-    finds(&[&[row(1, "a", "1", 20_000)]], 0, 0, &begins(1));
+    let begins = |expected, found| {
+        format!("expected the row group to begin with the customer {expected} of the file, but found {found}")
+    };
+    finds(&[&SOUND[..3], &SOUND[3..]], 1, 0, &begins(3, 2));
+    finds(&[&SOUND, &[row(4, "c", "1", 20_000)]], 1, 0, &begins(3, 4));
+    finds(&[&[row(1, "a", "1", 20_000)]], 0, 0, &begins(0, 1));
 }
 
 #[test]
 fn the_rows_of_one_number_belong_to_one_customer() {
     let other = [row(0, "a", "1", 20_000), row(0, "a", "2", 20_000)];
-    finds(&[&other], 0, 1, "the customer `1` of `a` has another `opportunityId`");
+    finds(&[&other], 0, 1, "the rows of the customer `1` of `a` also have the `opportunityId` `2`");
     for absent in [None, Some("")] {
         let none = [Row { opportunity_id: absent, ..row(0, "a", "1", 20_000) }];
         finds(&[&none], 0, 0, "a customer of `a` has no `opportunityId`");

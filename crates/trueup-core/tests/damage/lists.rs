@@ -1,5 +1,5 @@
 //! What the lists of files say: enough to open a dataset, and to plan the splits of a query, without reading the files
-//! that are listed. Lists that say something else than the files are refused.
+//! that are listed. Lists that say something other than the files are refused.
 
 use crate::test_dataset::{LISTS, SOUND, TestDataset, events, row};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, Manifest, RowGroupEntry};
-use trueup_core::dataset::{Verification, encode_list, store};
+use trueup_core::dataset::{Verification, encode_list, manifest_file};
 use trueup_core::query::{DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Execution, Interrupt, ResultTable};
 use trueup_testkit::exhaustive::{bits, step};
@@ -104,7 +104,7 @@ fn threads_that_need_the_same_footers_all_get_them() {
 type Change = fn(&mut Vec<String>, &mut Vec<RowGroupEntry>);
 
 #[test]
-fn a_list_that_says_something_else_than_a_footer_is_refused() {
+fn a_list_that_says_something_other_than_a_footer_is_refused() {
     let changes: [(&str, &str, Change); 11] = [
         (", row group 0", "accounts", |_, groups| groups[0].accounts = Some(("a".into(), "c".into()))),
         (", row group 1", "accounts", |_, groups| groups[1].accounts = Some(("A".into(), "a".into()))),
@@ -153,9 +153,10 @@ fn a_list_that_leaves_out_all_rows_of_a_file_is_found_by_verification() {
 #[test]
 fn lists_that_do_not_add_up_are_refused() {
     let stored = two_files();
-    let sound = store::read(&stored.folder(), 1).unwrap();
+    let sound = manifest_file::read(&stored.folder(), 1).unwrap();
     let list = sound.lists.events[0].clone();
     let twice = FileLists { events: vec![list.clone(), list.clone()], ..sound.lists.clone() };
+    let unremovable = "what is removed from the list `lists/events.parquet` is not in it, or not in ascending order";
     let removing = |removed: &[u64]| FileLists {
         events: vec![FileList { removed: removed.to_vec(), ..list.clone() }],
         ..sound.lists.clone()
@@ -167,14 +168,14 @@ fn lists_that_do_not_add_up_are_refused() {
         ),
         (removing(&[1]), "the lists name 1 files of events, but the version has 2"),
         (twice, "the file `lists/events.parquet` is named twice"),
-        (removing(&[2]), "what is removed from the list `lists/events.parquet` is not in it"),
-        (removing(&[1, 0]), "what is removed from the list `lists/events.parquet` is not in it"),
+        (removing(&[2]), unremovable),
+        (removing(&[1, 0]), unremovable),
     ] {
         let manifest = Manifest { version: 2, lists, ..sound.clone() };
         let staging = tempfile::tempdir_in(stored.folder()).unwrap();
         let files = trueup_core::files::Files::default();
-        let refused = store::publish(&files, &stored.folder(), staging.path(), &manifest).unwrap_err().to_string();
-        assert!(refused.ends_with(fault), "{refused}");
+        let refused = manifest_file::publish(&files, &stored.folder(), staging.path(), &manifest).unwrap_err();
+        assert!(refused.to_string().ends_with(fault), "{refused}");
     }
     let stored = two_files();
     let mut events = stored.manifest.events.clone();
@@ -193,13 +194,13 @@ fn lists_that_do_not_add_up_are_refused() {
 #[test]
 fn files_that_are_removed_from_a_list_are_not_of_the_version() {
     let stored = two_files();
-    let mut manifest = store::read(&stored.folder(), 1).unwrap();
+    let mut manifest = manifest_file::read(&stored.folder(), 1).unwrap();
     let kept = manifest.events.remove(1);
     manifest.lists.events[0].removed = vec![0];
     manifest.version = 2;
     manifest.events = vec![kept];
     stored.publish_manifest(&manifest);
-    assert_eq!(store::read(&stored.folder(), 2).unwrap(), manifest);
+    assert_eq!(manifest_file::read(&stored.folder(), 2).unwrap(), manifest);
     let dataset = Dataset::open(stored.folder()).unwrap();
     assert_eq!((dataset.event_rows(), dataset.query(&all()).unwrap().len()), (2, 1));
     assert_eq!(Dataset::open_as_of(stored.folder(), 1).unwrap().event_rows(), 4);
@@ -236,7 +237,7 @@ fn a_list_that_is_missing_or_changed_is_named() {
 #[test]
 fn a_list_of_something_else_is_refused() {
     let stored = two_files();
-    let sound = store::read(&stored.folder(), 1).unwrap();
+    let sound = manifest_file::read(&stored.folder(), 1).unwrap();
     for (bytes, fault) in [
         (fs::read(stored.path(FIRST)).unwrap(), "column `path`: the column is missing"),
         (b"path,size\n".to_vec(), "Invalid Parquet file"),
@@ -253,35 +254,35 @@ fn a_list_of_something_else_is_refused() {
 }
 
 /// Writes the manifest of a dataset as layout 2 has it.
-fn write_former(stored: &TestDataset, manifest: &Manifest) {
+fn write_oldest(stored: &TestDataset, manifest: &Manifest) {
     let entry = |file: &DataFile| {
         let DataFile { path, size, rows, sha256, blocks, .. } = file;
         json!({"path": path, "size": size, "rows": rows, "sha256": sha256, "blocks": blocks})
     };
     let entries = |files: &[DataFile]| files.iter().map(entry).collect::<Vec<Value>>();
-    let former = json!({
+    let oldest = json!({
         "schemaVersion": 2, "version": 1, "createdBy": "trueup 0.1.0", "events": entries(&manifest.events),
         "spend": entries(&manifest.spend), "accounts": entries(&manifest.accounts),
         "insights": entries(&manifest.insights), "batches": []
     });
-    let text = serde_json::to_string_pretty(&former).unwrap();
+    let text = serde_json::to_string_pretty(&oldest).unwrap();
     let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
     let sealed = format!("{},\n  \"sha256\": \"{digest}\"\n}}\n", text.strip_suffix("\n}").unwrap());
-    fs::write(stored.path(&store::file_name(1)), sealed).unwrap();
+    fs::write(stored.path(&manifest_file::file_name(1)), sealed).unwrap();
 }
 
 #[test]
-fn a_dataset_of_the_former_layout_is_read() {
+fn a_dataset_of_the_oldest_layout_is_read() {
     let stored = two_files();
     let current = Dataset::open(stored.folder()).unwrap();
     let expected = current.query(&all()).unwrap();
-    write_former(&stored, current.manifest().unwrap());
+    write_oldest(&stored, current.manifest().unwrap());
     for name in LISTS {
         fs::remove_file(stored.path(name)).unwrap();
     }
-    let former = Dataset::open(stored.folder()).unwrap();
-    assert_eq!(former.query(&all()).unwrap(), expected);
-    assert_eq!(former.manifest().unwrap().events, current.manifest().unwrap().events);
+    let oldest = Dataset::open(stored.folder()).unwrap();
+    assert_eq!(oldest.query(&all()).unwrap(), expected);
+    assert_eq!(oldest.manifest().unwrap().events, current.manifest().unwrap().events);
     assert_eq!(stored.faults(), Vec::<String>::new());
     // Its row groups are known only from the footers.
     fs::remove_file(stored.path(FIRST)).unwrap();
@@ -290,11 +291,11 @@ fn a_dataset_of_the_former_layout_is_read() {
 }
 
 #[test]
-fn a_dataset_of_the_former_layout_with_other_rows_is_refused() {
+fn a_dataset_of_the_oldest_layout_with_other_rows_is_refused() {
     let stored = TestDataset::with_events(&[&SOUND]);
     stored.publish();
-    let mut manifest = store::read(&stored.folder(), 1).unwrap();
+    let mut manifest = manifest_file::read(&stored.folder(), 1).unwrap();
     manifest.events[0].rows = 5;
-    write_former(&stored, &manifest);
+    write_oldest(&stored, &manifest);
     assert!(stored.refused().ends_with("has 4 rows, but the manifest says 5"), "{}", stored.refused());
 }

@@ -11,8 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Interrupt};
-use trueup_testkit::damage::{Numbers, mutate};
+use trueup_testkit::damage::mutate;
 use trueup_testkit::exhaustive::bits;
+use trueup_testkit::random::Random;
 
 /// How often each file is changed.
 const CASES: u64 = 30;
@@ -36,25 +37,25 @@ fn rewrite(stored: &mut TestDataset, rows: &RecordBatch, properties: WriterPrope
 fn no_change_makes_a_query_or_verification_panic() {
     let rows = events(&SOUND);
     let plain = || WriterProperties::builder().set_dictionary_enabled(false);
-    let number = |name: &str| parquet::schema::types::ColumnPath::from(name);
+    let path = |name: &str| parquet::schema::types::ColumnPath::from(name);
     let delta = Encoding::DELTA_BINARY_PACKED;
     let layouts = [
         WriterProperties::builder(),
         WriterProperties::builder().set_compression(Compression::LZ4_RAW),
         plain(),
-        plain().set_column_encoding(number("trueup.customer"), delta).set_column_encoding(number("date"), delta),
+        plain().set_column_encoding(path("trueup.customer"), delta).set_column_encoding(path("date"), delta),
         plain().set_writer_version(WriterVersion::PARQUET_2_0),
     ];
     for (seed, properties) in (1..).zip(layouts) {
         let mut stored = TestDataset::sound();
         rewrite(&mut stored, &rows, properties);
-        let mut numbers = Numbers::new(seed);
+        let mut random = Random::new(seed);
         for name in FILES {
             let bytes = fs::read(stored.path(name)).unwrap();
             let sound = stored.manifest.clone();
             for case in 0..CASES {
                 let mut changed = bytes.clone();
-                mutate(&mut changed, &mut numbers);
+                mutate(&mut changed, &mut random);
                 fs::write(stored.path(name), changed).unwrap();
                 let rows = file(&mut stored.manifest, name).rows;
                 let described = stored.described(name, rows);

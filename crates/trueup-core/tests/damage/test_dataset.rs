@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest, SCHEMA_VERSION};
-use trueup_core::dataset::{BlockHasher, Verification, describe_row_group, encode_list, store};
+use trueup_core::dataset::{BlockHasher, Verification, describe_row_group, encode_list, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Error};
@@ -150,7 +150,7 @@ impl TestDataset {
     /// Publishes a manifest as it is.
     pub(crate) fn publish_manifest(&self, manifest: &Manifest) {
         let staging = tempfile::tempdir_in(self.dir.path()).unwrap();
-        store::publish(&Files::default(), self.dir.path(), staging.path(), manifest).unwrap();
+        manifest_file::publish(&Files::default(), self.dir.path(), staging.path(), manifest).unwrap();
     }
 
     /// Publishes the current manifest as another version, with lists as they are.
@@ -160,7 +160,7 @@ impl TestDataset {
 
     /// Replaces the published manifest by the current one.
     pub(crate) fn republish(&self) {
-        fs::remove_file(self.path(&store::file_name(1))).unwrap();
+        fs::remove_file(self.path(&manifest_file::file_name(1))).unwrap();
         self.publish();
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER};
-use trueup_core::dataset::{Days, DeletionVector, Verification, encode_vectors, store};
+use trueup_core::dataset::{Days, DeletionVector, Verification, encode_vectors, manifest_file};
 use trueup_core::query::{DateRange, EventsQuery, Filter};
 use trueup_core::{Dataset, Day, Error, Execution, ResultTable};
 use trueup_testkit::exhaustive::{bits, step};
@@ -40,7 +40,7 @@ fn vector(file: &DataFile, superseded: &[Superseded]) -> DeletionVector {
 
 /// Publishes the next version, with files of deletion vectors that each have the vectors of some files.
 fn supersede(stored: &TestDataset, files: &[&[(&str, &[Superseded])]]) -> Manifest {
-    let latest = store::read_latest(&stored.folder()).unwrap().unwrap();
+    let latest = manifest_file::read_latest(&stored.folder()).unwrap().unwrap();
     let mut manifest = Manifest { version: latest.version + 1, deletion_vectors: Vec::new(), ..latest };
     for (name, vectors) in VECTORS.iter().zip(files) {
         let file = |path: &str| manifest.events.iter().chain(&manifest.spend).find(|file| file.path == path).unwrap();
@@ -81,7 +81,7 @@ fn superseded_rows_are_in_no_answer() {
             &[(FILE, &[(0, 2..4, Some((20_000, 20_000)))]), (SPEND, &[(0, 1..2, Some((20_000, 20_000)))])],
         ],
     );
-    assert_eq!(store::read(&stored.folder(), 2).unwrap(), written);
+    assert_eq!(manifest_file::read(&stored.folder(), 2).unwrap(), written);
     let dataset = Dataset::open(stored.folder()).unwrap();
     let mut left = TestDataset::with_events(&[&FIRST[..1], &SECOND.map(|row| Row { number: Some(1), ..row })]);
     left.spend(&[(Some("a"), 20_000), (Some("b"), 20_000)]);
@@ -130,7 +130,7 @@ fn vectors_of_files_that_a_version_does_not_have_do_not_count() {
     manifest.lists.spend.clear();
     manifest.superseded.clear();
     stored.publish_manifest(&manifest);
-    assert_eq!(store::read(&stored.folder(), 3).unwrap(), manifest);
+    assert_eq!(manifest_file::read(&stored.folder(), 3).unwrap(), manifest);
     assert_eq!(Dataset::open(stored.folder()).unwrap().spend_rows(), 0);
 }
 
@@ -138,7 +138,7 @@ fn vectors_of_files_that_a_version_does_not_have_do_not_count() {
 fn a_vector_that_does_not_fit_is_refused() {
     for superseded in [(0, 3..5, Some((20_000, 20_002))), (1, 0..1, None), (0, 0..0, Some((20_000, 20_002)))] {
         let stored = stored();
-        let manifest = store::read(&stored.folder(), 1).unwrap();
+        let manifest = manifest_file::read(&stored.folder(), 1).unwrap();
         let vector = vector(&manifest.events[0], &[superseded]);
         fs::write(stored.path(VECTORS[0]), encode_vectors([(FILE, &vector)]).unwrap()).unwrap();
         let deletion_vectors = vec![stored.described(VECTORS[0], 1)];
@@ -153,7 +153,7 @@ fn a_vector_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn a_vector_that_says_something_else_than_the_rows_is_refused() {
+fn a_vector_that_says_something_other_than_the_rows_is_refused() {
     let path = |stored: &TestDataset| stored.path(FILE).display().to_string();
     let of_a_part = stored();
     supersede(&of_a_part, &[&[(FILE, &[(0, 2..3, Some((20_000, 20_002)))])]]);
@@ -173,7 +173,7 @@ fn a_vector_that_says_something_else_than_the_rows_is_refused() {
 }
 
 #[test]
-fn a_vector_that_says_something_else_than_decoded_rows_is_refused() {
+fn a_vector_that_says_something_other_than_decoded_rows_is_refused() {
     for (superseded, fault) in [
         ((0, 2..3, Some((20_000, 20_008))), "column `trueup.customer`: a part of a customer is superseded"),
         ((0, 0..1, Some((20_000, 20_008))), "the days that are left in the manifest are not those of the file"),
@@ -223,10 +223,10 @@ fn a_file_of_vectors_that_is_missing_changed_or_another_is_refused() {
         (b"path,rows\n".to_vec(), "Invalid Parquet file"),
         (encode_vectors([]).unwrap(), "has 0 rows, but the manifest says 1"),
     ] {
-        let latest = store::read(&stored.folder(), 1).unwrap();
+        let latest = manifest_file::read(&stored.folder(), 1).unwrap();
         fs::write(&path, other).unwrap();
         let deletion_vectors = vec![stored.described(VECTORS[0], 1)];
-        fs::remove_file(stored.path(&store::file_name(2))).unwrap();
+        fs::remove_file(stored.path(&manifest_file::file_name(2))).unwrap();
         stored.publish_manifest(&Manifest { version: 2, deletion_vectors, ..latest });
         let refused = stored.refused();
         assert!(refused.contains(VECTORS[0]) && refused.contains(fault), "{refused}");

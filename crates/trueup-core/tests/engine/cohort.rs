@@ -125,7 +125,7 @@ fn open_leads_outside_of_a_cohort_are_refused() {
 }
 
 #[test]
-fn a_query_without_a_cohort_is_serialized_as_before() {
+fn a_cohort_is_serialized_by_its_window_and_left_out_if_absent() {
     let day = "2024-01-01".parse().unwrap();
     let query = EventsQuery::new(["leads"], day, day);
     assert!(!serde_json::to_string(&query).unwrap().contains("cohort"));

@@ -232,7 +232,7 @@ fn values_without_events_are_zero_or_null() {
 }
 
 #[test]
-fn a_query_without_a_comparison_is_serialized_as_before() {
+fn a_comparison_is_serialized_by_its_name_and_left_out_if_absent() {
     let query = question(&["leads"]);
     let json = serde_json::to_string(&query).unwrap();
     assert!(json.contains(r#""compare":"previous-period""#), "{json}");

@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Returns an empty dataset that defines one metric and one dimension.
+/// Returns an empty dataset that defines two metrics and one dimension.
 fn empty() -> Dataset {
     let definitions = Definitions::parse(
         "[[metric]]\nname = \"netRevenue\"\nnumerator = [\"closedRevenue\", \"-spend\"]\n\

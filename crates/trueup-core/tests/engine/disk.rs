@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER, hex};
-use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, store};
+use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Execution};
@@ -184,7 +184,7 @@ proptest! {
 /// Publishes the next version of a dataset, in which the customers and the days of spend for which `is_gone` returns
 /// `true` are superseded, including all that the version before has superseded.
 pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
-    let latest = store::read_latest(folder).unwrap().unwrap();
+    let latest = manifest_file::read_latest(folder).unwrap().unwrap();
     let mut superseded: BTreeMap<String, Arc<DeletionVector>> = BTreeMap::new();
     for (files, key) in [(&latest.events, "opportunityId"), (&latest.spend, "date")] {
         for file in files {
@@ -236,7 +236,7 @@ pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
     let deletion_vectors = latest.deletion_vectors.iter().cloned().chain([file]).collect();
     let manifest = Manifest { version, deletion_vectors, superseded, ..latest };
     let staging = tempfile::tempdir_in(folder).unwrap();
-    store::publish(&Files::default(), folder, staging.path(), &manifest).unwrap();
+    manifest_file::publish(&Files::default(), folder, staging.path(), &manifest).unwrap();
 }
 
 proptest! {

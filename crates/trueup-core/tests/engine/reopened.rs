@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
-use trueup_core::dataset::{Tables, store};
+use trueup_core::dataset::{Tables, manifest_file};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Error, Execution, MemoryBudget, ResultTable};
 use trueup_demo::{Generator, Settings};
@@ -126,7 +126,7 @@ fn supersede_some(at: &Path, gone: u32, of: u32) {
 }
 
 #[test]
-fn a_first_question_after_an_update_reads_no_file_that_both_versions_have() {
+fn a_first_query_after_an_update_reads_no_file_that_both_versions_have() {
     let folder = demo();
     let at = folder.path().join("dataset");
     let opened = Dataset::open(&at).unwrap();
@@ -179,7 +179,7 @@ fn columns_of_a_damaged_new_file_are_left_to_the_question_that_needs_them() {
     let opened = Dataset::open(&at).unwrap();
     let before = ask(&opened);
     ingest_again(folder.path(), 20);
-    let named = store::read_latest(&at).unwrap().unwrap();
+    let named = manifest_file::read_latest(&at).unwrap().unwrap();
     let new = named.events.iter().find(|file| !opened.manifest().unwrap().events.contains(file)).unwrap();
     fs::write(at.join(&new.path), vec![0; usize::try_from(new.size).unwrap()]).unwrap();
     let reopened = opened.reopen().unwrap().unwrap();

@@ -148,7 +148,7 @@ fn compared_example() -> (Dataset, EventsQuery) {
 }
 
 #[test]
-fn a_lost_partial_result_of_either_range_is_named() {
+fn a_lost_partial_result_of_either_range_is_refused() {
     let (dataset, query) = compared_example();
     let all = partials(&dataset, &query).len();
     for lost in 0..all {
@@ -156,12 +156,6 @@ fn a_lost_partial_result_of_either_range_is_named() {
         rest.remove(lost);
         let error = merged(rest, &[0]).unwrap().finish(&dataset, &query, &Execution::default()).unwrap_err();
         assert!(matches!(partial_error(error), PartialError::Missing { .. }));
-    }
-    let bytes = partials(&dataset, &query).remove(0).to_bytes().unwrap();
-    for at in 0..bytes.len() {
-        let mut changed = bytes.clone();
-        changed[at] ^= 1 << (at % 8);
-        assert!(matches!(Partial::from_bytes(&changed), Err(PartialError::Damaged { .. })), "byte {at}");
     }
 }
 

@@ -299,12 +299,12 @@ fn a_question_that_no_lines_can_answer_is_refused() {
         ),
         (
             of(&query, &[("campaign", "a")]).metric("bookRate"),
-            "expected one of the metrics of the query (leads, spend), but found `bookRate`",
+            "expected one of the metrics of the query (`leads`, `spend`), but found `bookRate`",
         ),
         (
             of(&percentile, &[]),
-            "`medianDaysLeadToSold` is a percentile, and no sum of what single customers add to it; choose other metrics of \
-             the query, such as the average, whose lines are the days of each customer",
+            "`medianDaysLeadToSold` is a percentile, not a sum of what single customers add; add the average of these days to \
+             the query and explain that: its lines are the days of each customer",
         ),
         (
             of(&query, &[("campaign", "Drains")]),

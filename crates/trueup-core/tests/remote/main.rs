@@ -16,12 +16,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, store};
+use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, manifest_file};
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
 use trueup_ingest::Ingest;
-use trueup_testkit::damage::Numbers;
 use trueup_testkit::object_server::{Fault, Requested};
+use trueup_testkit::random::Random;
 
 /// Returns the text of the error that opening a location gives.
 fn refused(location: &str) -> String {
@@ -40,7 +40,7 @@ fn answers_are_those_of_the_folder() {
     assert_eq!((insights(&remote).len(), insights(&remote)), (3, insights(&local)));
     let verified = |location: &Path| Verification::of(location, None).unwrap();
     assert_eq!(verified(&stored.url()), verified(&stored.folder()));
-    assert_eq!(store::versions(&stored.url()).unwrap(), [1]);
+    assert_eq!(manifest_file::versions(&stored.url()).unwrap(), [1]);
     assert_eq!(Dataset::open_as_of(stored.url(), 1).unwrap().event_rows(), local.event_rows());
 }
 
@@ -58,7 +58,7 @@ fn opening_takes_the_same_few_requests_whatever_the_number_of_files() {
         assert_eq!((lists.events.len(), lists.spend.len(), accounts.len(), insights.len()), (1, 1, 1, 1));
         let lists = lists.events.iter().chain(&lists.spend).map(|list| &list.file);
         let mut expected: Vec<String> = lists.chain(accounts).chain(insights).map(|file| file.path.clone()).collect();
-        expected.extend([String::new(), store::file_name(1)]);
+        expected.extend([String::new(), manifest_file::file_name(1)]);
         let mut expected: Vec<String> = expected.iter().map(|name| format!("bucket/acme/{name}")).collect();
         expected.sort_unstable();
         assert_eq!(requested, expected);
@@ -84,7 +84,7 @@ fn reopening_requests_nothing_that_both_versions_have() {
     assert_eq!((&old.events, &old.accounts, new.version), (&new.events, &new.accounts, 2));
     let lists = new.lists.events.iter().chain(&new.lists.spend).map(|list| &list.file);
     let read: BTreeSet<String> = lists.chain(&new.insights).map(|file| file.path.clone()).collect();
-    let manifest = BTreeSet::from([String::new(), store::file_name(2)]);
+    let manifest = BTreeSet::from([String::new(), manifest_file::file_name(2)]);
     assert_eq!(requested(), &read | &manifest);
     reopened.read_footers(&Interrupt::default()).unwrap();
     assert_eq!((answers(&reopened), requested()), (expected, BTreeSet::new()));
@@ -240,8 +240,8 @@ fn a_store_with_random_faults_gives_the_right_answer_or_an_error() {
     let expected = answers(&stored.local());
     let right = Arc::new(AtomicUsize::new(0));
     for seed in 0..12 {
-        let mut numbers = Numbers::new(seed);
-        stored.server.fail(move |_| match numbers.below(12) {
+        let mut random = Random::new(seed);
+        stored.server.fail(move |_| match random.index(12) {
             0 => Some(Fault::Status(500)),
             1 => Some(Fault::Cut),
             2 => Some(Fault::Flip),

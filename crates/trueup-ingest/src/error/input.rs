@@ -2,10 +2,11 @@
 
 use super::ErrorKind;
 use crate::IngestError;
+use crate::row_fault::InputLocation;
 use std::io;
 use std::path::Path;
 use trueup_core::Shown;
-use trueup_core::model::SchemaFault;
+use trueup_core::model::{SchemaFault, TableFault};
 
 /// Why an input as a whole cannot be ingested.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +19,10 @@ pub enum InputFault {
     #[error("the file has no header; its first line must name the columns")]
     NoHeader,
     /// The header names a column twice.
-    #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
+    #[error("{location}: the header has the column `{}` twice", Shown(.name))]
     RepeatedColumn {
-        /// The line, or the row of a sheet, counted from 1.
-        line: u64,
+        /// Where the header is.
+        location: InputLocation,
         /// The name.
         name: String,
     },
@@ -34,10 +35,10 @@ pub enum InputFault {
         found: usize,
     },
     /// The header has a column without a name.
-    #[error("line {line}: column {at} of the header has no name")]
+    #[error("{location}: column {at} of the header has no name")]
     NamelessColumn {
-        /// The line, or the row of a sheet, counted from 1.
-        line: u64,
+        /// Where the header is.
+        location: InputLocation,
         /// The column, counted from 1.
         at: usize,
     },
@@ -67,12 +68,12 @@ pub enum InputFault {
     },
     /// A record is too long.
     #[error(
-        "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
+        "{location}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
          up to 64 MiB"
     )]
     LongRecord {
-        /// The line, or the element of a JSON array, counted from 1.
-        line: u64,
+        /// Where the record begins.
+        location: InputLocation,
         /// The most bytes allowed.
         longest: usize,
     },
@@ -109,15 +110,15 @@ pub enum InputFault {
     },
     /// A text is not UTF-8.
     #[error(
-        "line {line}: the text is not UTF-8 at byte offset {offset} (0x{byte:02X}); it looks like {likely}: if it is, say \
+        "{location}: the text is not UTF-8 at byte offset {offset} (0x{byte:02X}); it looks like {likely}: if it is, say \
          `--encoding {likely}`"
     )]
     NotUtf8 {
-        /// The line, or the element of a JSON array, counted from 1.
-        line: u64,
-        /// The bytes of the text before the first one that is not UTF-8.
+        /// Where the first byte is that is not UTF-8.
+        location: InputLocation,
+        /// The bytes of the text before this byte.
         offset: u64,
-        /// That byte.
+        /// This byte.
         byte: u8,
         /// The encoding that the text probably has.
         likely: &'static str,
@@ -156,7 +157,7 @@ pub enum InputFault {
         program: &'static str,
     },
     /// A compressed file cannot be unpacked.
-    #[error("the file cannot be unpacked with {program}, it is damaged or cut short: {source}")]
+    #[error("the file cannot be unpacked with {program}; it is damaged or cut short: {source}")]
     DamagedCompression {
         /// The program, such as `gzip`.
         program: &'static str,
@@ -268,6 +269,15 @@ pub enum InputFault {
     /// The rows cannot be read, or cannot be held in memory in the form that they need.
     #[error("{0}")]
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<TableFault> for InputFault {
+    fn from(fault: TableFault) -> Self {
+        match fault {
+            TableFault::Schema(fault) => Self::Schema(fault),
+            other => Self::Unreadable(Box::new(other)),
+        }
+    }
 }
 
 impl InputFault {

@@ -3,13 +3,13 @@
 use super::InputFault;
 use crate::mapping::MappingError;
 use crate::parts::StageFault;
-use crate::refused::{MaxRejects, Refusal, RefusedRows, Rows};
+use crate::rejected_rows::{MaxRejects, RejectedRows, RowRejection, Rows};
 use crate::row_fault::{RowFault, ValueFault};
 use crate::{IngestError, OutputError};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-use trueup_core::dataset::store::StoreError;
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::definitions::DefinitionError;
 use trueup_core::{Interruption, Shown};
 
@@ -83,7 +83,7 @@ pub enum ErrorKind {
     #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
     InputInDataset(PathBuf),
     /// An input as a whole cannot be ingested.
-    #[error("{}: {fault}", path.display())]
+    #[error("`{}`: {fault}", path.display())]
     Input {
         /// The input.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum ErrorKind {
         fault: InputFault,
     },
     /// A row breaks a rule.
-    #[error("{}, {fault}", path.display())]
+    #[error("`{}`, {fault}", path.display())]
     Row {
         /// The input.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub enum ErrorKind {
     Value(Box<ValueFault>),
     /// Rows break a rule, and there is no rejects file.
     #[error("{0}")]
-    Refused(Refusal),
+    Rejected(RowRejection),
     /// Every row of a table breaks a rule.
     #[error("every row of the {table} breaks a rule ({})", Rows(*.rows))]
     AllRejected {
@@ -113,7 +113,10 @@ pub enum ErrorKind {
         rows: u64,
     },
     /// More rows break a rule than may be rejected.
-    #[error("{} of {all} break a rule, but at most {limit} may", Rows(*.rejected))]
+    #[error(
+        "{} of {all} {} a rule, but at most {limit} may",
+        Rows(*.rejected), if *rejected == 1 { "breaks" } else { "break" }
+    )]
     ManyRejects {
         /// The rows that break a rule.
         rejected: u64,
@@ -149,7 +152,7 @@ pub enum ErrorKind {
         "only customers to forget have what a definition needs: {0}; change the definitions first (`trueup define`)"
     )]
     ForgottenColumn(DefinitionError),
-    /// A file from which rows of customers are to be removed is not of rejected rows.
+    /// A line is no rejected row, in a file from which the rows of customers are to be removed.
     #[error("`{}`, line {line}: expected a row as `--rejects` of an ingest writes it", path.display())]
     NotRejects {
         /// The file.
@@ -182,8 +185,9 @@ pub enum ErrorKind {
     },
     /// A customer has too many events.
     #[error(
-        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} per customer are allowed; is the \
-         column `opportunityId` right? `--max-customer-events` raises the limit"
+        "the customer `{}` of account `{}` has {events} events, but at most {limit} per customer are allowed; is the \
+         column `opportunityId` right? `--max-customer-events` raises the limit",
+        Shown(.customer), Shown(.account)
     )]
     LongHistory {
         /// The account.
@@ -197,8 +201,9 @@ pub enum ErrorKind {
     },
     /// The events of a customer do not fit in memory.
     #[error(
-        "the {events} events of the customer `{customer}` of account `{account}` take {bytes} bytes, but a customer may take at most \
-         {limit} in this memory; raise `--memory`"
+        "the {events} events of the customer `{}` of account `{}` take {bytes} bytes, but a customer may take at most \
+         {limit} in this memory; raise `--memory`",
+        Shown(.customer), Shown(.account)
     )]
     LargeHistory {
         /// The account.
@@ -242,12 +247,12 @@ pub enum ErrorKind {
         /// The most bytes allowed.
         limit: usize,
     },
-    /// Another ingest is writing to the dataset, for as long as this one may wait.
-    #[error("another ingest is writing to `{}`; {}", dataset.display(), after_waiting(*waited))]
+    /// Another writer is writing to the dataset, for as long as this one may wait.
+    #[error("another command is writing to `{}`; {}", dataset.display(), after_waiting(*waited))]
     Busy {
         /// The folder of the dataset.
         dataset: PathBuf,
-        /// How long this ingest could wait.
+        /// How long this one could wait.
         waited: Duration,
     },
     /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left, except possibly in an
@@ -268,11 +273,11 @@ pub enum ErrorKind {
         /// The rejects file.
         path: PathBuf,
         /// The same rows, by rule.
-        refused: RefusedRows,
+        rejected: RejectedRows,
     },
     /// A manifest of the dataset cannot be found, read or published.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Manifest(#[from] ManifestError),
     /// A file of the dataset cannot be read.
     #[error("`{}` of the dataset cannot be read", path.display())]
     Stored {
@@ -322,7 +327,7 @@ pub enum ErrorKind {
     Stage(StageFault),
 }
 
-/// Says what to do about another ingest that is writing, after a wait of this long.
+/// Says what to do about another writer, after a wait of this long.
 fn after_waiting(waited: Duration) -> String {
     if waited.is_zero() {
         return "try again when it is done, or wait for it with `--wait 30s`".to_owned();

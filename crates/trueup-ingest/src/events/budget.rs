@@ -2,7 +2,6 @@
 
 use crate::IngestError;
 use crate::error::ErrorKind;
-use crate::row_fault::shortened;
 
 /// The least limit of what must fit in memory as a whole, even if the memory is smaller. A lower limit would refuse
 /// ordinary customers, and make row groups and files that slow every query down.
@@ -10,9 +9,6 @@ const MIN_LIMIT: usize = 16 << 20;
 
 /// The most bytes of a column of texts: Arrow stores the ends of texts as `i32`.
 pub(super) const MAX_TEXT_COLUMN_BYTES: usize = i32::MAX as usize;
-
-/// A message shortens a name that has more bytes.
-const MAX_SHOWN_BYTES: usize = 200;
 
 /// A number of rows, and the bytes of memory that they take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,8 +87,7 @@ impl Budget {
             return Ok(());
         }
         let (account, customer) = name();
-        let shown = |name| shortened(name, MAX_SHOWN_BYTES).to_owned();
-        let (account, customer) = (shown(account), shown(customer));
+        let (account, customer) = (account.to_owned(), customer.to_owned());
         let Size { rows: events, bytes } = history;
         let limit = self.customer_events;
         Err(match events > limit {

@@ -14,8 +14,11 @@ pub(super) use section::{Section, SectionBuilder};
 
 use twox_hash::XxHash64;
 
+/// The 64-bit words of an id's prefix.
+const PREFIX_WORDS: usize = 2;
+
 /// The bytes of an id that the contents have.
-const PREFIX_BYTES: usize = 16;
+const PREFIX_BYTES: usize = PREFIX_WORDS * size_of::<u64>();
 
 /// The keys of one account. A key stands for a customer of the account, or for an event id in the account.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +47,7 @@ impl AccountKeys {
 /// The first bytes of an id, with zeros if it has fewer, as numbers that begin with the highest byte. Prefixes have the
 /// order of their ids, but different ids may have the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Prefix([u64; PREFIX_BYTES / 8]);
+pub(super) struct Prefix([u64; PREFIX_WORDS]);
 
 impl Prefix {
     pub(super) fn of(id: &[u8]) -> Self {
@@ -76,7 +79,7 @@ pub(super) struct PrefixBounds {
 }
 
 impl PrefixBounds {
-    const OF_NONE: Self = Self { first: Prefix([u64::MAX; 2]), last: Prefix([0; 2]) };
+    const OF_NONE: Self = Self { first: Prefix([u64::MAX; PREFIX_WORDS]), last: Prefix([0; PREFIX_WORDS]) };
 
     pub(super) fn contains(&self, prefix: Prefix) -> bool {
         self.first <= prefix && prefix <= self.last

@@ -5,6 +5,7 @@ use super::event_batch::EventBatch;
 use super::key_index::{AccountKeys, Lookup, Prefix, PrefixBounds};
 use super::zone_changes::ZoneChanges;
 use arrow_array::Array;
+use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -13,6 +14,9 @@ use trueup_core::model::ACCOUNT;
 
 /// Bytes of memory that a key takes, with the spare room of its set.
 const KEY_BYTES: usize = 16;
+
+/// An account takes as much memory as this many keys, for its endings and its sets.
+const ACCOUNT_KEYS: usize = 64;
 
 /// Bytes of memory that a key takes in the order of ids, with spare room.
 const ORDERED_BYTES: usize = 2 * size_of::<(Prefix, u64)>();
@@ -86,10 +90,18 @@ impl<'a> NewKeys<'a> {
             if !is_ordered && self.ordered_room.take().is_some() {
                 accounts.values_mut().for_each(KeysOfAccount::forget_order);
             }
-            let of_account = accounts.entry(account).or_insert_with(|| {
-                let keys = AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account));
-                KeysOfAccount::new(keys, is_ordered)
-            });
+            let of_account = match accounts.entry(account) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let Some(room) = self.room.checked_sub(ACCOUNT_KEYS) else {
+                        self.accounts = None;
+                        return;
+                    };
+                    self.room = room;
+                    let keys = AccountKeys::of(lock(&self.dictionaries.of(ACCOUNT)).text(account));
+                    new.insert(KeysOfAccount::new(keys, is_ordered))
+                }
+            };
             for row in rows {
                 let is_new = of_account.add_customer(batch.opportunity_ids.value(row).as_bytes());
                 let is_new_event =

@@ -42,8 +42,8 @@ pub(super) struct Touched {
     pub(super) passed: Superseded,
 }
 
-/// The stored files of a dataset, and how they are read.
-pub(super) struct StoredFiles<'a> {
+/// Finds the touched customers in the stored files of a dataset.
+pub(super) struct TouchedFinder<'a> {
     pub(super) files: &'a [DataFile],
     pub(super) superseded: &'a Superseded,
     pub(super) dir: &'a Path,
@@ -90,7 +90,7 @@ struct TouchedRows {
     left_days: Days,
 }
 
-impl StoredFiles<'_> {
+impl TouchedFinder<'_> {
     /// Passes the rows of touched customers on, in the order of the files, and says what becomes of the files.
     pub(super) fn pass_touched(
         &self,

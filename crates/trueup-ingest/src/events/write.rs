@@ -194,7 +194,7 @@ impl<'a> EventWriter<'a> {
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
         let page_rows = self.layout.page_rows();
-        // Collected once, for the index and for their column.
+        // The event ids are collected once, for the index and for their own column.
         let groups: Vec<(&PendingRowGroup, StringArray)> =
             groups.par_iter().map(|group| (group, group.event_ids())).collect();
         let section = |(group, ids): &(&PendingRowGroup, StringArray)| group.section(ids, self.dictionaries, page_rows);

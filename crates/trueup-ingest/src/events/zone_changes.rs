@@ -12,8 +12,8 @@ use chrono_tz::Tz;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueup_core::Shown;
 use trueup_core::model::{ACCOUNT, DATE, DATE_COMPUTED, DATE_SOURCE_COLUMN, DATE_TIME, UtcMicros, format_date_time};
+use trueup_core::{Day, Shown};
 
 /// The changes of time zones in one ingest.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ const UNKNOWN: &str =
 
 fn outside(time: UtcMicros) -> String {
     let time = format_date_time(time).unwrap_or_default();
-    format!("its event at {time} would be outside 1970-01-01 to 2149-06-06")
+    format!("its event at {time} would be outside {} to {}", Day::MIN, Day::MAX)
 }
 
 impl ZoneChange {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_an_earlier_program_keep_their_time_zone() {
+    fn events_of_an_earlier_program_refuse_another_time_zone() {
         assert_eq!(
             apply(None, Some(0)),
             Err("the time zone of account `a` is `UTC` and cannot become `Asia/Tokyo`: its events were ingested by an earlier \

@@ -1,4 +1,4 @@
-//! The customers that a dataset forgets, as they were named or as a file lists them.
+//! The customers that a dataset forgets, as a file lists them.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::monitor::Phase;
@@ -12,7 +12,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::ArrowError;
 use std::collections::BTreeSet;
 use std::path::Path;
-use trueup_core::model::{TableFault, read_customers};
+use trueup_core::model::read_customers;
 
 /// Bytes of memory that a customer takes apart from its texts, approximately.
 const CUSTOMER_BYTES: usize = 160;
@@ -33,7 +33,7 @@ pub(super) fn read(
     let mut source = InputReader::open(reader.files, &input, limits)?;
     if let Some(schema) = source.schema() {
         let empty = RecordBatch::new_empty(schema.clone());
-        read_customers(&empty).map_err(|fault| table_fault(fault).of(path))?;
+        read_customers(&empty).map_err(|fault| InputFault::from(fault).of(path))?;
     }
     while let Some(chunk) = source.next()? {
         reader.monitor.check()?;
@@ -43,7 +43,7 @@ pub(super) fn read(
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
             let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
-                let read = read_customers(batch).map_err(|fault| CheckFault::Input(table_fault(fault)))?;
+                let read = read_customers(batch).map_err(|fault| CheckFault::Input(fault.into()))?;
                 Ok((read.batch, read.faults))
             });
             let (rows, faults) = checked.map_err(|fault| fault.of(path))?;
@@ -70,11 +70,4 @@ fn check_size(customers: &BTreeSet<Customer>, limit: usize) -> Result<(), Ingest
     let bytes = |customer: &Customer| customer.account.len() + customer.opportunity_id.len() + CUSTOMER_BYTES;
     let bytes = customers.iter().map(bytes).sum();
     if bytes > limit { Err(ErrorKind::LargeTable { what: "customers", bytes, limit }.into()) } else { Ok(()) }
-}
-
-fn table_fault(fault: TableFault) -> InputFault {
-    match fault {
-        TableFault::Schema(fault) => InputFault::Schema(fault),
-        other => InputFault::Unreadable(Box::new(other)),
-    }
 }

@@ -8,7 +8,7 @@ use glob::Pattern;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::{RemoteFile, RemoteFiles, shown};
+use trueup_core::dataset::{RemoteFile, RemoteFiles, without_credentials};
 
 /// Returns the files that a URL stands for, sorted by name, as [`expand`](super::expand) does for a path.
 ///
@@ -16,7 +16,7 @@ use trueup_core::dataset::{RemoteFile, RemoteFiles, shown};
 /// The URL is of no store, the store refuses, there is no such object, a folder has no files or a file that is not
 /// taken, or a pattern is broken or matches nothing. A web server has no folders and patterns.
 pub(crate) fn expand_url(url: &Path, takes_any: bool) -> Result<Vec<RemoteFile>, IngestError> {
-    let shown = shown(url);
+    let shown = without_credentials(url);
     if let Some((folder, pattern)) = pattern(url) {
         let pattern =
             Pattern::new(&pattern).map_err(|error| ErrorKind::Pattern { pattern: shown.clone(), reason: error.msg })?;

@@ -11,7 +11,7 @@ use glob::Pattern;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup_core::dataset::{is_url, shown as shown_location};
+use trueup_core::dataset::{is_url, without_credentials};
 
 /// An input as it was given.
 pub(super) struct GivenInput {
@@ -25,17 +25,6 @@ pub(super) struct GivenInput {
 }
 
 impl Ingest {
-    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it; `None` if the
-    /// ingest has no such file.
-    pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
-        let Some(path) = self.rejects.clone() else { return Ok(None) };
-        let outputs = Outputs::new(self.replace_rejects).dataset(&self.common.dir);
-        let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
-        let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
-        outputs.check(&path).map_err(ErrorKind::Output)?;
-        Ok(Some((path, outputs)))
-    }
-
     /// Takes the sources, and returns each file that they stand for and each other source as an input. Checks the
     /// settings of reading, and the files (`check_paths`).
     pub(super) fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
@@ -72,7 +61,7 @@ impl Ingest {
             if is_url(&path) {
                 // What follows a `?` is not shown, but may say which file it is.
                 let is_path = !path.to_string_lossy().contains('?');
-                for file in expand_url(&path, format(&shown_location(&path)).is_some())? {
+                for file in expand_url(&path, format(&without_credentials(&path)).is_some())? {
                     let shown = file.shown();
                     let options = options(format(shown), FolderColumn::all(shown));
                     let input = Input { options, ..Input::given(shown) };
@@ -93,12 +82,23 @@ impl Ingest {
         check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.common.dir)?;
         Ok(given)
     }
+
+    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it; `None` if the
+    /// ingest has no such file.
+    pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
+        let Some(path) = self.rejects.clone() else { return Ok(None) };
+        let outputs = Outputs::new(self.replace_rejects).dataset(&self.common.dir);
+        let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
+        let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
+        outputs.check(&path).map_err(ErrorKind::Output)?;
+        Ok(Some((path, outputs)))
+    }
 }
 
 /// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
 /// folder of the dataset.
 fn check_paths<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
-    let dataset = if is_url(dataset) { Some(shown_location(dataset)) } else { fs::canonicalize(dataset).ok() };
+    let dataset = if is_url(dataset) { Some(without_credentials(dataset)) } else { fs::canonicalize(dataset).ok() };
     let mut seen = Vec::new();
     for input in inputs {
         let real = match fs::canonicalize(&input.path) {

@@ -73,12 +73,12 @@ impl Ingest {
         let mut reader = self.common.reader(faulty_rows, monitor);
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
-        let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let id = version.id().to_owned();
         version.publish(&mut manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
-        summary.refused = reader.refused;
+        summary.rejected = reader.rejected;
         summary.version = manifest.version;
         summary.changed = true;
         // The version is published. Another ingest merges what this one cannot merge now.
@@ -91,27 +91,6 @@ impl Ingest {
             }
         }
         Ok(summary)
-    }
-
-    /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
-    fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
-        let IngestSummary { events, spend, accounts, insights, .. } = summary;
-        let counts =
-            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
-        for (table, counts) in counts {
-            if counts.taken == 0 && counts.rejected > 0 {
-                return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
-            }
-        }
-        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
-        match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
-            None => Ok(()),
-            Some(limit) => {
-                let [rejected, all] =
-                    [tables.map(|(rejected, _)| rejected), tables.map(|(_, all)| all)].map(|rows| rows.iter().sum());
-                Err(ErrorKind::ManyRejects { rejected, all, limit }.into())
-            }
-        }
     }
 
     /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
@@ -156,6 +135,27 @@ impl Ingest {
         CREATED_BY.clone_into(&mut manifest.created_by);
         manifest.batches.push(plan.batch(version.number(), summary)?);
         Ok(manifest)
+    }
+
+    /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
+    fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
+        let IngestSummary { events, spend, accounts, insights, .. } = summary;
+        let counts =
+            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
+        for (table, counts) in counts {
+            if counts.taken == 0 && counts.rejected > 0 {
+                return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
+            }
+        }
+        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
+        match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
+            None => Ok(()),
+            Some(limit) => {
+                let [rejected, all] =
+                    [tables.map(|(rejected, _)| rejected), tables.map(|(_, all)| all)].map(|rows| rows.iter().sum());
+                Err(ErrorKind::ManyRejects { rejected, all, limit }.into())
+            }
+        }
     }
 
     /// Writes the accounts. Returns all accounts of the version, and its manifest, of which the rest is that of the

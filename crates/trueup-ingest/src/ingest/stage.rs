@@ -14,7 +14,7 @@ use crate::version::VersionBuilder;
 use crate::{IngestError, Input};
 use trueup_core::Shown;
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 
 impl Ingest {
     /// Stages a part of a distributed ingest: reads the part's events, checks and sorts them together with the stored
@@ -67,7 +67,7 @@ impl Ingest {
             VersionBuilder::begin_part(&self.common.files, &self.common.dir, plan, part, monitor)?;
         let base = match plan.version - 1 {
             0 => None,
-            base => Some(store::read(&self.common.dir, base)?),
+            base => Some(manifest_file::read(&self.common.dir, base)?),
         };
         if base_of(base.as_ref()) != plan.base {
             return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
@@ -108,7 +108,7 @@ impl Ingest {
         let inputs: Vec<&Input> = inputs.iter().collect();
         let written = events::ingest(&inputs, stored, &self.common.dir, &settings, version, &mut reader);
         let written = written.map_err(|error| monitor.explain(error));
-        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         Ok(Staged {
             ingest: plan.ingest.clone(),
             plan: plan.fingerprint()?,
@@ -139,7 +139,7 @@ fn of_part(error: IngestError, plan: &StagePlan, part: u32) -> IngestError {
 fn cells_of_first_row(error: &IngestError) -> Option<String> {
     let fault = match error.kind() {
         ErrorKind::Row { fault, .. } => fault,
-        ErrorKind::Refused(refusal) => return cells_of_first_row(refusal.first()),
+        ErrorKind::Rejected(rejection) => return cells_of_first_row(rejection.first()),
         _ => return None,
     };
     let cells = fault.cells.texts().ok()?;

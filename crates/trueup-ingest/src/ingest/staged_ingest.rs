@@ -89,7 +89,8 @@ impl Ingest {
     pub fn begin_staged(mut self, parts: u32, accounts: Option<BTreeSet<String>>) -> Result<StagedIngest, IngestError> {
         if self.sources.iter().any(|(table, _)| *table == Table::Events) || self.mapping.is_some() {
             return Err(StageFault::Unsupported(
-                "the events of a distributed ingest, and no mapping, are given to its parts; give spend, accounts and insights here",
+                "a distributed ingest begins without events and without a mapping; give only spend, accounts and insights here, and \
+                 the events to its parts",
             )
             .into());
         }
@@ -129,7 +130,7 @@ impl Ingest {
             Ok(written)
         });
         let written = written.map_err(|error| monitor.explain(error));
-        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
+        let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let AccountsWritten { accounts, zone_changes, mut manifest } = written;
         summary.warnings.extend(reader.warnings);
         let stored = std::mem::take(&mut manifest.events);
@@ -176,10 +177,10 @@ impl StagedIngest {
         &self.plan
     }
 
-    /// Publishes the version with the files of all parts. Before, checks that each part is there once, that all are of
-    /// this ingest and its plan, that every row they read is in their files unless a later row replaced it, that they
-    /// have taken over each row of the stored files that are rewritten once, and that their files are there with the
-    /// lengths that the parts have noted.
+    /// Publishes the version with the files of all parts. Before that, checks that each part is there once, that all
+    /// are of this ingest and its plan, that every row they read is in their files unless a later row replaced it, that
+    /// the parts have taken over each row of the rewritten stored files exactly once, and that their files are there
+    /// with the lengths that the parts have noted.
     ///
     /// # Errors
     /// A part is missing, there twice or of another ingest, its counts do not add up, or one of its files is missing or

@@ -1,6 +1,6 @@
 //! The canonical tables and the types of their columns.
 
-use trueup_core::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS};
+use trueup_core::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS, Stage};
 
 /// A table that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +32,10 @@ pub(super) enum ColumnType {
     Dimension,
 }
 
-/// The names of the stages, as the column `type` holds them.
-pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
-
-/// The stage of a conversion.
-pub(super) const CONVERSION: &str = STAGES[0];
-
-/// The columns of events that are not dimensions.
-pub(super) const EVENT_COLUMNS: [&str; 7] =
-    ["account", "opportunityId", "type", "date", "dateTime", "eventId", "total"];
+/// Returns the names of the stages, as the column `type` holds them.
+pub(super) fn stage_names() -> [&'static str; 6] {
+    Stage::ALL.map(Stage::name)
+}
 
 impl CanonicalTable {
     /// Returns the key of the mapping for such tables.

@@ -1,6 +1,6 @@
 //! Checks a mapping, as far as possible without its data.
 
-use super::canonical::{CanonicalTable, ColumnType, EVENT_COLUMNS, STAGES};
+use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
 use super::error::KeyFault;
 use super::origin::ValueOrigin;
@@ -8,6 +8,7 @@ use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
 use chrono_tz::Tz;
 use std::collections::{BTreeMap, BTreeSet};
+use trueup_core::model::{Stage, is_leading_column};
 
 type CheckResult = Result<(), KeyFault>;
 
@@ -64,7 +65,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         let reason = "a column of this name is made under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
     }
-    if let Some(name) = table.keep.iter().find(|name| EVENT_COLUMNS.contains(&name.as_str())) {
+    if let Some(name) = table.keep.iter().find(|name| is_leading_column(name)) {
         let reason = "only dimensions can be kept; make this column under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
     }
@@ -81,8 +82,8 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     }
     for (stage, columns) in &table.stages {
         let key = format!("{key}.stages.{stage}");
-        if !STAGES.contains(&stage.as_str()) {
-            return Err(KeyFault::new(&key, format!("expected one of {}", STAGES.join(", "))).with_value(stage));
+        if Stage::from_name(stage).is_none() {
+            return Err(KeyFault::new(&key, format!("expected one of {}", stage_names().join(", "))).with_value(stage));
         }
         if columns.contains_key("type") {
             return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
@@ -198,7 +199,7 @@ fn check_first_touch(file: &MappingFile) -> CheckResult {
         });
         let reason = if !made {
             "no table of [[events]] has this column"
-        } else if EVENT_COLUMNS.contains(&name.as_str()) {
+        } else if is_leading_column(name) {
             "this column belongs to the single event and is not copied"
         } else if !seen.insert(name) {
             "the column is listed twice"

@@ -3,9 +3,7 @@
 //! The tables of events are read twice. The first time [`Conversions`] are collected, and [`FirstTouchCredit`] keeps
 //! the first of each customer; from then on it changes every batch that the tables make.
 
-use super::canonical::CONVERSION;
 use super::cells::Texts;
-use super::times::MICROS_PER_DAY;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use arrow_array::builder::StringBuilder;
@@ -15,7 +13,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
-use trueup_core::model::CellFault;
+use trueup_core::model::{CellFault, Stage, UtcMicros};
 
 /// The credit that a mapping gives to events.
 #[derive(Debug)]
@@ -211,12 +209,13 @@ impl RowRules<Conversions> for ConversionRules<'_> {
             let instant = instants.filter(|instants| instants.is_valid(row)).map(|instants| instants.value(row));
             let day = days.filter(|days| days.is_valid(row)).map(|days| i64::from(days.value(row)));
             // The time zones of the accounts may be unknown here, so a time alone has the day of UTC.
-            let day = day.or_else(|| instant.map(|instant| instant.div_euclid(MICROS_PER_DAY)))?;
+            let day = day.or_else(|| instant.map(|instant| UtcMicros(instant).utc_day()))?;
             let values = copied.iter().map(|texts| texts.get(row).map(str::to_owned)).collect();
             let (account, customer) = (accounts.get(row)?.to_owned(), customers.get(row)?.to_owned());
             Some(Conversion { account, customer, time: (day, instant), values })
         };
-        let rows = (0..batch.num_rows()).filter(|row| stages.get(*row) == Some(CONVERSION));
+        let conversion_name = Stage::LeadOriginated.name();
+        let rows = (0..batch.num_rows()).filter(|row| stages.get(*row) == Some(conversion_name));
         Ok((Conversions { rows: rows.filter_map(conversion).collect() }, Vec::new()))
     }
 }

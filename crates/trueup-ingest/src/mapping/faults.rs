@@ -2,7 +2,7 @@
 
 use super::cells::RowView;
 use super::columns::ColumnRef;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
+use crate::row_fault::{FoundValue, InputLocation, RowCells, RowFault, Rule};
 use crate::source::{RawRows, ReadLimits};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ impl FoundFault {
         let Self { key, column, value, expected, joined } = self;
         let place = joined.as_ref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
         let place = place.unwrap_or_default();
-        let found = format!(", but found `{}`{place} (mapping key `{key}`)", trueup_core::Shown(&value));
+        let found = format!(", but found {}{place} (mapping key `{key}`)", FoundValue(&value));
         let rule = Rule::Mapping { key, expected };
         let (column, value, joined) = (Some(column), Some(value), joined.map(Box::new));
         RowFault { location, column, value, rule, found, cells, joined }

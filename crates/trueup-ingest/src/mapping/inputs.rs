@@ -5,7 +5,7 @@ use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
 use crate::source::{
-    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, has_ending, unpacked_name,
+    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, has_ending, separator, unpacked_name,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,9 +153,11 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
             return Err(KeyFault::new(format!("{key}.{name}"), format!("only {whose} files can have this key")));
         }
     }
-    let ascii = |char: char| u8::try_from(char).ok().filter(u8::is_ascii);
-    let separator = match input.separator.map(ascii) {
-        Some(None) => return Err(KeyFault::new(format!("{key}.separator"), "expected an ASCII character")),
+    let separator = match input.separator.map(separator) {
+        Some(None) => {
+            let reason = "expected an ASCII character that is neither a quote nor a line end";
+            return Err(KeyFault::new(format!("{key}.separator"), reason));
+        }
         separator => separator.flatten().or(given.separator),
     };
     let encoding = input.encoding.as_deref().map(str::parse::<TextEncoding>).transpose();

@@ -1,6 +1,6 @@
 //! A table of a mapping: planned from its declaration, and made from the rows of its first input.
 
-use super::canonical::{CanonicalTable, ColumnType, STAGES};
+use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::cells::{RowView, Texts};
 use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
@@ -12,7 +12,8 @@ use super::inputs::{OpenedInput, Reading};
 use super::rows::RowPlan;
 use super::times::ClockRule;
 use super::values::NamedMaps;
-use crate::error::ErrorContext;
+use crate::IngestError;
+use crate::error::ErrorKind;
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -69,7 +70,10 @@ impl TablePlanner<'_> {
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
         let mut made = self.plan(target, table, &key, vec![(columns.collect(), false)])?;
-        made.pop().ok_or_else(|| self.internal(ArrowError::ComputeError("no table was planned".to_owned())))
+        made.pop().ok_or_else(|| {
+            let source = Box::new(ArrowError::ComputeError("no table was planned".to_owned()));
+            IngestError::from(ErrorKind::Internal { action: "plan a table of the mapping", source }).into()
+        })
     }
 
     /// Plans the tables of events of one declaration: one table if it is long, one per stage if it is wide.
@@ -85,8 +89,9 @@ impl TablePlanner<'_> {
             return self.plan(CanonicalTable::Events, &table.table(), &key, vec![(common, false)]);
         }
         let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
-        let stages = STAGES.map(of_stage);
-        let declared = STAGES.iter().zip(&stages).filter_map(|(stage, source)| {
+        let stages = stage_names();
+        let sources = stages.map(of_stage);
+        let declared = stages.iter().zip(&sources).filter_map(|(stage, source)| {
             let key = format!("{key}.stages.{stage}");
             let mut all = common.clone();
             all.insert("type", (source, key.clone()));
@@ -158,14 +163,6 @@ impl TablePlanner<'_> {
             }
         };
         Ok((columns, dates))
-    }
-
-    /// Returns the error of a failure that no mapping can cause.
-    fn internal(&self, error: ArrowError) -> MappingError {
-        match Err::<(), _>(error).doing("plan a table of the mapping") {
-            Ok(()) => MappingError::File { path: self.reading.mapping.to_owned(), reason: String::new() },
-            Err(error) => error.into(),
-        }
     }
 }
 

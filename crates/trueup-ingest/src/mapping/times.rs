@@ -13,8 +13,6 @@ use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
 use trueup_core::model::{Accounts, ClockTime, ClockZone, Reason, UtcMicros};
 
-pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
-
 /// How clock times become points in time. A source's key `time_zone` has precedence over the option of the ingest.
 #[derive(Clone, Debug)]
 pub(super) enum ClockRule {
@@ -82,7 +80,7 @@ impl AccountZones {
 
 /// Returns the days of timestamps.
 pub(super) fn days_of_timestamps(timestamps: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let day = |micros: Option<i64>| i32::try_from(micros?.div_euclid(MICROS_PER_DAY)).ok();
+    let day = |micros: Option<i64>| i32::try_from(ClockTime(micros?).day()).ok();
     Ok(Arc::new(micros(timestamps)?.into_iter().map(day).collect::<Date32Array>()))
 }
 

@@ -1,6 +1,6 @@
 //! How a text of an input becomes a value: [`TextRules`] change the text, then [`ValueReader`] reads it.
 
-use super::canonical::{ColumnType, STAGES};
+use super::canonical::{ColumnType, stage_names};
 use super::cells::CellForm;
 use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
@@ -9,7 +9,7 @@ use super::times::ClockRule;
 use chrono_tz::Tz;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use trueup_core::model::{GivenTime, UtcMicros};
+use trueup_core::model::{GivenTime, Stage, UtcMicros};
 
 /// The named maps of a mapping.
 pub(super) type NamedMaps = BTreeMap<String, BTreeMap<String, Constant>>;
@@ -176,10 +176,10 @@ impl ValueReader {
     pub(super) fn check(&self, text: &str) -> Result<(), String> {
         match self {
             Self::Key | Self::Text => Ok(()),
-            Self::Stage => read_stage(text).map(drop),
+            Self::Stage => check_stage(text),
             Self::Day(format) => read_day(text, format.as_ref()).map(drop),
             Self::Instant(format, clock) => read_constant_time(text, format.as_ref(), clock).map(drop),
-            Self::Amount => read_amount(text).map(drop),
+            Self::Amount => check_amount(text),
             Self::Count => read_count(text).map(drop),
             Self::Truth => read_truth(text).map(drop),
         }
@@ -198,12 +198,12 @@ pub(super) fn read_constant_time(text: &str, format: Option<&DateFormat>, clock:
     Ok(instant)
 }
 
-/// Checks that a text is an amount, and returns it as it is written.
-pub(super) fn read_amount(text: &str) -> Result<&str, String> {
+/// Checks that a text is an amount.
+fn check_amount(text: &str) -> Result<(), String> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits(whole) && digits(fraction) { Ok(text) } else { Err("expected an amount such as 1234.5".to_owned()) }
+    if digits(whole) && digits(fraction) { Ok(()) } else { Err("expected an amount such as 1234.5".to_owned()) }
 }
 
 /// Reads a whole number that is not negative; `12.0` is one.
@@ -221,7 +221,7 @@ pub(super) fn read_truth(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| "expected true or false".to_owned())
 }
 
-/// Reads a stage.
-pub(super) fn read_stage(text: &str) -> Result<&'static str, String> {
-    STAGES.into_iter().find(|stage| *stage == text).ok_or_else(|| format!("expected one of {}", STAGES.join(", ")))
+/// Checks that a text is a stage.
+fn check_stage(text: &str) -> Result<(), String> {
+    Stage::from_name(text).map(drop).ok_or_else(|| format!("expected one of {}", stage_names().join(", ")))
 }

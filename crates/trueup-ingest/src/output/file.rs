@@ -4,11 +4,11 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
-use trueup_core::dataset::store::StoreError;
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::files::Files;
 
 /// The beginning of the temporary name of a file.
-const STAGED: &str = ".trueup-";
+const TEMPORARY_PREFIX: &str = ".trueup-";
 
 /// A file that is being written. [`OutputFile::keep`] makes it durable under its name; if it is dropped instead,
 /// nothing is left of it.
@@ -23,12 +23,12 @@ pub struct OutputFile {
 #[derive(Debug)]
 pub(super) enum OutputTarget {
     Direct(File),
-    Staged { staged: Staged, place: PathBuf, replaces: bool },
+    Temporary { file: TemporaryFile, place: PathBuf, replaces: bool },
 }
 
 /// A file that does not have its name yet.
 #[derive(Debug)]
-pub(super) enum Staged {
+pub(super) enum TemporaryFile {
     /// It has no name at all, so nothing is left of it even if the program is killed.
     #[cfg(target_os = "linux")]
     Nameless(File),
@@ -43,9 +43,9 @@ impl OutputFile {
     /// may not be replaced, no new file is left. If they may, the new file may be there under its name; it is then
     /// complete.
     pub fn keep(self) -> Result<(), OutputError> {
-        let Self { path, target: OutputTarget::Staged { staged, place, replaces } } = self else { return Ok(()) };
-        staged.file().sync_all().of(&path, "sync")?;
-        let named = staged.name(folder_of(&place)).of(&path, "create")?;
+        let Self { path, target: OutputTarget::Temporary { file, place, replaces } } = self else { return Ok(()) };
+        file.file().sync_all().of(&path, "sync")?;
+        let named = file.name(folder_of(&place)).of(&path, "create")?;
         if replaces {
             named.persist(&place).map_err(|error| error.error).of(&path, "create")?;
         } else if let Err(refused) = named.persist_noclobber(&place) {
@@ -69,14 +69,14 @@ impl OutputFile {
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.target {
             OutputTarget::Direct(_) => None,
-            OutputTarget::Staged { place, .. } => Some(place),
+            OutputTarget::Temporary { place, .. } => Some(place),
         }
     }
 
     fn file(&self) -> &File {
         match &self.target {
             OutputTarget::Direct(file) => file,
-            OutputTarget::Staged { staged, .. } => staged.file(),
+            OutputTarget::Temporary { file, .. } => file.file(),
         }
     }
 }
@@ -91,12 +91,12 @@ impl Write for OutputFile {
     }
 }
 
-impl Staged {
+impl TemporaryFile {
     /// Begins a file in a folder. It has the permissions of the file that it replaces, or else read and write for all.
     /// In both cases the user's mask takes permissions away.
     pub(super) fn begin(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(STAGED);
+        builder.prefix(TEMPORARY_PREFIX);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -116,7 +116,7 @@ impl Staged {
             #[cfg(target_os = "linux")]
             Self::Nameless(file) => {
                 let mut builder = tempfile::Builder::new();
-                let named = builder.prefix(STAGED).make_in(folder, |path| nameless::link(&file, path))?;
+                let named = builder.prefix(TEMPORARY_PREFIX).make_in(folder, |path| nameless::link(&file, path))?;
                 Ok(named.into_temp_path())
             }
             Self::Named(file) => Ok(file.into_temp_path()),
@@ -216,7 +216,7 @@ pub enum OutputError {
     Special(PathBuf),
     /// The folder of the output cannot be searched for a dataset.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Manifest(#[from] ManifestError),
     /// The file system refused an action.
     #[error("cannot {action} `{}`", path.display())]
     Io {
@@ -242,15 +242,15 @@ impl<T> OutputContext<T> for io::Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OutputFile, OutputTarget, STAGED, Staged};
+    use super::{OutputFile, OutputTarget, TEMPORARY_PREFIX, TemporaryFile};
     use std::fs;
     use std::io::Write;
     use std::path::Path;
 
-    /// A file that is staged as on systems without nameless files.
+    /// Begins a file with a temporary name, as on systems without nameless files.
     fn named(place: &Path, replaces: bool) -> OutputFile {
-        let file = tempfile::Builder::new().prefix(STAGED).tempfile_in(place.parent().unwrap()).unwrap();
-        let target = OutputTarget::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
+        let file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(place.parent().unwrap()).unwrap();
+        let target = OutputTarget::Temporary { file: TemporaryFile::Named(file), place: place.to_owned(), replaces };
         let mut output = OutputFile { path: place.to_owned(), target };
         output.write_all(b"whole").unwrap();
         output

@@ -67,7 +67,7 @@ pub enum StageFault {
         /// The account.
         account: String,
     },
-    /// What a part has handed back is of another ingest, or of another plan of it.
+    /// What a part has handed back is of another ingest.
     #[error("part {part} was staged for another ingest ({found}) than this one ({expected})")]
     OtherIngest {
         /// The part.
@@ -76,6 +76,14 @@ pub enum StageFault {
         found: String,
         /// This ingest.
         expected: String,
+    },
+    /// What a part has handed back is of another plan of the ingest.
+    #[error(
+        "part {part} was staged with another plan of this ingest; stage it again with the plan that the ingest has returned"
+    )]
+    OtherPlan {
+        /// The part.
+        part: u32,
     },
     /// A part was handed back twice.
     #[error("part {part} is there twice; hand back what one attempt has staged, and not that of another")]
@@ -92,7 +100,7 @@ pub enum StageFault {
         parts: u32,
     },
     /// A part has written more or fewer rows than it has read, less the rows that later ones replaced.
-    #[error("part {part} has written {found} rows instead of {expected}")]
+    #[error("part {part} has written {found} rows instead of {expected}; stage the part again")]
     Rows {
         /// The part.
         part: u32,
@@ -102,7 +110,7 @@ pub enum StageFault {
         found: u64,
     },
     /// The parts together have not taken over each row of the stored files that are rewritten exactly once.
-    #[error("the parts have taken over {found} rows of the stored files instead of {expected}")]
+    #[error("the parts have taken over {found} rows of the stored files instead of {expected}; begin the ingest again")]
     StoredRows {
         /// The rows of the stored files that are rewritten.
         expected: u64,

@@ -101,9 +101,12 @@ pub(crate) fn in_order(
     let mut staged: Vec<Staged> = staged.into_iter().collect();
     staged.sort_by_key(Staged::part);
     for part in &staged {
-        if part.ingest != plan.ingest || part.plan != fingerprint {
+        if part.ingest != plan.ingest {
             let (found, expected) = (part.ingest.clone(), plan.ingest.clone());
             return Err(StageFault::OtherIngest { part: part.part, found, expected }.into());
+        }
+        if part.plan != fingerprint {
+            return Err(StageFault::OtherPlan { part: part.part }.into());
         }
         plan.part(part.part)?;
         part.check_rows()?;

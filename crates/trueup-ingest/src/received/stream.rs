@@ -15,7 +15,8 @@ use std::thread::{self, Thread};
 pub(super) type BatchStream = Pin<Box<dyn Stream<Item = Result<RecordBatch, ArrowError>> + Send>>;
 
 impl Source {
-    /// The record batches of an asynchronous stream with these columns. An error of the stream ends the ingest.
+    /// Returns the source of the record batches of an asynchronous stream with these columns. An error of the stream
+    /// ends the ingest.
     ///
     /// [`Ingest::run`](crate::Ingest::run) polls the stream and blocks its thread meanwhile. An asynchronous program
     /// calls it on a thread for blocking work, such as that of tokio's `spawn_blocking`, where streams find their

@@ -130,7 +130,7 @@ fn one_row() -> Result<DecodedBatch, ArrowError> {
     Ok(DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None })
 }
 
-/// An error that only a batch of too many rows or bytes causes.
+/// Returns the fault of an error that only a batch of too many rows or bytes causes.
 fn arrow_fault(error: ArrowError) -> InputFault {
     InputFault::Unreadable(Box::new(error))
 }

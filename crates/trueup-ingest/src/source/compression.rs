@@ -15,11 +15,11 @@ pub(super) enum Compression {
     Bzip2,
 }
 
-/// Each program with its name, the endings of its files, and their first bytes.
-const COMPRESSIONS: [(Compression, &str, &[&str], &[u8]); 3] = [
-    (Compression::Gzip, "gzip", &["gz"], b"\x1f\x8b\x08"),
-    (Compression::Zstd, "zstd", &["zst", "zstd"], b"\x28\xb5\x2f\xfd"),
-    (Compression::Bzip2, "bzip2", &["bz2"], b"BZh"),
+/// Each program with the endings of its files, and their first bytes.
+const COMPRESSIONS: [(Compression, &[&str], &[u8]); 3] = [
+    (Compression::Gzip, &["gz"], b"\x1f\x8b\x08"),
+    (Compression::Zstd, &["zst", "zstd"], b"\x28\xb5\x2f\xfd"),
+    (Compression::Bzip2, &["bz2"], b"BZh"),
 ];
 
 impl Compression {
@@ -28,8 +28,9 @@ impl Compression {
     /// # Errors
     /// The name says that it is compressed, and its first bytes say otherwise.
     pub(super) fn detect(name: &Path, begin: &[u8]) -> Result<Option<Self>, InputFault> {
-        let named = COMPRESSIONS.into_iter().find(|(_, _, endings, _)| endings.iter().any(|one| has_ending(name, one)));
-        if let Some((compression, program, _, magic)) = named {
+        let named = COMPRESSIONS.into_iter().find(|(_, endings, _)| endings.iter().any(|one| has_ending(name, one)));
+        if let Some((compression, _, magic)) = named {
+            let program = compression.program();
             let is_compressed = begin.starts_with(magic);
             return if is_compressed { Ok(Some(compression)) } else { Err(InputFault::NotCompressed { program }) };
         }
@@ -39,6 +40,7 @@ impl Compression {
         Ok(COMPRESSIONS.into_iter().find(|(.., magic)| starts(magic)).map(|(compression, ..)| compression))
     }
 
+    /// Returns the name of the program.
     const fn program(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -50,7 +52,7 @@ impl Compression {
 
 /// Returns a file's name without the ending that says how it is compressed.
 pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
-    let is_packed = COMPRESSIONS.iter().flat_map(|(_, _, endings, _)| *endings).any(|one| has_ending(name, one));
+    let is_packed = COMPRESSIONS.iter().flat_map(|(_, endings, _)| *endings).any(|one| has_ending(name, one));
     if is_packed { name.with_extension("") } else { name.to_owned() }
 }
 

@@ -15,6 +15,11 @@ use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Returns a character as what separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
+pub(crate) fn separator(char: char) -> Option<u8> {
+    u8::try_from(char).ok().filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0))
+}
+
 /// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
 /// A separator `is_assumed` if nobody gave it.
 pub(crate) fn read_header(
@@ -24,27 +29,22 @@ pub(crate) fn read_header(
 ) -> Result<(SchemaRef, TextBlock), InputFault> {
     let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
-    let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
+    let location = InputLocation::Line(records.read(&mut cells)?.ok_or(InputFault::NoHeader)?);
     if let ([cell], true) = (cells.as_slice(), is_assumed) {
         check_separator(cell, separator)?;
     }
     let mut names = HashSet::with_capacity(cells.len());
     for (at, cell) in cells.iter().enumerate() {
         if cell.is_empty() {
-            return Err(InputFault::NamelessColumn { line, at: at + 1 });
+            return Err(InputFault::NamelessColumn { location, at: at + 1 });
         }
         if !names.insert(cell.as_ref()) {
-            return Err(InputFault::RepeatedColumn { line, name: cell.to_string() });
+            return Err(InputFault::RepeatedColumn { location, name: cell.to_string() });
         }
     }
     let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
     let offset = block.offset + (block.bytes.len() - rows.len()) as u64;
     Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, offset }))
-}
-
-/// Returns a character as what separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
-pub(crate) fn separator(char: char) -> Option<u8> {
-    u8::try_from(char).ok().filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0))
 }
 
 /// Refuses a header of one column that has other separators.
@@ -102,7 +102,7 @@ pub(crate) struct CsvFormat {
 impl CsvDecoder {
     pub(crate) fn new(block: TextBlock, format: CsvFormat, limits: ReadLimits) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: block.into_text()?, at: 0, line, format, limits })
+        Ok(Self { text: block.into_text(InputLocation::Line)?, at: 0, line, format, limits })
     }
 
     /// Returns the next rows, or `None` after the last. An empty cell is null, and so is one that the options list as

@@ -189,7 +189,7 @@ impl ReadLimits {
         self.decoded_bytes.saturating_mul(2).max(MIN_ROW_GROUP_BYTES)
     }
 
-    /// Returns the most bytes of a row group of a stored file that are read at once.
+    /// Returns the most bytes of a row group of a stored file that are read together.
     pub(super) const fn held_bytes(self) -> u64 {
         (self.decoded_bytes / HELD_DIVISOR) as u64
     }

@@ -25,7 +25,7 @@ const OTHER_FILES: [(&[u8], &str); 9] = [
     (b"GIF8", "an image"),
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"SQLite format 3\0", "an SQLite database"),
+    (b"SQLite format 3\0", "a SQLite database"),
     (b"{\\rtf", "an RTF document"),
     (b"<?xml", "an XML file"),
 ];

@@ -52,11 +52,6 @@ impl NdjsonColumns {
         required.into_iter().filter(|name| !self.options.is_of_folder(name)).collect()
     }
 
-    /// Returns the location of a line.
-    const fn location(&self, line: u64) -> InputLocation {
-        if self.is_array { InputLocation::Record(line) } else { InputLocation::Line(line) }
-    }
-
     /// Returns whether a member is read.
     fn has(&self, name: &str) -> bool {
         self.options.decodes(name)
@@ -69,10 +64,16 @@ impl NdjsonColumns {
     }
 }
 
+/// Returns the location of a line, which is an element if the file is a JSON array.
+pub(super) const fn location(line: u64, is_array: bool) -> InputLocation {
+    if is_array { InputLocation::Record(line) } else { InputLocation::Line(line) }
+}
+
 impl NdjsonDecoder {
     pub(crate) fn new(block: TextBlock, columns: NdjsonColumns, limits: ReadLimits) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: block.into_text()?, at: 0, line, columns, limits })
+        let text = block.into_text(|line| location(line, columns.is_array))?;
+        Ok(Self { text, at: 0, line, columns, limits })
     }
 
     /// Returns the next rows, or `None` after the last. A JSON null, an empty text, and a missing member are null.
@@ -96,7 +97,8 @@ impl NdjsonDecoder {
             match pushed {
                 Ok(()) => lines.push(line),
                 Err(RecordFault::Row(fault)) => {
-                    malformed.push(fault.at(self.columns.location(line), record, self.limits.max_text_bytes))
+                    let location = location(line, self.columns.is_array);
+                    malformed.push(fault.at(location, record, self.limits.max_text_bytes));
                 }
                 Err(RecordFault::File(fault)) => {
                     self.at = self.text.len();
@@ -267,8 +269,8 @@ fn render_number(value: &str, exact: bool) -> Cow<'_, str> {
 }
 
 /// Returns the names of all members of a block, in any order. Lines that are not objects have none.
-pub(super) fn member_names(block: TextBlock) -> Result<Vec<String>, InputFault> {
-    let text = block.into_text()?;
+pub(super) fn member_names(block: TextBlock, is_array: bool) -> Result<Vec<String>, InputFault> {
+    let text = block.into_text(|line| location(line, is_array))?;
     let mut seen = HashSet::new();
     for record in text.lines() {
         for (name, _) in Members::read(record).map(|members| members.0).unwrap_or_default() {

@@ -146,7 +146,7 @@ impl InputRowGroup {
         before.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// Reads the columns of a stored file at once, if they take at most `limit` bytes, so that no block of the file is
+    /// Reads the columns of a stored file together, if they take at most `limit` bytes, so that no block of the file is
     /// read and verified more than once.
     pub(super) fn hold(&mut self, limit: u64) -> Result<(), InputFault> {
         let chunks = self.metadata().columns().iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));

@@ -1,7 +1,6 @@
 use super::csv::CsvDecoder;
 use super::ndjson::{NdjsonColumns, NdjsonDecoder};
 use super::*;
-use crate::row_fault::InputLocation;
 use crate::table::Table;
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;

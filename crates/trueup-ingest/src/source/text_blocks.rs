@@ -2,6 +2,7 @@
 
 use super::encoding;
 use crate::error::InputFault;
+use crate::row_fault::InputLocation;
 use std::io::{self, Read};
 use std::str::Utf8Error;
 
@@ -15,26 +16,31 @@ pub(crate) struct TextBlock {
 }
 
 impl TextBlock {
-    /// Returns the block as text.
+    /// Returns the block as text, of a file that has lines.
     ///
     /// # Errors
     /// The bytes are not UTF-8.
     pub(crate) fn text(&self) -> Result<&str, InputFault> {
-        str::from_utf8(&self.bytes).map_err(|error| not_utf8(self.line, self.offset, &self.bytes, &error))
+        let at = |sound: &[u8]| InputLocation::Line(self.line + count_lines(sound));
+        str::from_utf8(&self.bytes).map_err(|error| not_utf8(at, self.offset, &self.bytes, &error))
     }
 
-    /// Returns the block as text, like [`TextBlock::text`], without a copy.
-    pub(super) fn into_text(self) -> Result<String, InputFault> {
-        String::from_utf8(self.bytes)
-            .map_err(|error| not_utf8(self.line, self.offset, error.as_bytes(), &error.utf8_error()))
+    /// Returns the block as text without a copy. `location` returns the location of a line.
+    ///
+    /// # Errors
+    /// The bytes are not UTF-8.
+    pub(super) fn into_text(self, location: impl Fn(u64) -> InputLocation) -> Result<String, InputFault> {
+        let (line, offset) = (self.line, self.offset);
+        let at = |sound: &[u8]| location(line + count_lines(sound));
+        String::from_utf8(self.bytes).map_err(|error| not_utf8(at, offset, error.as_bytes(), &error.utf8_error()))
     }
 }
 
-/// Returns the fault of a block that is not UTF-8.
-fn not_utf8(line: u64, offset: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
+/// Returns the fault of a block that is not UTF-8. `at` returns the location that follows some bytes of the block.
+fn not_utf8(at: impl Fn(&[u8]) -> InputLocation, offset: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
     let (sound, rest) = bytes.split_at(error.valid_up_to());
     InputFault::NotUtf8 {
-        line: line + count_lines(sound),
+        location: at(sound),
         offset: offset + sound.len() as u64,
         byte: rest.first().copied().unwrap_or_default(),
         likely: encoding::likely(bytes),

@@ -85,7 +85,7 @@ impl SheetReader {
     }
 }
 
-/// The fault of a file on which the reader panicked.
+/// Returns the fault of a file on which the reader panicked.
 fn broken() -> InputFault {
     InputFault::DamagedWorkbook("its reader could not go on".to_owned())
 }
@@ -280,7 +280,7 @@ impl SheetRows<'_> {
             return Err(InputFault::DamagedWorkbook(format!("the cell {}{row} occurs twice", letters(*column))));
         }
         let Some(columns) = &self.columns else {
-            let columns = SheetColumns::of_header(&cells, row)?;
+            let columns = SheetColumns::of_header(&cells, InputLocation::Record(row))?;
             let schema = columns.schema.clone();
             self.columns = Some(columns);
             return Ok(Some(SheetPart::Header(schema)));
@@ -337,16 +337,16 @@ impl SheetRows<'_> {
 }
 
 impl SheetColumns {
-    fn of_header(cells: &[(u32, SheetCell)], line: u64) -> Result<Self, InputFault> {
+    fn of_header(cells: &[(u32, SheetCell)], location: InputLocation) -> Result<Self, InputFault> {
         let first = cells.first().map_or(0, |(column, _)| *column);
         let mut names: Vec<String> = Vec::with_capacity(cells.len());
         let mut seen = BTreeSet::new();
         for (expected, (column, cell)) in (first..).zip(cells) {
             if *column != expected {
-                return Err(InputFault::NamelessColumn { line, at: expected as usize + 1 });
+                return Err(InputFault::NamelessColumn { location, at: expected as usize + 1 });
             }
             if !seen.insert(cell.text()) {
-                return Err(InputFault::RepeatedColumn { line, name: cell.text().to_owned() });
+                return Err(InputFault::RepeatedColumn { location, name: cell.text().to_owned() });
             }
             names.push(cell.text().to_owned());
         }

@@ -45,7 +45,7 @@ impl<'a> StoredSpend<'a> {
         Err(opened.damaged("its row groups differ from those in the list of files"))
     }
 
-    /// Reads columns of a row group, in the order of stored spend. The bytes of the columns are read at once.
+    /// Reads columns of a row group, in the order of stored spend. The bytes of the columns are read in one read.
     ///
     /// # Errors
     /// The file cannot be read, or a column is missing, has another type than in stored spend, or has another number

@@ -7,7 +7,7 @@
 //! a later ingest removes the files of that id that no version names.
 
 use super::file_names::{RECORD_PREFIX, is_id, random_id};
-use super::{DatasetLock, Made, Outcome, StoreVersion, VersionBuilder, local_folder, shown};
+use super::{DatasetLock, Made, Outcome, StoreVersion, VersionBuilder, local_folder, without_credentials};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
 use crate::monitor::Monitor;
@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{RemoteFolder, store};
+use trueup_core::dataset::{RemoteFolder, manifest_file};
 use trueup_core::files::Files;
 
 impl VersionBuilder {
@@ -52,11 +52,11 @@ impl VersionBuilder {
         if !is_id(&plan.ingest) {
             return Err(StageFault::NotPlan("it has no id of an ingest".to_owned()).into());
         }
-        if store::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
+        if manifest_file::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
             return Err(ended());
         }
         let attempt = random_id()?;
-        let (folder, open, store) = match RemoteFolder::of(dir).at(OPEN_DATASET, &shown(dir))? {
+        let (folder, open, store) = match RemoteFolder::of(dir).at(OPEN_DATASET, &without_credentials(dir))? {
             Some(remote) => {
                 let store = StoreVersion::of_part(remote, dir, plan, monitor)?.ok_or_else(ended)?;
                 let (folder, open) = local_folder::make(files, &attempt)?;
@@ -161,7 +161,7 @@ impl StoreVersion {
         monitor: &Monitor,
     ) -> Result<Option<Self>, IngestError> {
         if !remote.is_writable() {
-            return Err(ErrorKind::UrlOfDataset(shown(location)).into());
+            return Err(ErrorKind::UrlOfDataset(without_credentials(location)).into());
         }
         let mut version = Self::new(remote, location, &plan.ingest, plan.version, monitor);
         // The record is that of the process that commits.

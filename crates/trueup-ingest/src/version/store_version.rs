@@ -5,7 +5,7 @@
 //! and only one of them can create the manifest. The record of an ingest is an object here. A later ingest removes the
 //! files of a record only if nobody can publish them any more: their names have the number of a version which exists,
 //! and no manifest names them. Because an ingest that still runs must be able to remove its own files, the record must
-//! also be older than [`GRACE`].
+//! also be older than [`KILLED_AFTER`].
 //!
 //! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
 //! at any time.
@@ -25,12 +25,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, store};
+use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
 
 /// The age from which the record of an ingest is that of a killed one.
-const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+const KILLED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Files that are uploaded at the same time.
 const UPLOADS: usize = 4;
@@ -75,7 +75,7 @@ impl StoreVersion {
         let mut version = Self::new(remote, location, id, latest.unwrap_or(0) + 1, monitor);
         let now = SystemTime::now();
         for object in version.list("")? {
-            let is_old = now.duration_since(object.modified).is_ok_and(|age| age > GRACE);
+            let is_old = now.duration_since(object.modified).is_ok_and(|age| age > KILLED_AFTER);
             if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
                 version.killed.push(id.to_owned());
             }
@@ -140,7 +140,7 @@ impl StoreVersion {
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         monitor.check()?;
-        let published = store::publish(&Files::default(), &self.location, folder, manifest);
+        let published = manifest_file::publish(&Files::default(), &self.location, folder, manifest);
         match &published {
             Ok(()) => self.is_published = true,
             Err(error) if error.may_be_published() => (self.is_published, self.keeps_record) = (true, true),

@@ -12,21 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER};
-use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, store};
+use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 use trueup_ingest::{Compact, Ingest};
-
-/// A source of numbers that look random, the same in each run.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
+use trueup_testkit::random::Random;
 
 const HEADER: &str = "account,opportunityId,type,date,eventId,total,campaign,even,odd\n";
 const SPEND_HEADER: &str = "account,date,adSpend,campaign\n";
@@ -50,7 +41,7 @@ impl Case {
     /// Makes a dataset of a number of runs.
     pub(crate) fn new(seed: u64, runs: u64) -> Self {
         let case = Self { dir: tempfile::tempdir().unwrap() };
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let scale = random.below(4) * random.below(20) + 1;
         // What each run writes, and the newest rows of each key.
         let written: Vec<Rows> = (0..runs).map(|run| rows(&mut random, run, scale)).collect();
@@ -63,7 +54,7 @@ impl Case {
         let (mut manifest, mut vectors) = (None::<Manifest>, BTreeMap::new());
         for (run, rows) in written.iter().enumerate() {
             let part = case.ingest(&format!("run-{run}"), rows);
-            let latest = store::read_latest(&part).unwrap().unwrap();
+            let latest = manifest_file::read_latest(&part).unwrap().unwrap();
             let later = &written[run + 1..];
             for file in &latest.events {
                 let gone = |key: &Key| later.iter().any(|rows| rows.events.contains_key(key));
@@ -137,7 +128,7 @@ impl Case {
         }
         manifest.superseded = vectors.into_iter().map(|(path, vector)| (path, Arc::new(vector))).collect();
         let staging = tempfile::tempdir_in(self.dir.path()).unwrap();
-        store::publish(&Files::default(), &self.dataset(), staging.path(), &manifest).unwrap();
+        manifest_file::publish(&Files::default(), &self.dataset(), staging.path(), &manifest).unwrap();
     }
 
     fn described(&self, path: String, rows: u64) -> DataFile {
@@ -233,7 +224,7 @@ pub(crate) fn faults(dataset: &Path) -> Vec<String> {
 
 /// Returns the checksums of the files of events and spend of the newest version, sorted.
 pub(crate) fn checksums(dataset: &Path) -> Vec<String> {
-    let manifest = store::read_latest(dataset).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(dataset).unwrap().unwrap();
     let mut sums: Vec<String> = manifest.events.iter().chain(&manifest.spend).map(|file| file.sha256.clone()).collect();
     sums.sort();
     sums

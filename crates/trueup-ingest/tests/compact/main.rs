@@ -8,7 +8,7 @@ use dataset::{Case, answers, answers_of, checksums, faults};
 use std::fs;
 use std::time::Duration;
 use trueup_core::Dataset;
-use trueup_core::dataset::{CommitOperation, VersionSummary, store};
+use trueup_core::dataset::{CommitOperation, VersionSummary, manifest_file};
 use trueup_ingest::{Compact, ErrorKind, Expire, Ingest};
 use trueup_testkit::exhaustive::is_exhaustive;
 
@@ -19,14 +19,14 @@ fn a_compaction_changes_no_answer() {
         let case = Case::new(seed, seed % 9 + 1);
         let (dataset, expected) = (case.dataset(), answers_of(&case.once()));
         assert_eq!((answers_of(&dataset), faults(&dataset)), (expected.clone(), vec![]), "{seed}");
-        let before = store::read_latest(&dataset).unwrap().unwrap();
+        let before = manifest_file::read_latest(&dataset).unwrap().unwrap();
         let opened = Dataset::open(&dataset).unwrap();
         let summary = case.compact().run().unwrap();
         assert_eq!((answers_of(&dataset), faults(&dataset)), (expected.clone(), vec![]), "{seed}");
         // Readers of the version before go on.
         assert_eq!(answers(&opened), expected, "{seed}");
         assert_eq!(answers(&Dataset::open_as_of(&dataset, 1).unwrap()), expected, "{seed}");
-        let after = store::read_latest(&dataset).unwrap().unwrap();
+        let after = manifest_file::read_latest(&dataset).unwrap().unwrap();
         assert_eq!(after.version, summary.version, "{seed}");
         steps += summary.version - 1;
         merged += summary.merged.files;
@@ -56,7 +56,7 @@ fn a_whole_compaction_makes_the_files_of_an_ingest_of_everything() {
         let summary = case.compact().all().run().unwrap();
         assert_eq!(checksums(&case.dataset()), checksums(&case.once()), "{seed}");
         assert_eq!(answers_of(&case.dataset()), answers_of(&case.once()), "{seed}");
-        let manifest = store::read_latest(&case.dataset()).unwrap().unwrap();
+        let manifest = manifest_file::read_latest(&case.dataset()).unwrap().unwrap();
         assert!(manifest.superseded.is_empty() && manifest.deletion_vectors.is_empty(), "{seed}");
         assert_eq!(case.compact().all().run().unwrap().version, summary.version, "{seed}");
     }
@@ -73,7 +73,7 @@ fn what_needs_no_compaction_and_what_is_no_dataset_stays_as_it_is() {
         let summary = compact.run().unwrap();
         assert_eq!((summary.version, summary.merged.files), (1, 0));
     }
-    assert_eq!(store::versions(&case.dataset()).unwrap(), [1]);
+    assert_eq!(manifest_file::versions(&case.dataset()).unwrap(), [1]);
     let absent = case.dir.path().join("absent");
     let error = Compact::of(&absent).run().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoDataset(_)) && !absent.exists(), "{error}");

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::{Verification, manifest_file};
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Error, Interrupt};
 use trueup_ingest::Ingest;
-use trueup_testkit::damage::{Numbers, copy_folder};
+use trueup_testkit::damage::copy_folder;
 use trueup_testkit::exhaustive::{bits, is_exhaustive, step};
+use trueup_testkit::random::Random;
 
 /// A small dataset of two event files that tests damage, and its answers.
 struct DamagedDataset {
@@ -77,12 +78,12 @@ impl DamagedDataset {
 
     /// Returns the files that the manifest names.
     fn files(&self) -> Vec<PathBuf> {
-        let manifest: Manifest = store::read_latest(&self.folder()).unwrap().unwrap();
+        let manifest: Manifest = manifest_file::read_latest(&self.folder()).unwrap().unwrap();
         manifest.files().map(|file| self.folder().join(&file.path)).collect()
     }
 
     fn files_and_manifest(&self) -> Vec<PathBuf> {
-        let manifest = self.folder().join(store::file_name(1));
+        let manifest = self.folder().join(manifest_file::file_name(1));
         self.files().into_iter().chain([manifest]).collect()
     }
 
@@ -140,13 +141,13 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
 #[test]
 fn a_flipped_bit_never_changes_an_answer() {
     let dataset = DamagedDataset::new();
-    let mut numbers = Numbers::new(1);
+    let mut random = Random::new(1);
     for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         // Flip one bit of each byte, and each bit of some bytes.
         let mut flips = bits(bytes.len(), 1);
         if !is_exhaustive() {
-            let chosen: Vec<usize> = (0..12).map(|_| numbers.below(bytes.len())).collect();
+            let chosen: Vec<usize> = (0..12).map(|_| random.index(bytes.len())).collect();
             flips.extend(chosen.iter().flat_map(|at| (0..8).map(|bit| (*at, bit))));
         }
         println!("{} bits of {}", flips.len(), path.display());
@@ -243,14 +244,14 @@ fn anything_in_place_of_a_file_is_refused() {
 fn an_ingest_never_carries_damage_into_a_new_version() {
     let dataset = DamagedDataset::new();
     let kept = dataset.copy();
-    let mut numbers = Numbers::new(7);
+    let mut random = Random::new(7);
     for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         let mut refused = 0;
         let flips = if is_exhaustive() {
             bits(bytes.len(), 1)
         } else {
-            (0..20).map(|_| (numbers.below(bytes.len()), numbers.below(8))).collect()
+            (0..20).map(|_| (random.index(bytes.len()), random.index(8))).collect()
         };
         println!("{} bits of {}", flips.len(), path.display());
         for (at, bit) in flips {

@@ -19,7 +19,8 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_ingest::{Ingest, IngestError};
-use trueup_testkit::damage::{Numbers, mutate};
+use trueup_testkit::damage::mutate;
+use trueup_testkit::random::Random;
 
 /// The number of changes that are tried for each layout.
 const CASES: u64 = 25;
@@ -35,9 +36,9 @@ const FILE: &str = "TRUEUP_TEST_BOMB";
 
 /// Changes some bytes. Half of the time all of them are in the second half of the file, which has the footer: it is
 /// short, and everything depends on it.
-fn damage(bytes: &mut [u8], numbers: &mut Numbers) {
-    let from = if numbers.below(2) == 0 { bytes.len() / 2 } else { 0 };
-    mutate(&mut bytes[from..], numbers);
+fn damage(bytes: &mut [u8], random: &mut Random) {
+    let from = if random.index(2) == 0 { bytes.len() / 2 } else { 0 };
+    mutate(&mut bytes[from..], random);
 }
 
 /// Returns events with columns of several types.
@@ -110,11 +111,11 @@ fn a_damaged_parquet_input_never_makes_an_ingest_panic() {
         write(&path, &rows, properties.set_max_row_group_row_count(Some(70)));
         assert_eq!(ingest(&path).unwrap(), 200);
         let bytes = fs::read(&path).unwrap();
-        let mut numbers = Numbers::new(seed);
+        let mut random = Random::new(seed);
         let mut refused = 0;
         for case in 0..CASES {
             let mut changed = bytes.clone();
-            damage(&mut changed, &mut numbers);
+            damage(&mut changed, &mut random);
             fs::write(&path, &changed).unwrap();
             let path = AssertUnwindSafe(&path);
             let taken = catch_unwind(|| ingest(&path));
@@ -139,8 +140,10 @@ fn a_message_names_the_column_of_a_page_that_cannot_be_decoded() {
     changed[at..at + 4].fill(0xff);
     fs::write(&path, &changed).unwrap();
     let refused = ingest(&path).unwrap_err().to_string();
-    let expected =
-        format!("{}: row group 0 (counted from 0) of the Parquet file cannot be read: column `url`: ", path.display());
+    let expected = format!(
+        "`{}`: row group 0 (counted from 0) of the Parquet file cannot be read: column `url`: ",
+        path.display()
+    );
     assert!(refused.starts_with(&expected), "{refused}");
 }
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::{Verification, manifest_file};
 use trueup_core::{Dataset, Interrupt};
 use trueup_ingest::Ingest;
 
@@ -74,7 +74,7 @@ fn a_file_in_place_of_another_is_refused() {
     let dir = TempDir::new().unwrap();
     make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
-    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(&dataset).unwrap().unwrap();
     let first = &manifest.events[0];
     let other = manifest.events.iter().find(|file| file.size != first.size).unwrap();
     fs::copy(dataset.join(&other.path), dataset.join(&first.path)).unwrap();
@@ -86,11 +86,11 @@ fn a_file_in_place_of_another_is_refused() {
 }
 
 #[test]
-fn a_changed_byte_is_found_in_every_file() {
+fn a_changed_byte_is_found_in_every_file_of_a_table() {
     let dir = TempDir::new().unwrap();
     make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
-    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(&dataset).unwrap().unwrap();
     for file in [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights].into_iter().flatten() {
         let path = dataset.join(&file.path);
         let sound = fs::read(&path).unwrap();

@@ -77,7 +77,7 @@ impl Workbook<'_> {
         self.write(&path);
         let (output, peak) = ingest_in_process(&path);
         let mut outcomes = output.lines().filter(|line| line.starts_with("taken: ") || line.starts_with("refused: "));
-        let outcome = outcomes.next().unwrap().replace(&format!("{}: ", path.display()), "");
+        let outcome = outcomes.next().unwrap().replace(&format!("`{}`: ", path.display()), "");
         println!("{} bytes took {} MiB: {outcome}", path.metadata().unwrap().len(), peak >> 20);
         assert!(peak < MAX_PEAK, "{outcome}: {} MiB", peak >> 20);
         outcome

@@ -5,7 +5,7 @@ use super::{Case, EINTR, EIO, Failing, WAYS, Way, answers, faults, leftovers};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_core::files::Files;
 use trueup_ingest::{Compact, Ingest, Interruption};
 use trueup_testkit::damage::copy_folder;
@@ -50,7 +50,7 @@ fn a_failed_operation_of_a_compaction_leaves_the_old_version_or_the_new_one() {
                 match &run {
                     Ok(summary) => assert_eq!((summary.version, summary.merged.files), (4, 3), "{what}"),
                     Err(error) if error.may_be_published() => {}
-                    Err(_) => assert_eq!(store::versions(&dataset).unwrap(), [1, 2, 3], "{what}"),
+                    Err(_) => assert_eq!(manifest_file::versions(&dataset).unwrap(), [1, 2, 3], "{what}"),
                 }
                 failed += usize::from(run.is_err());
                 // When the disk works again, a compaction ends the work, and nothing is left over.
@@ -79,7 +79,7 @@ fn an_interrupt_at_any_operation_of_a_compaction_leaves_nothing_behind() {
             break;
         }
         match run {
-            Err(error) if store::versions(&dataset).unwrap() == [1, 2, 3] => {
+            Err(error) if manifest_file::versions(&dataset).unwrap() == [1, 2, 3] => {
                 assert_eq!(error.interruption(), Some(Interruption::Canceled), "{at}: {error}");
                 assert_eq!(content(&dataset), old, "{at}");
                 stopped += 1;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_core::files::Files;
 use trueup_ingest::{Expire, Forget, Ingest, Interruption};
 use trueup_testkit::damage::copy_folder;
@@ -40,11 +40,11 @@ fn purge(case: &Case, files: Files) -> Forget {
     Forget::of(case.dataset()).customer("a", ANN).purge().grace(Duration::ZERO).threads(1).files(files)
 }
 
-/// Checks what a purge has left that did not end. The next command that writes completes it if the new version is
+/// Checks what a purge that did not end has left. The next command that writes completes it if the new version is
 /// there, and otherwise the same purge. Returns whether the new version was there.
 fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
     let dataset = case.dataset();
-    let versions = store::versions(&dataset).unwrap();
+    let versions = manifest_file::versions(&dataset).unwrap();
     let is_new = versions.last() == Some(&4);
     assert!(versions[0] == 1 && (is_new || versions == [1, 2, 3]), "{versions:?} {what}");
     assert_eq!(&answers(&dataset), if is_new { new } else { old }, "{what}");
@@ -55,7 +55,7 @@ fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
         assert_eq!(purge(case, Files::default()).run().unwrap().version, 4, "{what}");
     }
     assert_eq!((&answers(&dataset), faults(&dataset)), (new, vec![]), "{what}");
-    assert_eq!(store::versions(&dataset).unwrap(), [1, 4], "{what}");
+    assert_eq!(manifest_file::versions(&dataset).unwrap(), [1, 4], "{what}");
     assert_eq!(files_with(&dataset, &[ANN]).unwrap(), Vec::<PathBuf>::new(), "{what}");
     assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");
     is_new

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use trueup_core::dataset::Verification;
+use trueup_core::dataset::{Verification, manifest_file};
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
@@ -111,8 +111,8 @@ fn faults(dataset: &Path) -> Vec<String> {
 
 /// Returns everything in the dataset's folder that no manifest names, except for the manifests.
 fn leftovers(dataset: &Path) -> Vec<PathBuf> {
-    let versions = trueup_core::dataset::store::versions(dataset).unwrap();
-    let manifests = versions.iter().map(|version| trueup_core::dataset::store::read(dataset, *version).unwrap());
+    let versions = manifest_file::versions(dataset).unwrap();
+    let manifests = versions.iter().map(|version| manifest_file::read(dataset, *version).unwrap());
     let named: Vec<PathBuf> = manifests
         .flat_map(|manifest| manifest.files().cloned().collect::<Vec<_>>())
         .map(|file| dataset.join(file.path))

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::Ingest;
 
 /// The events of each file for which its test states no others: account, customer, stage, date, id, total and city.
@@ -33,7 +33,7 @@ impl Case {
     /// Returns the stored events without the number of the customer and the point in time.
     pub(crate) fn stored_events(&self) -> Vec<String> {
         let dataset = self.dir.path().join("dataset");
-        let manifest = store::read_latest(&dataset).unwrap().unwrap();
+        let manifest = manifest_file::read_latest(&dataset).unwrap().unwrap();
         manifest.events.iter().flat_map(|file| rows(&dataset.join(&file.path))).collect()
     }
 }

@@ -36,7 +36,7 @@ fn folders_give_columns() {
 fn a_column_of_file_and_folder_is_refused() {
     assert_eq!(
         refusal("hive-twice", no_options),
-        "hive-twice/account=acme/events.csv: the file has a column `account`, and its folder `account=acme` gives one, too; \
+        "`hive-twice/account=acme/events.csv`: the file has a column `account`, and its folder `account=acme` gives one, too; \
          say `--ignore 'account'` or `--ignore 'account=acme'` for the one to leave out"
     );
     for pattern in ["account", "account=*"] {
@@ -75,7 +75,7 @@ fn columns_that_cannot_be_dimensions_are_listed_and_can_be_ignored() {
     let refused = refusal("unfit.parquet", no_options);
     assert_eq!(
         refused,
-        "unfit.parquet: columns that cannot be dimensions: `photo` (Binary), `tags` (List(Utf8, field: 'element')), `address` \
+        "`unfit.parquet`: columns that cannot be dimensions: `photo` (Binary), `tags` (List(Utf8, field: 'element')), `address` \
          (Struct(\"zip\": Utf8)); leave them out with `--ignore photo` `--ignore tags` `--ignore address`"
     );
     accepted("unfit.parquet", |ingest| ingest.ignore("photo").ignore("tags").ignore("address"));

@@ -114,5 +114,8 @@ fn pipes_are_read_once() {
     let case = Case::new();
     let path = pipe(&case, "other-files/events.csv");
     let error = case.ingest().format(FileFormat::Parquet).events(&path).run().unwrap_err().to_string();
-    assert_eq!(error, format!("{}: expected a Parquet file, but the file does not begin with `PAR1`", path.display()));
+    assert_eq!(
+        error,
+        format!("`{}`: expected a Parquet file, but the file does not begin with `PAR1`", path.display())
+    );
 }

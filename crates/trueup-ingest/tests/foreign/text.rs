@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs;
 use std::io::Write;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::{Ingest, TextEncoding};
 
 fn no_options(ingest: Ingest) -> Ingest {
@@ -46,21 +46,21 @@ fn compression_is_detected_without_the_ending() {
 fn compressed_files_that_cannot_be_unpacked_are_refused() {
     assert_eq!(
         refusal("not-compressed.csv.gz", no_options),
-        "not-compressed.csv.gz: the file's name says that it is compressed with gzip, but its first bytes say otherwise; \
+        "`not-compressed.csv.gz`: the file's name says that it is compressed with gzip, but its first bytes say otherwise; \
          rename it"
     );
     assert_eq!(
         refusal("events.zip", no_options),
-        "events.zip: this is a ZIP archive without a workbook in it; unpack it, and give the files in it"
+        "`events.zip`: this is a ZIP archive without a workbook in it; unpack it, and give the files in it"
     );
     let cut = refusal("cut-short.csv.gz", no_options);
     assert!(
-        cut.starts_with("cut-short.csv.gz: the file cannot be unpacked with gzip, it is damaged or cut short: "),
+        cut.starts_with("`cut-short.csv.gz`: the file cannot be unpacked with gzip; it is damaged or cut short: "),
         "{cut}"
     );
     assert_eq!(
         refusal("bomb.csv.zst", no_options),
-        "bomb.csv.zst: the file unpacks to more than 1000 times its size, which data rarely does; if it is sound, unpack it \
+        "`bomb.csv.zst`: the file unpacks to more than 1000 times its size, which data rarely does; if it is sound, unpack it \
          first"
     );
 }
@@ -93,10 +93,10 @@ fn broken_json_arrays_are_refused() {
         ("comma-at-the-end.json", "element 4 of the JSON array: an element is missing after a comma"),
         ("two-lists.json", "element 3 of the JSON array: there is text after the end of the array"),
     ] {
-        assert_eq!(refusal(name, no_options), format!("{name}: {expected}"));
+        assert_eq!(refusal(name, no_options), format!("`{name}`: {expected}"));
     }
     let refused = refusal("not-an-object.json", no_options);
-    assert!(refused.starts_with("not-an-object.json, row 4: expected a JSON object"), "{refused}");
+    assert!(refused.starts_with("`not-an-object.json`, row 4: expected a JSON object"), "{refused}");
 }
 
 #[test]
@@ -123,17 +123,17 @@ fn any_separator_can_be_given() {
 fn a_header_of_one_column_counts_the_separators() {
     assert_eq!(
         refusal("semicolon.csv", no_options),
-        "semicolon.csv: the header has one column: there is no `,` in it, but 6 `;`, 0 tab, 0 `|`; if that separates the \
+        "`semicolon.csv`: the header has one column: there is no `,` in it, but 6 `;`, 0 tab, 0 `|`; if that separates the \
          columns, say `--delimiter ';'`"
     );
     assert_eq!(
         refusal("tab.txt", no_options),
-        "tab.txt: the header has one column: there is no `,` in it, but 0 `;`, 6 tab, 0 `|`; if that separates the columns, \
+        "`tab.txt`: the header has one column: there is no `,` in it, but 0 `;`, 6 tab, 0 `|`; if that separates the columns, \
          say `--delimiter '\\t'`"
     );
     let missing = refusal("bar.csv", delimiter(','));
     assert!(
-        missing.starts_with("bar.csv: expected the columns `account`, `opportunityId`, `type` and `date`"),
+        missing.starts_with("`bar.csv`: expected the columns `account`, `opportunityId`, `type` and `date`"),
         "{missing}"
     );
     assert_eq!(
@@ -157,7 +157,7 @@ fn texts_of_other_encodings_are_read() {
 fn a_text_that_is_not_utf8_names_its_likely_encoding() {
     assert_eq!(
         refusal("windows-1252.csv", no_options),
-        "windows-1252.csv: line 2: the text is not UTF-8 at byte offset 90 (0xFC); it looks like windows-1252: if it is, say \
+        "`windows-1252.csv`: line 2: the text is not UTF-8 at byte offset 90 (0xFC); it looks like windows-1252: if it is, say \
          `--encoding windows-1252`"
     );
     for (name, likely) in [("utf-16le.csv", "UTF-16LE"), ("utf-16be.csv", "UTF-16BE"), ("utf-16-mark.csv", "UTF-16LE")]
@@ -165,14 +165,14 @@ fn a_text_that_is_not_utf8_names_its_likely_encoding() {
         assert_eq!(
             refusal(name, no_options),
             format!(
-                "{name}: the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding \
+                "`{name}`: the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding \
                  {likely}`"
             )
         );
     }
     assert_eq!(
         refusal("windows-1252.csv", encoding("shift_jis")),
-        "windows-1252.csv: the text is not Shift_JIS at byte offset 90; is `--encoding` right?"
+        "`windows-1252.csv`: the text is not Shift_JIS at byte offset 90; is `--encoding` right?"
     );
 }
 
@@ -200,7 +200,7 @@ fn insights(name: &str, bytes: &[u8], options: impl FnOnce(Ingest) -> Ingest) ->
     fs::write(&path, bytes).unwrap();
     options(case.ingest().insights(&path)).run().map_err(|error| error.to_string())?;
     let dataset = case.dir.path().join("dataset");
-    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(&dataset).unwrap().unwrap();
     assert!(
         fs::read_dir(&dataset)
             .unwrap()
@@ -247,6 +247,6 @@ fn the_sheet_of_a_workbook_is_chosen() {
     assert!(other.contains("but found `text`"), "{other}");
     assert_eq!(
         refusal("events.xlsx", sheet("notes")),
-        "events.xlsx: the workbook has no sheet `notes`; its sheets are `Jobs`, `Notes`"
+        "`events.xlsx`: the workbook has no sheet `notes`; its sheets are `Jobs`, `Notes`"
     );
 }

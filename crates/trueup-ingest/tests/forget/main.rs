@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, FileList};
 use trueup_core::dataset::{
-    AsOf, BlockHasher, CommitOperation, DatasetError, Verification, VersionSummary, encode_list, store,
+    AsOf, BlockHasher, CommitOperation, DatasetError, Verification, VersionSummary, encode_list, manifest_file,
 };
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
@@ -68,7 +68,7 @@ impl Case {
     }
 
     fn versions(&self) -> Vec<u64> {
-        store::versions(&self.dataset()).unwrap()
+        manifest_file::versions(&self.dataset()).unwrap()
     }
 }
 
@@ -103,15 +103,15 @@ fn customers(dataset: &Dataset) -> Vec<String> {
 }
 
 fn faults(dataset: &Path) -> Vec<String> {
-    let versions = store::versions(dataset).unwrap().into_iter();
+    let versions = manifest_file::versions(dataset).unwrap().into_iter();
     versions.flat_map(|version| Verification::of(dataset, Some(version.into())).unwrap().faults).collect()
 }
 
-/// Returns the paths of files in the dataset's folders of files that no version names.
+/// Returns the paths below the dataset's folder that no version names, except for the manifests.
 fn unnamed(dataset: &Path) -> Vec<String> {
-    let versions = store::versions(dataset).unwrap().into_iter();
+    let versions = manifest_file::versions(dataset).unwrap().into_iter();
     let named: Vec<String> = versions
-        .flat_map(|version| store::read(dataset, version).unwrap().files().cloned().collect::<Vec<_>>())
+        .flat_map(|version| manifest_file::read(dataset, version).unwrap().files().cloned().collect::<Vec<_>>())
         .map(|file| file.path)
         .collect();
     let mut unnamed = Vec::new();
@@ -145,7 +145,7 @@ fn the_newest_version_answers_as_if_it_never_had_the_customers() {
     assert_eq!(faults(&case.dataset()), Vec::<String>::new());
     let operation = VersionSummary::of_all(case.dataset()).unwrap()[3].operation;
     assert_eq!((operation, operation.name()), (CommitOperation::Forget, "forget"));
-    // Who has the version before open, or asks for it, still has them.
+    // A reader of the version before still sees the customers.
     assert_eq!((answers(&before), answers(&Dataset::open_as_of(case.dataset(), 3).unwrap())), (all.clone(), all));
     assert!(!files_with(&case.dataset(), &[ANN]).unwrap().is_empty());
     // A dataset that is open takes over what it has in memory.
@@ -201,10 +201,10 @@ fn after_a_purge_no_file_has_the_customers() {
 /// Takes the index away from all files of events, as in a dataset of an earlier trueup: makes another dataset, whose
 /// only version is the newest one of `from`.
 fn without_index(from: &Path, to: &Path) {
-    let mut manifest = store::read_latest(from).unwrap().unwrap();
+    let mut manifest = manifest_file::read_latest(from).unwrap().unwrap();
     copy_folder(from, to).unwrap();
-    for version in store::versions(to).unwrap() {
-        fs::remove_file(to.join(store::file_name(version))).unwrap();
+    for version in manifest_file::versions(to).unwrap() {
+        fs::remove_file(to.join(manifest_file::file_name(version))).unwrap();
     }
     let describe = |file: &mut DataFile| {
         let bytes = fs::read(to.join(&file.path)).unwrap();
@@ -226,7 +226,7 @@ fn without_index(from: &Path, to: &Path) {
     describe(&mut list);
     manifest.lists.events = vec![FileList { file: list, removed: Vec::new() }];
     let staging = tempfile::tempdir_in(to.parent().unwrap()).unwrap();
-    store::publish(&Files::default(), to, staging.path(), &manifest).unwrap();
+    manifest_file::publish(&Files::default(), to, staging.path(), &manifest).unwrap();
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_reader_of_an_earlier_version_goes_on_until_the_grace_period_is_over() {
     assert!(matches!(opened_late, Error::Dataset(DatasetError::NoVersion { .. })), "{opened_late}");
     assert_eq!(answers(&opened), before);
     assert!(!files_with(&case.dataset(), &[ANN]).unwrap().is_empty());
-    // Nothing takes the files before, and a day later anything does.
+    // No command removes the files before the grace period is over; a day later, any command that writes does.
     let again = case.forget().customer("a", ANN).purge().run().unwrap();
     assert_eq!((again.waiting, again.version), (summary.waiting, 4));
     assert_eq!(Expire::of(&case.dataset()).vacuum().unwrap().waiting, summary.waiting);
@@ -339,10 +339,10 @@ fn customers_are_read_from_files() {
 fn a_faulty_list_changes_nothing() {
     let case = Case::new();
     for (text, message) in [
-        ("account,opportunityId\nb,1\nb,\n", "list.csv, line 3, column `opportunityId`: expected a value"),
+        ("account,opportunityId\nb,1\nb,\n", "list.csv`, line 3, column `opportunityId`: expected a value"),
         ("account,opportunityId\nb,1\n,1\n", "line 3, column `account`: expected a value"),
         ("account,opportunityId\nb,1\nb\n", "line 3: expected 2 cells as in the header"),
-        ("account,customer\nb,1\n", "list.csv: expected a column `opportunityId`, but found `account`, `customer`"),
+        ("account,customer\nb,1\n", "list.csv`: expected a column `opportunityId`, but found `account`, `customer`"),
         ("account,opportunityid\nb,1\n", "expected the column `opportunityId` in this very spelling"),
         ("account,opportunityId\n", "there is nobody to forget: name at least one customer"),
     ] {
@@ -390,7 +390,7 @@ fn rejected_rows_of_the_customers_are_removed() {
                 .ends_with("other.ndjson`, line 3: expected a row as `--rejects` of an ingest writes it"),
         "{error}"
     );
-    let own = case.dataset().join(store::file_name(1));
+    let own = case.dataset().join(manifest_file::file_name(1));
     assert!(
         case.forget()
             .customer("b", "1")

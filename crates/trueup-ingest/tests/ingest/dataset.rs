@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest, RowGroupEntry};
-use trueup_core::dataset::{DeletionVector, store};
+use trueup_core::dataset::{DeletionVector, manifest_file};
 use trueup_core::model::is_own_column;
 use trueup_ingest::{Ingest, IngestSummary};
+use trueup_testkit::random::Random;
 
 /// A folder with inputs and a dataset; removed when dropped.
 pub(crate) struct Case {
@@ -57,7 +58,7 @@ impl Case {
     }
 
     pub(crate) fn manifest(&self) -> Manifest {
-        store::read_latest(&self.dataset()).unwrap().unwrap()
+        manifest_file::read_latest(&self.dataset()).unwrap().unwrap()
     }
 
     /// Returns the stored events that are not superseded as text, in stored order, without the columns that trueup
@@ -223,11 +224,8 @@ pub(crate) const HEADER: [&str; 8] =
 /// Returns random rows of up to seven accounts. Some event ids recur, even across customers.
 pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
-    let mut state = seed;
-    let mut next = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut random = Random::new(seed);
+    let mut next = |end: u64| random.below(end);
     (0..count)
         .map(|_| {
             // The accounts have very different sizes.

@@ -36,7 +36,7 @@ fn a_file_that_is_no_table_is_called_what_it_is() {
         ("export.xls", b"<?xml version=\"1.0\"?><Workbook>", "an XML file"),
         ("chart.png", b"\x89PNG\r\n", "an image"),
     ] {
-        assert_eq!(refused_events(name, begin), format!("{name}: this is {what}, {table}"));
+        assert_eq!(refused_events(name, begin), format!("`{name}`: this is {what}, {table}"));
     }
 }
 
@@ -46,62 +46,64 @@ fn a_message_names_the_line_of_a_csv_row() {
     let with = |row: &str| refused_events("bad.csv", format!("{header}{row}\n"));
     assert_eq!(
         with("acme,1,sold,2025-01-31,\"$1,200.00\","),
-        "bad.csv, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found `$1,200.00`"
+        "`bad.csv`, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found `$1,200.00`"
     );
-    assert!(with("acme,1,won,2025-01-31,,").starts_with("bad.csv, line 4, column `type`: expected a stage"));
-    assert!(with("acme,1,sold,2025-02-30,,").starts_with("bad.csv, line 4, column `date`: expected a date"));
-    assert!(with(",1,sold,2025-02-20,,").starts_with("bad.csv, line 4, column `account`: expected a value"));
-    assert_eq!(with("acme,1,sold"), "bad.csv, line 4: expected 6 cells as in the header, but found 3");
-    assert_eq!(with("acme,1,sold,2025-02-20,,\"open"), "bad.csv: line 4: a quote is opened and never closed");
-    assert!(with("acme,1,sold,2025-02-20,,\"a\"b").starts_with("bad.csv: line 4: text after a closing quote"));
+    assert!(with("acme,1,won,2025-01-31,,").starts_with("`bad.csv`, line 4, column `type`: expected a stage"));
+    assert!(with("acme,1,sold,2025-02-30,,").starts_with("`bad.csv`, line 4, column `date`: expected a date"));
+    assert!(with(",1,sold,2025-02-20,,").starts_with("`bad.csv`, line 4, column `account`: expected a value"));
+    assert_eq!(with("acme,1,sold"), "`bad.csv`, line 4: expected 6 cells as in the header, but found 3");
+    assert_eq!(with("acme,1,sold,2025-02-20,,\"open"), "`bad.csv`: line 4: a quote is opened and never closed");
+    assert!(with("acme,1,sold,2025-02-20,,\"a\"b").starts_with("`bad.csv`: line 4: text after a closing quote"));
 }
 
 #[test]
 fn the_first_fault_of_a_file_is_reported() {
     let text = "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold\na,1,sold,\"2025-01-01\"x\n";
-    assert!(refused_events("bad.csv", text).starts_with("bad.csv, line 2, column `type`"));
+    assert!(refused_events("bad.csv", text).starts_with("`bad.csv`, line 2, column `type`"));
 }
 
 #[test]
 fn files_without_a_table_are_refused() {
-    assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
-    assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
+    assert_eq!(refused_events("bad.csv", ""), "`bad.csv`: the file is empty");
+    assert_eq!(refused_events("bad.ndjson", ""), "`bad.ndjson`: the file is empty");
     assert_eq!(
         refused_events("bad.csv", "\n\n"),
-        "bad.csv: the file has no header; its first line must name the columns"
+        "`bad.csv`: the file has no header; its first line must name the columns"
     );
     assert_eq!(
         refused_events("bad.parquet", "PAR"),
-        "bad.parquet: expected a Parquet file, but the file does not begin with `PAR1`"
+        "`bad.parquet`: expected a Parquet file, but the file does not begin with `PAR1`"
     );
-    assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header has the column `a` twice");
+    assert_eq!(refused_events("bad.csv", "a,b,a\n"), "`bad.csv`: line 1: the header has the column `a` twice");
     assert_eq!(
         refused_events("bad.csv", b"account,\xff\n"),
-        "bad.csv: line 1: the text is not UTF-8 at byte offset 8 (0xFF); it looks like windows-1252: if it is, say `--encoding \
+        "`bad.csv`: line 1: the text is not UTF-8 at byte offset 8 (0xFF); it looks like windows-1252: if it is, say `--encoding \
          windows-1252`"
     );
+    let array = refused_events("bad.json", b"[{\"account\":\"a\"},\n{\"account\":\"\xff\"}]");
+    assert!(array.starts_with("`bad.json`: row 2: the text is not UTF-8 at byte offset 30 (0xFF)"), "{array}");
     let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
-    assert!(missing.starts_with("bad.csv: expected a column `type`, but found `account`"), "{missing}");
+    assert!(missing.starts_with("`bad.csv`: expected a column `type`, but found `account`"), "{missing}");
     assert_eq!(
         refused_events("bad.csv", "ref,when,status\n"),
-        "bad.csv: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `ref`, `when`, `status`; \
+        "`bad.csv`: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `ref`, `when`, `status`; \
          if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
     );
     // The spelling of one column says little about a table of another shape.
     assert_eq!(
         refused_events("bad.csv", "Id,Created at,Total\n"),
-        "bad.csv: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `Id`, `Created at`, \
+        "`bad.csv`: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `Id`, `Created at`, \
          `Total`; if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
     );
     assert_eq!(
         refused_events("spend.csv", "account,date,adSpend\na,2025-01-01,5\n"),
-        "spend.csv: expected events, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
+        "`spend.csv`: expected events, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
     );
     let case = Case::new();
     let events = case.file("events.csv", "account,opportunityId,type,date\na,1,sold,2025-01-01\n");
     assert_eq!(
         refused(&case, |ingest| ingest.spend(events)),
-        "events.csv: expected spend, but found events, with the columns `account`, `opportunityId`, `type`, `date`; give the file \
+        "`events.csv`: expected spend, but found events, with the columns `account`, `opportunityId`, `type`, `date`; give the file \
          without `--spend`"
     );
     let case = Case::new();
@@ -113,16 +115,16 @@ fn files_without_a_table_are_refused() {
 fn a_message_names_the_line_of_a_json_object() {
     let good = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"sold\",\"date\":\"2025-01-01\"}\n\n";
     let with = |row: &str| refused_events("bad.ndjson", format!("{good}{row}\n"));
-    assert!(with("{").starts_with("bad.ndjson, line 3: expected a JSON object"));
+    assert!(with("{").starts_with("`bad.ndjson`, line 3: expected a JSON object"));
     assert!(
         with("{\"account\":\"a\",\"tags\":[1]}")
-            .starts_with("bad.ndjson, line 3, column `tags`: expected a single value")
+            .starts_with("`bad.ndjson`, line 3, column `tags`: expected a single value")
     );
     assert!(
         with("{\"account\":\"a\",\"opportunityId\":\"1\",\"date\":\"2025-01-01\"}")
-            .starts_with("bad.ndjson, line 3, column `type`")
+            .starts_with("`bad.ndjson`, line 3, column `type`")
     );
-    assert!(with("{\"opportunityId\":\"1\"}").starts_with("bad.ndjson, line 3, column `account`"));
+    assert!(with("{\"opportunityId\":\"1\"}").starts_with("`bad.ndjson`, line 3, column `account`"));
 }
 
 #[test]
@@ -134,18 +136,18 @@ fn a_message_names_row_group_and_row_of_a_parquet_file() {
     let path = case.path("bad.parquet");
     write_parquet((&header, &rows), 2, &path);
     let message = refused(&case, |ingest| ingest.events(&path));
-    let place = "bad.parquet, row group 1, row 1 (both counted from 0), column `total`: expected an amount";
+    let place = "`bad.parquet`, row group 1, row 1 (both counted from 0), column `total`: expected an amount";
     assert!(message.starts_with(place), "{message}");
 
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let message = refused(&case, |ingest| ingest.events(&path));
-    assert!(message.starts_with("bad.parquet: the Parquet file is damaged or cut short"), "{message}");
+    assert!(message.starts_with("`bad.parquet`: the Parquet file is damaged or cut short"), "{message}");
     let mut torn = whole.clone();
     torn[8..40].fill(0xff);
     std::fs::write(&path, &torn).unwrap();
     let message = refused(&case, |ingest| ingest.events(&path));
-    assert!(message.starts_with("bad.parquet: row group 0 (counted from 0)"), "{message}");
+    assert!(message.starts_with("`bad.parquet`: row group 0 (counted from 0)"), "{message}");
 }
 
 #[test]
@@ -165,7 +167,7 @@ fn a_faulty_table_undoes_the_tables_before_it() {
     let events = case.file("more.csv", GOOD.replace("e1", "e2"));
     let spend = case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,12\nacme,2025-01-02,much\n");
     let message = refused(&case, |ingest| ingest.events(events).spend(spend));
-    assert!(message.starts_with("spend.csv, line 3, column `adSpend`"), "{message}");
+    assert!(message.starts_with("`spend.csv`, line 3, column `adSpend`"), "{message}");
 }
 
 #[test]
@@ -185,7 +187,7 @@ fn only_one_ingest_writes_to_a_dataset_at_a_time() {
     folder.lock().unwrap();
     let path = case.file("more.csv", GOOD.replace("e1", "e2"));
     let error = case.ingest().events(&path).run().unwrap_err();
-    assert!(error.to_string().starts_with("another ingest is writing to"), "{error}");
+    assert!(error.to_string().starts_with("another command is writing to"), "{error}");
     folder.unlock().unwrap();
     assert!(case.ingest().events(&path).run().unwrap().changed);
 }
@@ -296,7 +298,7 @@ fn a_message_names_the_row_of_a_sheet_as_the_spreadsheet_shows_it() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/events.xlsx");
     let short = case.ingest().events(&path).max_text_bytes(9);
     let message = short.run().unwrap_err().to_string();
-    assert!(message.contains("events.xlsx, row 2, column `type`: expected a text of at most 9 bytes"), "{message}");
+    assert!(message.contains("events.xlsx`, row 2, column `type`: expected a text of at most 9 bytes"), "{message}");
     assert_eq!(case.ingest().events(&path).run().unwrap().events.taken, 3);
     // The cell of the last row is a date with a time of day.
     assert!(case.stored_events().contains(&"acme|2|sold|2025-04-04|||".to_owned()), "{:?}", case.stored_events());

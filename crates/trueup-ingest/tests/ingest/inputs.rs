@@ -99,7 +99,7 @@ fn refused_spend(name: &str, text: &str) -> String {
 #[test]
 fn a_column_in_another_letter_case_is_refused_in_every_table() {
     let expected = |name: &str, meant: &str, given: &str| {
-        format!("{name}: expected the column `{meant}` in this very spelling, but found `{given}`")
+        format!("`{name}`: expected the column `{meant}` in this very spelling, but found `{given}`")
     };
     assert_eq!(
         refused_spend("a.csv", "account,date,adspend,channel\na,2025-01-01,10,x\n"),
@@ -154,11 +154,11 @@ fn spend_without_a_column_to_sum_is_refused() {
     let hint = "if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it";
     assert_eq!(
         refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"),
-        format!("a.csv: {expected}, `cost`; {hint}")
+        format!("`a.csv`: {expected}, `cost`; {hint}")
     );
-    assert_eq!(refused_spend("a.csv", "account,date\na,2025-01-01\n"), format!("a.csv: {expected}; {hint}"));
+    assert_eq!(refused_spend("a.csv", "account,date\na,2025-01-01\n"), format!("`a.csv`: {expected}; {hint}"));
     let line = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"cost\":10}\n";
-    assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`; {hint}"));
+    assert_eq!(refused_spend("a.ndjson", line), format!("`a.ndjson`: {expected}, `cost`; {hint}"));
 }
 
 /// More lines than a chunk has if a batch has ten rows.

@@ -43,9 +43,9 @@ fn an_input_of_too_many_columns_is_refused_with_their_count() {
     assert_eq!(
         in_every_format(2_001, |ingest| ingest),
         [
-            Err(format!("wide.csv: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
-            Err(format!("wide.ndjson: the file has more than 2000 columns; {advice}")),
-            Err(format!("wide.parquet: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
+            Err(format!("`wide.csv`: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
+            Err(format!("`wide.ndjson`: the file has more than 2000 columns; {advice}")),
+            Err(format!("`wide.parquet`: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
         ]
     );
     assert_eq!(in_every_format(2_001, |ingest| ingest.max_columns(2_001)), [Ok(1), Ok(1), Ok(1)]);
@@ -68,7 +68,7 @@ fn the_names_of_all_json_objects_count_together() {
     // The input is read in chunks of a few objects.
     let ingest = || case.ingest().events(&path).batch_rows(10);
     let error = ingest().max_columns(200).run().unwrap_err().to_string();
-    assert!(error.contains("a.ndjson: the file has more than 200 columns"), "{error}");
+    assert!(error.contains("a.ndjson`: the file has more than 200 columns"), "{error}");
     assert_eq!(ingest().max_columns(304).run().unwrap().events.taken, 300);
 }
 
@@ -78,7 +78,7 @@ fn a_faulty_row_is_reported_before_too_many_columns_after_it() {
     let fault = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"x\",\"date\":\"2025-01-01\"}\n";
     let path = case.file("a.ndjson", format!("{fault}{}", sparse(300)));
     let error = case.ingest().events(path).max_columns(200).run().unwrap_err().to_string();
-    assert!(error.contains("a.ndjson, line 1, column `type`"), "{error}");
+    assert!(error.contains("a.ndjson`, line 1, column `type`"), "{error}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_text_that_is_too_long_is_a_fault_of_its_row() {
         let path = case.path(&format!("a.{format}"));
         let ingest = || Ingest::into(case.path(format)).events(&path).max_text_bytes(1_000);
         let error = ingest().run().unwrap_err();
-        assert_eq!(error.to_string(), format!("{}, {place}, column `note`: {reason}", path.display()));
+        assert_eq!(error.to_string(), format!("`{}`, {place}, column `note`: {reason}", path.display()));
         let rejects = case.path(&format!("rejects-{format}.ndjson"));
         let summary = ingest().rejects(&rejects).run().unwrap();
         assert_eq!((summary.events.taken, summary.events.rejected), (2, 1));
@@ -149,9 +149,12 @@ fn the_limit_of_texts_holds_for_spend_and_accounts() {
     let accounts = case.file("accounts.ndjson", format!("{{\"account\":\"a\",\"accountName\":\"{long}\"}}\n"));
     let ingest = || case.ingest().max_text_bytes(100);
     let error = ingest().spend(spend).run().unwrap_err().to_string();
-    assert!(error.contains("spend.csv, line 2, column `campaign`: expected a text of at most 100 bytes"), "{error}");
+    assert!(error.contains("spend.csv`, line 2, column `campaign`: expected a text of at most 100 bytes"), "{error}");
     let error = ingest().accounts(accounts).run().unwrap_err().to_string();
-    assert!(error.contains("accounts.ndjson, line 1, column `accountName`: expected a text of at most 100"), "{error}");
+    assert!(
+        error.contains("accounts.ndjson`, line 1, column `accountName`: expected a text of at most 100"),
+        "{error}"
+    );
 }
 
 /// Returns events of two accounts. The customer `much` of account `b` has `long` events.

@@ -4,7 +4,7 @@ use crate::dataset::Case;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::{OutputError, Outputs, Phase, Progress};
 
 #[test]
@@ -56,7 +56,7 @@ fn rejects_are_kept_if_faulty_data_ends_the_ingest() {
     let rejects = case.path("rejects.ndjson");
     let error = case.ingest().events(&rejected).events(&torn).rejects(&rejects).run().unwrap_err();
     let message = error.to_string();
-    assert!(error.is_data() && message.starts_with(&format!("{}: line 2: ", torn.display())), "{message}");
+    assert!(error.is_data() && message.starts_with(&format!("`{}`: line 2: ", torn.display())), "{message}");
     let holds =
         format!("; nothing was ingested, and `{}` holds the rows that were rejected before (1)", rejects.display());
     assert!(message.ends_with(&holds), "{message}");
@@ -69,7 +69,7 @@ fn rejects_are_removed_if_the_version_is_not_published() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let rejects = case.path("rejects.ndjson");
-    let manifest = case.dataset().join(store::file_name(1));
+    let manifest = case.dataset().join(manifest_file::file_name(1));
     let overtake = move |now: &Progress| {
         if now.phase == Phase::WritingEvents {
             fs::write(&manifest, "{}").unwrap();
@@ -115,7 +115,7 @@ fn without_folder(case: &Case, message: &impl ToString) -> String {
 }
 
 #[test]
-fn refused_rows_are_counted_by_rule_over_all_inputs() {
+fn rejected_rows_are_counted_by_rule_over_all_inputs() {
     let case = Case::new();
     let csv = case.file(
         "a.csv",
@@ -130,7 +130,7 @@ fn refused_rows_are_counted_by_rule_over_all_inputs() {
     let stages = "expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)";
     assert_eq!(
         without_folder(&case, &error),
-        format!("a.csv, line 2, column `type`: {stages}, but found `Won`; 7 more rows break a rule")
+        format!("`a.csv`, line 2, column `type`: {stages}, but found `Won`; 7 more rows break a rule")
     );
     let summary = format!(
         "4 rows, column `type`: {stages}\n  a.csv, line 2: `Won`\n  a.csv, line 6: `Lost`\n  a.csv, line 8: `Won`\n\
@@ -139,23 +139,23 @@ fn refused_rows_are_counted_by_rule_over_all_inputs() {
          1 row, column `account`: expected a value\n  a.csv, line 7: nothing\n\
          1 row, column `adSpend`: expected an amount as a plain decimal number, such as `1234.5`\n  s.csv, line 2: `x`"
     );
-    let refused = error.refused_rows().unwrap();
-    assert_eq!((refused.rows(), without_folder(&case, refused)), (8, summary.clone()));
+    let rejected = error.rejected_rows().unwrap();
+    assert_eq!((rejected.rows(), without_folder(&case, rejected)), (8, summary.clone()));
     // The same rows are rejected if there is a file for them.
     let taken = ingest().rejects(case.path("rejects.ndjson")).run().unwrap();
-    assert_eq!((taken.refused.rows(), without_folder(&case, &taken.refused)), (8, summary));
+    assert_eq!((taken.rejected.rows(), without_folder(&case, &taken.rejected)), (8, summary));
     assert_eq!(case.stored_events(), ["a|3|sold|2025-01-02|||5.000000"]);
 }
 
 #[test]
-fn a_fault_of_a_file_is_reported_after_its_refused_rows() {
+fn a_fault_of_a_file_is_reported_after_its_rejected_rows() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,\"2025\n");
     let error = case.ingest().events(&events).run().unwrap_err();
     assert_eq!(
         without_folder(&case, &error),
-        "a.csv, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
-         `canceled`), but found `x`; and a.csv: line 3: a quote is opened and never closed"
+        "`a.csv`, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
+         `canceled`), but found `x`; and `a.csv`: line 3: a quote is opened and never closed"
     );
 }
 
@@ -171,7 +171,7 @@ fn an_ingest_whose_rows_are_all_rejected_fails() {
         "every row of the events breaks a rule (2 rows); nothing was ingested, and `r.ndjson` holds the rows that were \
          rejected before (2)"
     );
-    assert_eq!(error.refused_rows().unwrap().rows(), 2);
+    assert_eq!(error.rejected_rows().unwrap().rows(), 2);
     assert_eq!(fs::read_to_string(case.path("r.ndjson")).unwrap().lines().count(), 2);
 }
 

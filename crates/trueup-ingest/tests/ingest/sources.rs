@@ -140,7 +140,9 @@ fn the_error_of_a_row_says_where_it_is() {
         assert_eq!((row.column, row.value), (Some("type"), Some("bought")));
         assert_eq!(row.rule, Rule::Value(Reason::Stage));
         assert!(
-            error.to_string().starts_with("crm, record batch 1, row 1 (both counted from 0), column `type`: expected")
+            error
+                .to_string()
+                .starts_with("`crm`, record batch 1, row 1 (both counted from 0), column `type`: expected")
         );
     }
     let rejects = case.path("rejects.ndjson");
@@ -177,11 +179,11 @@ fn a_source_that_fails_leaves_nothing() {
     let schema = batches()[0].schema();
     let broken = [Ok(batches()[0].clone()), Err(ArrowError::ComputeError("no more".to_owned()))];
     let error = fault(case.ingest().events(Source::batch_reader(RecordBatchIterator::new(broken, schema))));
-    assert_eq!(error.to_string(), "events: Compute error: no more");
+    assert_eq!(error.to_string(), "`events`: Compute error: no more");
     let other = events(&[("1", "sold")]).project(&[0, 1]).unwrap();
     let error = fault(case.ingest().spend(Source::batches([batches()[0].clone(), other])));
     assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::OtherColumns { batch: 1 }, .. }));
-    assert_eq!(error.to_string(), "spend: record batch 1 (counted from 0) has other columns than the first one");
+    assert_eq!(error.to_string(), "`spend`: record batch 1 (counted from 0) has other columns than the first one");
     let error = fault(case.ingest().events(Source::batches([])));
     assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::NoBatches, .. }));
     let error = fault(case.ingest().insights(Source::batches(batches())));

@@ -34,7 +34,7 @@ fn a_time_without_an_offset_is_refused_unless_its_time_zone_is_stated() {
     let error = ingest(&case, events, None).unwrap_err();
     assert_eq!(
         error.to_string().replace(case.path("").to_str().unwrap(), ""),
-        "events.csv, line 2, column `dateTime`: expected a point in time with an offset, such as \
+        "`events.csv`, line 2, column `dateTime`: expected a point in time with an offset, such as \
          `2025-01-31T09:30:00-05:00`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
          `--time-zone America/New_York` (or any other), but found `2025-01-05 22:00`; 1 more row breaks a rule"
     );

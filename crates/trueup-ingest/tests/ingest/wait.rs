@@ -72,7 +72,7 @@ fn no_ingest_waits_longer_than_it_may() {
         let error = case.ingest().events(&more).wait(wait).run().unwrap_err();
         assert!(begun.elapsed() >= wait && begun.elapsed() < wait + Duration::from_secs(20));
         assert!(matches!(error.kind(), ErrorKind::Busy { waited, .. } if *waited == wait), "{error}");
-        assert_eq!(error.to_string(), format!("another ingest is writing to `{dataset}`; {expected}"));
+        assert_eq!(error.to_string(), format!("another command is writing to `{dataset}`; {expected}"));
     }
     assert_eq!(case.snapshot(), before);
 }

@@ -65,11 +65,11 @@ fn spend_given_as_accounts_is_refused() {
     };
     assert_eq!(
         refused("spend.csv", "account,date,adSpend\na,2025-01-01,10\n"),
-        "spend.csv: expected accounts, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
+        "`spend.csv`: expected accounts, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
     );
     assert_eq!(
         refused("spend.ndjson", "{\"account\":\"a\",\"clicks\":3}\n"),
-        "spend.ndjson: expected accounts, but found spend, with the columns `account`, `clicks`; give the file as `--spend`"
+        "`spend.ndjson`: expected accounts, but found spend, with the columns `account`, `clicks`; give the file as `--spend`"
     );
     let accounts = case.file("accounts.csv", "account,industry,clicks\na,plumbing,3\n");
     assert_eq!(case.ingest().accounts(accounts).run().unwrap().accounts.taken, 1);

@@ -33,7 +33,7 @@ fn without_folders(case: &Case, text: &str) -> String {
 /// Checks an ingest of three rows of which two are faulty: what it shows and counts, its limits, and that it fails if
 /// it rejects all rows. `give` adds the input, and `sound` maps the stage of the sound row. `faults` are the locations
 /// and the stages of the faulty rows.
-fn check_refused_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, faults: [(&str, &str); 2]) {
+fn check_rejected_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, faults: [(&str, &str); 2]) {
     let run = |stages: &str, with: &dyn Fn(&Case, Ingest) -> Ingest| -> (Case, Result<IngestSummary, IngestError>) {
         let case = Case::new(&mapping(name, stages));
         let result = with(&case, give(case.ingest())).run();
@@ -49,7 +49,7 @@ fn check_refused_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, 
 
     let (case, refused) = run(sound, &|_, ingest| ingest);
     let error = refused.unwrap_err();
-    assert_eq!(without_folders(&case, &error.refused_rows().unwrap().to_string()), shown);
+    assert_eq!(without_folders(&case, &error.rejected_rows().unwrap().to_string()), shown);
     let message = format!(
         "`{name}`, {first_at}, column `type`: expected a value that the map has, but found `{first}` (mapping key \
          `events[0].columns.type`); 1 more row breaks a rule"
@@ -60,7 +60,7 @@ fn check_refused_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str, 
     let (case, taken) = run(sound, &rejects);
     let taken = taken.unwrap();
     assert_eq!((taken.events.taken, taken.events.rejected), (1, 2), "{name}");
-    assert_eq!(without_folders(&case, &taken.refused.to_string()), shown);
+    assert_eq!(without_folders(&case, &taken.rejected.to_string()), shown);
     assert_eq!(fs::read_to_string(case.path("rejects.ndjson")).unwrap().lines().count(), 2, "{name}");
 
     let limited = |limit: &str| {
@@ -90,23 +90,23 @@ const WITHOUT_HEADER: [(&str, &str); 2] = [("line 1", "lead-originated"), ("line
 const WITHOUT_LINES: [(&str, &str); 2] = [("row 1", "lead-originated"), ("row 3", "booked")];
 
 #[test]
-fn refused_rows_of_texts_are_counted_in_every_container() {
+fn rejected_rows_of_texts_are_counted_in_every_container() {
     for (names, faults) in [
         (&["events.csv.gz", "events.csv.zst", "events.csv.bz2", "tab.tsv", "utf-8-mark.csv"][..], WITH_HEADER),
         (&["events.ndjson.gz", "events.ndjson.zst", "events.ndjson.bz2"], WITHOUT_HEADER),
         (&["list.json", "list.json.gz", "list-on-many-lines.json"], WITHOUT_LINES),
     ] {
         for name in names {
-            check_refused_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, faults);
+            check_rejected_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, faults);
         }
     }
-    check_refused_rows(
+    check_rejected_rows(
         "semicolon.csv",
         &|ingest| ingest.delimiter(';').events(foreign("semicolon.csv")),
         SOLD,
         WITH_HEADER,
     );
-    check_refused_rows(
+    check_rejected_rows(
         "utf-16le.csv",
         &|ingest| ingest.encoding("utf-16le".parse().unwrap()).events(foreign("utf-16le.csv")),
         SOLD,
@@ -115,21 +115,21 @@ fn refused_rows_of_texts_are_counted_in_every_container() {
 }
 
 #[test]
-fn refused_rows_of_parquet_and_xlsx_are_counted() {
+fn rejected_rows_of_parquet_and_xlsx_are_counted() {
     for name in ["brotli.parquet", "zstd.parquet"] {
-        check_refused_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, WITHOUT_LINES);
+        check_rejected_rows(name, &|ingest| ingest.events(foreign(name)), SOLD, WITHOUT_LINES);
     }
     let name = "events.xlsx";
     // As the spreadsheet shows them: the header is row 1.
     let faults = [("row 3", "sold"), ("row 4", "sold")];
-    check_refused_rows(name, &|ingest| ingest.events(foreign(name)), "lead-originated = \"booked\"", faults);
+    check_rejected_rows(name, &|ingest| ingest.events(foreign(name)), "lead-originated = \"booked\"", faults);
 }
 
 #[test]
-fn refused_rows_of_readers_and_record_batches_are_counted() {
+fn rejected_rows_of_readers_and_record_batches_are_counted() {
     // The program's `-` is such a reader.
     let text = "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-30\nacme,1,sold,2025-02-03\nbolt,7,booked,2025-02-04\n";
-    check_refused_rows(
+    check_rejected_rows(
         "-",
         &|ingest| ingest.events(Source::reader(FileFormat::Csv, text.as_bytes()).named("-")),
         SOLD,
@@ -143,7 +143,7 @@ fn refused_rows_of_readers_and_record_batches_are_counted() {
         ("date", texts(["2025-01-30", "2025-02-03", "2025-02-04"])),
     ];
     let batch = RecordBatch::try_from_iter(columns.clone()).unwrap();
-    check_refused_rows(
+    check_rejected_rows(
         "crm",
         &|ingest| ingest.events(Source::batches([batch.clone()]).named("crm")),
         SOLD,
@@ -154,7 +154,7 @@ fn refused_rows_of_readers_and_record_batches_are_counted() {
     let give = |ingest: Ingest| {
         ingest.events(Source::reader(FileFormat::Parquet, std::io::Cursor::new(bytes.clone())).named("p"))
     };
-    check_refused_rows("p", &give, SOLD, WITHOUT_LINES);
+    check_rejected_rows("p", &give, SOLD, WITHOUT_LINES);
 }
 
 /// A row of a wide file is an event of each stage. If all of these are refused, it is shown once and counted for each.
@@ -166,7 +166,7 @@ fn a_row_of_several_stages_is_shown_once() {
     let summary = case.ingest().rejects(case.path("rejects.ndjson")).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (2, 2));
     assert_eq!(
-        without_folders(&case, &summary.refused.to_string()),
+        without_folders(&case, &summary.rejected.to_string()),
         "2 rows, column `k`: expected a value\n  a.csv, line 3: nothing"
     );
 }

@@ -24,7 +24,7 @@ fn files_of_an_input_are_read_in_the_given_order() {
     assert_eq!(case.refusal(), "`a-1.csv`: it has no column `k`, but the first file of its input has one");
     // The line is that of its own file.
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id\n1\n").file("a-1.csv", "id\n2\n\"\"\n");
-    let expected = "`a-1.csv`, line 3, column `id`: expected a value, but found ``";
+    let expected = "`a-1.csv`, line 3, column `id`: expected a value, but found nothing";
     assert!(case.refusal().starts_with(expected), "{}", case.refusal());
 }
 
@@ -85,6 +85,12 @@ fn broken_csv_is_refused() {
     ] {
         let case = Case::new(&from_file("a.csv", "")).file("a.csv", text);
         assert_eq!(case.refusal(), expected);
+    }
+    for separator in ["\\\"", "\\n", "é"] {
+        let mapping = from_file("a.csv", &format!("separator = \"{separator}\""));
+        let refusal = Case::new(&mapping).file("a.csv", "id\n1\n").refusal();
+        let expected = "key `input.a.separator`: expected an ASCII character that is neither a quote nor a line end";
+        assert!(refusal.ends_with(expected), "{refusal}");
     }
 }
 

@@ -38,7 +38,7 @@ fn ndjson_that_is_no_table_is_refused() {
     for (text, expected) in [
         ("{\"id\": 1}\n{\"id\": [2]}\n", "line 2, column `id`: expected a single value, but found an array: `[2]`"),
         ("{\"id\": 1}\n[1]\n", "line 2: expected a JSON object"),
-        ("{\"id\": \"\"}\n", "line 1, column `id`: expected a value, but found ``"),
+        ("{\"id\": \"\"}\n", "line 1, column `id`: expected a value, but found nothing"),
     ] {
         let refusal = ndjson(DATED, text).refusal();
         assert!(refusal.starts_with("`a.ndjson`") && refusal.contains(expected), "{refusal}");

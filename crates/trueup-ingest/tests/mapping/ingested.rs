@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
 
@@ -149,7 +149,7 @@ fn faulty_rows_refuse_the_ingest() {
     };
     assert_eq!(
         refused("1,A,01/02/2025,lead,,oak,web,\n2,A,,job,,oak,,\n3,A,x,job,,oak,,\n"),
-        "`log.csv`, line 3, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`); 1 more row breaks a rule"
+        "`log.csv`, line 3, column `when`: expected a date, but found nothing (mapping key `events[0].columns.date`); 1 more row breaks a rule"
     );
     let more = refused("1,A,x,lead,,oak,web,\n2,A,,job,,oak,,\n");
     assert!(
@@ -157,7 +157,7 @@ fn faulty_rows_refuse_the_ingest() {
         "{more}"
     );
     let rule = refused("1,A,01/02/2025,lead,99999999999999999999,oak,web,\n");
-    assert!(rule.starts_with("log.csv, line 2, column `total`: expected an amount"), "{rule}");
+    assert!(rule.starts_with("`log.csv`, line 2, column `total`: expected an amount"), "{rule}");
 }
 
 /// A value of a joined file is named there, and rejects the row that it was joined to.
@@ -204,7 +204,7 @@ fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, Strin
     let case = case(log);
     let path = case.path("rejects.ndjson");
     case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run().unwrap();
-    let manifest = store::read_latest(&case.path("dataset")).unwrap().unwrap();
+    let manifest = manifest_file::read_latest(&case.path("dataset")).unwrap().unwrap();
     let rejects = fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), "");
     (manifest.events.into_iter().map(|file| file.sha256).collect(), rejects)
 }

@@ -192,10 +192,10 @@ fn a_point_in_time_is_no_date() {
 #[test]
 fn a_missing_required_value_is_refused() {
     let refusal = |columns: &str, rows: &str| Case::new(&events_with(columns)).file("a.csv", rows).refusal();
-    let expected = "`a.csv`, line 3, column `k`: expected a date, but found `` (mapping key `events[0].columns.date`)";
-    assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
     let expected =
-        "`a.csv`, line 2, column `id`: expected a value, but found `` (mapping key `events[0].columns.opportunityId`)";
+        "`a.csv`, line 3, column `k`: expected a date, but found nothing (mapping key `events[0].columns.date`)";
+    assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
+    let expected = "`a.csv`, line 2, column `id`: expected a value, but found nothing (mapping key `events[0].columns.opportunityId`)";
     assert_eq!(refusal(DATED, "id,k\n,\n"), expected);
     let stage = events_with(DATED).replace("{ value = \"lead-originated\" }", "\"k\"");
     let refusal = Case::new(&stage).file("a.csv", "id,k\n1,won\n").refusal();

@@ -127,7 +127,7 @@ fn equal_clock_times_of_accounts_are_different_points_in_time() {
     assert!(found.len() == 3_000 && found.iter().enumerate().all(|(at, time)| time == expected(at)));
     let case = case("\"t\"", "x,1,sold,2025-07-01 10:00,\n,2,sold,2025-07-01 10:00,\n");
     let error = case.ingest().time_zone("account".parse().unwrap()).run().unwrap_err().to_string();
-    assert!(error.contains("line 3, column `account`: expected a value, but found ``"), "{error}");
+    assert!(error.contains("line 3, column `account`: expected a value, but found nothing"), "{error}");
 }
 
 /// The order of conversions is that of their points in time.

@@ -4,7 +4,7 @@ use crate::case::{Case, Row, answers, into, leftovers, random_rows, source, stag
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_core::definitions::Definitions;
 use trueup_ingest::{Define, ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, part_of};
 
@@ -32,7 +32,7 @@ fn refused(change: impl FnOnce(&Path, &mut Vec<Staged>, &[Row])) -> String {
     change(&dataset, &mut staged, &rows);
     let error = ingest.commit(staged).unwrap_err();
     assert!(error.is_data() && !error.is_usage() && !error.may_be_published(), "{error}");
-    assert_eq!(store::versions(&dataset).unwrap(), [1]);
+    assert_eq!(manifest_file::versions(&dataset).unwrap(), [1]);
     assert_eq!((leftovers(&dataset), answers(&dataset)), (Vec::new(), before));
     fault(&error).to_string().replace(dataset.to_str().unwrap(), "")
 }
@@ -66,7 +66,7 @@ fn parts_of_another_plan_of_the_same_ingest_are_refused() {
         let begun = into(&dataset.with_extension("other"));
         let plan = begun.begin_staged(4, None).unwrap().plan().to_json().unwrap();
         let mut plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-        let manifest = store::read_latest(dataset).unwrap().unwrap();
+        let manifest = manifest_file::read_latest(dataset).unwrap().unwrap();
         plan["ingest"] = id.into();
         plan["version"] = 2.into();
         plan["base"] = identity(&manifest).into();
@@ -74,7 +74,7 @@ fn parts_of_another_plan_of_the_same_ingest_are_refused() {
         let plan = StagePlan::from_json(&plan.to_string()).unwrap();
         staged[0] = stage(dataset, &plan, 3, rows).unwrap();
     });
-    assert!(text.starts_with("part 3 was staged for another ingest ("), "{text}");
+    assert!(text.starts_with("part 3 was staged with another plan of this ingest; stage it again"), "{text}");
 }
 
 /// Returns the identity of a version, as the plan has it.
@@ -155,11 +155,11 @@ fn a_row_that_breaks_a_rule_is_shown() {
     rows[1][3] = "soon".to_owned();
     let error = stage(&dataset, ingest.plan(), 0, &rows).unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("part 0 of 1: events, record batch 0, row 0 "), "{text}");
+    assert!(text.starts_with("part 0 of 1: `events`, record batch 0, row 0 "), "{text}");
     assert!(text.contains("but found `bought`; 1 more row breaks a rule; the row: account = `a1`, opportunityId = `7`, type = `bought`"), "{text}");
     assert_eq!(error.row().unwrap().value, Some("bought"));
-    assert!(error.is_data() && error.refused_rows().unwrap().rows() == 2);
-    assert_eq!(store::versions(&dataset).unwrap(), [1]);
+    assert!(error.is_data() && error.rejected_rows().unwrap().rows() == 2);
+    assert_eq!(manifest_file::versions(&dataset).unwrap(), [1]);
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn what_the_parts_or_the_beginning_cannot_have_is_refused() {
         error.to_string()
     };
     let begin = |ingest: Ingest, parts| usage(ingest.begin_staged(parts, None).unwrap_err());
-    assert!(begin(into(&dataset).events(source(&rows)), 1).contains("are given to its parts"));
-    assert!(begin(into(&dataset).mapping("m.toml"), 1).contains("and no mapping"));
+    assert!(begin(into(&dataset).events(source(&rows)), 1).contains("and the events to its parts"));
+    assert!(begin(into(&dataset).mapping("m.toml"), 1).contains("without a mapping"));
     assert!(begin(into(&dataset).rejects(case.path("rejects")), 1).contains("no file of rejects"));
     assert_eq!(begin(into(&dataset), 0), "expected 1 to 100000 parts, but found 0");
     let ingest = into(&dataset).begin_staged(1, None).unwrap();

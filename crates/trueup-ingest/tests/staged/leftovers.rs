@@ -9,9 +9,10 @@ use std::process::{Command, exit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trueup_core::Interrupt;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_ingest::{ErrorKind, Ingest, StageFault};
+use trueup_testkit::damage::copy_folder;
 
 fn dataset_with_rows(case: &Case) -> (PathBuf, Vec<Row>) {
     let dataset = case.path("dataset");
@@ -54,7 +55,7 @@ fn an_attempt_that_begins_after_the_ingest_has_ended_leaves_nothing() {
     let ingest = into(&dataset).begin_staged(2, None).unwrap();
     let (plan, _) = (ingest.plan().clone(), stage_all(&dataset, &ingest, &rows));
     drop(ingest);
-    assert_eq!(store::versions(&dataset).unwrap(), [1, 2]);
+    assert_eq!(manifest_file::versions(&dataset).unwrap(), [1, 2]);
     ended(plan);
 }
 
@@ -113,7 +114,7 @@ fn a_process_that_is_killed_before_the_commit_leaves_what_the_next_ingest_remove
     let status = child.args(["--exact", NAME, "--nocapture"]).env(KILLED, &dataset).output().unwrap().status;
     assert_eq!(status.code(), Some(9));
     assert!(leftovers(&dataset).len() > 3);
-    assert_eq!((store::versions(&dataset).unwrap(), answers(&dataset)), (vec![1], before));
+    assert_eq!((manifest_file::versions(&dataset).unwrap(), answers(&dataset)), (vec![1], before));
     // An attempt of another process still runs, and stages its part.
     let plan = fs::read_to_string(dataset.with_extension("plan")).unwrap();
     let plan = trueup_ingest::StagePlan::from_json(&plan).unwrap();
@@ -149,7 +150,7 @@ fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
     let (dataset, rows) = dataset_with_rows(&case);
     let (before, after) = (answers(&dataset), {
         let local = case.path("local");
-        copy_folder(&dataset, &local);
+        copy_folder(&dataset, &local).unwrap();
         into(&local).events(source(&rows)).run().unwrap();
         answers(&local)
     });
@@ -158,7 +159,7 @@ fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
         let mut commits = 0;
         for takes_effect in [false, true] {
             let copy = case.path(&format!("{position}-{takes_effect}"));
-            copy_folder(&dataset, &copy);
+            copy_folder(&dataset, &copy).unwrap();
             let fault = Arc::new(FailsOnce { is_armed: false.into(), left: AtomicUsize::new(position), takes_effect });
             let ingest = into(&copy).files(Files::failing(fault.clone())).begin_staged(2, None).unwrap();
             let staged = stage_all(&copy, &ingest, &rows);
@@ -166,7 +167,7 @@ fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
             let committed = ingest.commit(staged);
             failed += usize::from(committed.is_err());
             commits += usize::from(committed.is_ok());
-            let is_published = store::versions(&copy).unwrap() == [1, 2];
+            let is_published = manifest_file::versions(&copy).unwrap() == [1, 2];
             assert!(is_published || committed.is_err(), "{position}");
             assert_eq!(answers(&copy), if is_published { after.clone() } else { before.clone() }, "{position}");
             // The next ingest succeeds, and removes what is left.
@@ -178,17 +179,4 @@ fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
         }
     }
     assert!(failed > 10, "{failed}");
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let copy = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &copy);
-        } else {
-            fs::copy(&path, &copy).unwrap();
-        }
-    }
 }

@@ -8,8 +8,8 @@ use std::io::{self, Cursor, Read};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
-use trueup_core::dataset::store;
-use trueup_core::dataset::store::StoreError;
+use trueup_core::dataset::manifest_file;
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
 use trueup_testkit::exhaustive::is_exhaustive;
 use trueup_testkit::object_server::{Fault, Requested};
@@ -75,8 +75,8 @@ fn an_input_that_can_be_read_once_is_not_read_again() {
         let reader = BeforeEnd { rest: Cursor::new(text), run: move || drop(other.take().map(|other| other.run())) };
         let ingest = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).wait(Duration::from_secs(600));
         let error = ingest.run().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Store(StoreError::Taken { .. })), "{error}");
-        assert_eq!(store::versions(&other_url).unwrap(), [1, 2]);
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+        assert_eq!(manifest_file::versions(&other_url).unwrap(), [1, 2]);
         assert_eq!(store.leftovers("acme"), Vec::<String>::new());
     });
 }
@@ -117,15 +117,15 @@ fn of_two_writers_exactly_one_wins() {
             let winner = outcomes.iter().position(Result::is_ok).unwrap();
             assert_eq!(outcomes[winner].as_ref().unwrap().version, version);
             let error = outcomes[1 - winner].as_ref().unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Store(StoreError::Taken { .. })), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
             assert_eq!(
                 error.to_string(),
                 format!(
                     "`s3://bucket/acme` has a version {version} already: somebody else has written to the dataset meanwhile; \
-                     try again, or let it begin again by itself with `--wait 5m`"
+                     try again, or give `--wait 5m`, with which the command begins again by itself"
                 )
             );
-            assert_eq!(store::versions(&url).unwrap().last(), Some(&version));
+            assert_eq!(manifest_file::versions(&url).unwrap().last(), Some(&version));
             assert_eq!(store.leftovers("acme"), Vec::<String>::new());
             // The dataset is the winner's.
             let expected = store.dir().join(format!("expected-{round}"));
@@ -180,7 +180,7 @@ fn a_publication_whose_outcome_stays_unknown_keeps_its_files() {
         assert!(text.ends_with("check the store, then run `trueup verify`") && !text.contains("SECRET"), "{text}");
         store.server().heal();
         // It was published, and the files are there.
-        assert_eq!(store::versions(&url).unwrap(), [1, 2]);
+        assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
         assert_sound(&url, "");
         assert!(!store.second(&url).run().unwrap().changed);
     });

@@ -3,7 +3,7 @@
 use crate::assert_sound;
 use crate::case::{answers, with_store};
 use trueup_core::Dataset;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::{Compact, Ingest};
 use trueup_testkit::object_server::Fault;
 
@@ -22,7 +22,7 @@ fn a_compaction_merges_objects() {
         });
         assert!(Compact::of(&url).run().unwrap_err().to_string().contains("cannot upload"));
         store.server().heal();
-        assert_eq!((store::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], expected.clone()));
+        assert_eq!((manifest_file::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], expected.clone()));
         let summary = Compact::of(&url).run().unwrap();
         assert_eq!((summary.version, summary.merged.files, summary.written.files), (4, 3, 1));
         assert_eq!(answers(&url), expected);

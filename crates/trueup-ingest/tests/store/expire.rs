@@ -5,7 +5,7 @@ use crate::case::with_store;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 use trueup_core::Dataset;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::Expire;
 
 #[test]
@@ -19,7 +19,7 @@ fn versions_expire_and_their_files_go_after_the_grace_period() {
         let summary = Expire::of(&url).run().unwrap();
         assert_eq!((summary.expired.as_slice(), summary.kept.as_slice()), ([1].as_slice(), [2].as_slice()));
         assert!(summary.removed.files == 0 && summary.waiting.files > 0, "{summary:?}");
-        assert_eq!(store::versions(&url).unwrap(), [2]);
+        assert_eq!(manifest_file::versions(&url).unwrap(), [2]);
         // A reader of the version goes on.
         opened.read_footers(&trueup_core::Interrupt::default()).unwrap();
         let waiting = store.names("acme");

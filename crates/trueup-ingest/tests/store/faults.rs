@@ -77,37 +77,37 @@ fn check_unnoticed(store: &Store, fault: Fault) {
 }
 
 #[test]
-fn a_store_that_fails_once_makes_the_new_dataset() {
-    with_store("faults::a_store_that_fails_once_makes_the_new_dataset", |store| {
+fn an_ingest_survives_a_store_that_fails_once() {
+    with_store("faults::an_ingest_survives_a_store_that_fails_once", |store| {
         check_unnoticed(store, Fault::Status(500))
     });
 }
 
 #[test]
-fn an_overloaded_store_makes_the_new_dataset() {
-    with_store("faults::an_overloaded_store_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Status(503)));
+fn an_ingest_survives_an_overloaded_store() {
+    with_store("faults::an_ingest_survives_an_overloaded_store", |store| check_unnoticed(store, Fault::Status(503)));
 }
 
 #[test]
-fn a_cut_connection_makes_the_new_dataset() {
-    with_store("faults::a_cut_connection_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Close));
+fn an_ingest_survives_a_cut_connection() {
+    with_store("faults::an_ingest_survives_a_cut_connection", |store| check_unnoticed(store, Fault::Close));
 }
 
 #[test]
-fn a_lost_answer_makes_the_new_dataset() {
-    with_store("faults::a_lost_answer_makes_the_new_dataset", |store| check_unnoticed(store, Fault::Lost));
+fn an_ingest_survives_a_lost_answer() {
+    with_store("faults::an_ingest_survives_a_lost_answer", |store| check_unnoticed(store, Fault::Lost));
 }
 
 #[test]
-fn a_failure_after_the_effect_makes_the_new_dataset() {
-    with_store("faults::a_failure_after_the_effect_makes_the_new_dataset", |store| {
+fn an_ingest_survives_a_failure_after_the_effect() {
+    with_store("faults::an_ingest_survives_a_failure_after_the_effect", |store| {
         check_unnoticed(store, Fault::StatusAfter(500))
     });
 }
 
 #[test]
-fn a_slow_store_makes_the_new_dataset() {
-    with_store("faults::a_slow_store_makes_the_new_dataset", |store| {
+fn an_ingest_survives_a_slow_store() {
+    with_store("faults::an_ingest_survives_a_slow_store", |store| {
         check_unnoticed(store, Fault::Slow(Duration::from_millis(20)))
     });
 }

@@ -5,7 +5,8 @@ use crate::case::{answers, with_store};
 use std::path::PathBuf;
 use std::time::Duration;
 use trueup_core::Dataset;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_ingest::{ErrorKind, Expire, Forget, Ingest};
 use trueup_testkit::object_server::Fault;
 use trueup_testkit::search::files_with;
@@ -31,12 +32,12 @@ fn a_purge_removes_a_customer_from_all_objects() {
         });
         assert!(forget().purge().run().unwrap_err().to_string().contains("cannot upload"));
         store.server().heal();
-        assert_eq!((store::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], before.clone()));
+        assert_eq!((manifest_file::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], before.clone()));
         let summary = forget().run().unwrap();
         assert_eq!((summary.version, summary.customers, summary.events), (4, 1, 2));
         let after = answers(&url);
         assert!(after != before && !files_with(&store.served("acme"), &[ANN]).unwrap().is_empty());
-        // The files stay for who reads them.
+        // The files stay for readers that have opened them.
         let summary = forget().purge().run().unwrap();
         assert_eq!((summary.expired.as_slice(), summary.removed.files), ([2, 3, 4].as_slice(), 0));
         opened.read_footers(&trueup_core::Interrupt::default()).unwrap();
@@ -44,7 +45,7 @@ fn a_purge_removes_a_customer_from_all_objects() {
         let ended = forget().purge().grace(Duration::ZERO).run().unwrap();
         assert_eq!((ended.removed, ended.waiting.files), (summary.waiting, 0));
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
-        assert_eq!((store::versions(&url).unwrap()[0], answers(&url)), (1, after));
+        assert_eq!((manifest_file::versions(&url).unwrap()[0], answers(&url)), (1, after));
         assert_sound(&url, "");
         // The record of the failed call stays, because its upload might still arrive.
         assert!(store.leftovers("acme").iter().all(|name| name.starts_with(".trueup-pending-")));
@@ -67,7 +68,7 @@ fn the_next_command_completes_a_purge_that_failed_after_its_version_was_publishe
         assert!(purge().run().unwrap_err().to_string().contains(".trueup-expired-"));
         store.server().heal();
         let after = answers(&url);
-        assert_eq!(store::versions(&url).unwrap(), [1, 2, 3]);
+        assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2, 3]);
         let summary = Expire::of(&url).vacuum().unwrap();
         assert_eq!((summary.expired, summary.kept, summary.waiting.files), (vec![2], vec![1, 3], 0));
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
@@ -94,10 +95,7 @@ fn of_two_writers_one_begins_again() {
             })
         };
         let error = overtake(0).run().unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Store(trueup_core::dataset::store::StoreError::Taken { .. })),
-            "{error}"
-        );
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
         let summary = overtake(60).run().unwrap();
         assert_eq!((summary.version, summary.customers, summary.events), (4, 1, 2));
         assert_sound(&url, "");

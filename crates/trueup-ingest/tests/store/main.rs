@@ -18,7 +18,7 @@ use case::{Store, with_store};
 use std::path::Path;
 use trueup_core::Dataset;
 use trueup_core::dataset::Verification;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::ErrorKind;
 
 #[test]
@@ -93,7 +93,7 @@ fn an_interrupted_ingest_leaves_the_old_dataset() {
         assert!(error.interruption().is_some(), "{error}");
         assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
         store.server().heal();
-        assert_eq!(store::versions(&url).unwrap(), [1]);
+        assert_eq!(manifest_file::versions(&url).unwrap(), [1]);
         // The upload may still arrive, so the record stays for a later ingest.
         let left: Vec<String> = store.names("acme").into_iter().filter(|name| !before.contains(name)).collect();
         assert!(
@@ -121,9 +121,9 @@ impl Store {
     fn leftovers(&self, dataset: &str) -> Vec<String> {
         let url = self.url(dataset);
         let mut named: Vec<String> = Vec::new();
-        for version in store::versions(&url).unwrap() {
-            named.push(store::file_name(version));
-            let manifest = store::read(&url, version).unwrap();
+        for version in manifest_file::versions(&url).unwrap() {
+            named.push(manifest_file::file_name(version));
+            let manifest = manifest_file::read(&url, version).unwrap();
             named.extend(manifest.files().map(|file| file.path.clone()));
         }
         self.names(dataset).into_iter().filter(|name| !named.contains(name)).collect()

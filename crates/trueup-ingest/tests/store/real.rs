@@ -7,7 +7,9 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::manifest_file;
+use trueup_core::files::Files;
 use trueup_ingest::Ingest;
 
 /// The variable that names the program.
@@ -55,11 +57,11 @@ fn a_real_server_holds_datasets_and_inputs() {
         assert_eq!(answers(&by_name), answers(&by_pattern));
 
         // A manifest is not replaced.
-        let manifest = store::read(&url, 2).unwrap();
-        let again = store::publish(&trueup_core::files::Files::default(), &url, store.dir(), &manifest);
+        let manifest = manifest_file::read(&url, 2).unwrap();
+        let again = manifest_file::publish(&Files::default(), &url, store.dir(), &manifest);
         assert!(again.is_ok(), "the same bytes are the same publication");
-        let other = trueup_core::dataset::manifest::Manifest { created_by: "somebody else".to_owned(), ..manifest };
-        let taken = store::publish(&trueup_core::files::Files::default(), &url, store.dir(), &other).unwrap_err();
-        assert!(matches!(taken, store::StoreError::Taken { .. }), "{taken}");
+        let other = Manifest { created_by: "somebody else".to_owned(), ..manifest };
+        let taken = manifest_file::publish(&Files::default(), &url, store.dir(), &other).unwrap_err();
+        assert!(matches!(taken, manifest_file::ManifestError::Taken { .. }), "{taken}");
     });
 }

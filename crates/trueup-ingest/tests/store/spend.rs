@@ -3,7 +3,7 @@
 use crate::assert_sound;
 use crate::case::with_store;
 use std::fmt::Write as _;
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::Ingest;
 
 /// The bytes that are read together, because they have one checksum.
@@ -26,7 +26,7 @@ fn a_restated_day_reads_the_accounts_and_days_of_a_few_row_groups() {
         let url = store.url("acme");
         let ingest = |name| Ingest::into(&url).row_group_rows(2_000).spend(store.dir().join(name)).run().unwrap();
         ingest("days.csv");
-        let [old] = store::read_latest(&url).unwrap().unwrap().spend.try_into().unwrap();
+        let [old] = manifest_file::read_latest(&url).unwrap().unwrap().spend.try_into().unwrap();
         assert!(old.row_groups.len() == 12 && old.size > 25 * BLOCK, "{} bytes", old.size);
         // An account has 2,400 rows, which are in two row groups, and 30 rows a day.
         for (name, restated, days, row_groups) in [

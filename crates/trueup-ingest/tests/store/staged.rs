@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::mem;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueup_core::dataset::store;
+use trueup_core::dataset::manifest_file;
 use trueup_ingest::{ErrorKind, Ingest, StageFault, StagePlan, Staged, StagedIngest, part_of};
 
 const PARTS: u32 = 3;
@@ -75,8 +75,8 @@ fn a_dataset_that_is_ingested_in_parts_answers_as_one_that_is_not() {
 }
 
 #[test]
-fn a_first_version_in_parts() {
-    with_store("staged::a_first_version_in_parts", |store| {
+fn a_first_version_is_published_in_parts() {
+    with_store("staged::a_first_version_is_published_in_parts", |store| {
         let url = store.url("acme");
         let ingest = store.begin(&url);
         let staged = store.stage_all(&url, ingest.plan());
@@ -97,7 +97,7 @@ fn an_ingest_that_is_given_up_leaves_the_old_dataset() {
         staged.pop();
         let error = ingest.commit(staged).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Stage(StageFault::Missing { .. })), "{error}");
-        assert_eq!((store::versions(&url).unwrap(), answers(&url)), (vec![1], before));
+        assert_eq!((manifest_file::versions(&url).unwrap(), answers(&url)), (vec![1], before));
         assert_eq!(store.left_files(), Vec::<String>::new());
         // An attempt that ends late uploads its files, and a later ingest removes them.
         store.stage(&url, &plan, 0).unwrap();
@@ -131,7 +131,7 @@ fn the_files_of_an_ingest_that_runs_are_not_removed() {
         let before = answers(&url);
         let error = ingest.commit(staged).unwrap_err();
         assert!(!error.may_be_published(), "{error}");
-        assert_eq!((store::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], before));
+        assert_eq!((manifest_file::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], before));
         assert_eq!(store.left_files(), Vec::<String>::new());
         assert_sound(&url, "");
     });
@@ -150,7 +150,7 @@ fn a_file_that_is_missing_or_another_is_not_published() {
             change(&store.served("acme").join(name));
             let error = ingest.commit(staged).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Stage(StageFault::File { .. })), "{error}");
-            assert_eq!(store::versions(&url).unwrap(), [1]);
+            assert_eq!(manifest_file::versions(&url).unwrap(), [1]);
         }
     });
 }

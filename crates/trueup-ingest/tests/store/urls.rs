@@ -125,7 +125,7 @@ fn a_url_that_gives_no_input_is_an_error_that_names_it() {
         // A row at fault is named by the URL.
         store.serve("in/bad.csv", b"account,opportunityId,type,date\na,1,won,2025-01-01\n");
         let row = store.refused("s3://bucket/in/bad.csv");
-        assert!(row.starts_with("s3://bucket/in/bad.csv, line 2, column `type`"), "{row}");
+        assert!(row.starts_with("`s3://bucket/in/bad.csv`, line 2, column `type`"), "{row}");
     });
 }
 

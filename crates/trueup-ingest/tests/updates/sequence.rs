@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{Verification, store};
+use trueup_core::dataset::{Verification, manifest_file};
 use trueup_core::query::{AccountFilter, EventsQuery, Interval};
 use trueup_core::{Dataset, Interrupt, ResultTable};
 use trueup_ingest::{FileFormat, Forget, Ingest, IngestSummary, Source};
+use trueup_testkit::random::Random;
 use trueup_testkit::search::files_with;
 
 const HEADER: [&str; 9] =
@@ -79,7 +80,7 @@ pub(crate) struct Sequence {
 
 impl Sequence {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random::new(seed);
         let layout = ([4, 8, 16][random.index(3)], [16, 40, 400][random.index(3)]);
         Self {
             dir: tempfile::tempdir().unwrap(),
@@ -213,7 +214,7 @@ impl Sequence {
     }
 
     fn manifest(&self) -> Option<Manifest> {
-        store::read_latest(&self.dataset()).unwrap()
+        manifest_file::read_latest(&self.dataset()).unwrap()
     }
 
     fn account(&mut self) -> String {
@@ -392,18 +393,4 @@ pub(crate) fn source(rows: &[Row], columns: usize) -> Source {
 
 pub(crate) fn csv(text: String) -> Source {
     Source::reader(FileFormat::Csv, std::io::Cursor::new(text.into_bytes()))
-}
-
-/// A source of numbers that look random, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn index(&mut self, bound: usize) -> usize {
-        usize::try_from(self.below(bound as u64)).unwrap()
-    }
 }

@@ -70,7 +70,7 @@ class IngestError(Error):
     """The value at fault as text, shortened if it is long; None if there is no single one."""
     rule: str | None
     """The rule that the row breaks: what was expected. None if no row is at fault."""
-    refused_rows: int
+    rejected_rows: int
     """The number of rows that break a rule; 0 if the ingest failed for another reason."""
     may_be_published: bool
     """Whether readers may see the new version although the ingest failed."""
@@ -85,7 +85,7 @@ class IngestError(Error):
         column: str | None = None,
         value: str | None = None,
         rule: str | None = None,
-        refused_rows: int = 0,
+        rejected_rows: int = 0,
         may_be_published: bool = False,
     ) -> None:
         super().__init__(
@@ -96,7 +96,7 @@ class IngestError(Error):
             column=column,
             value=value,
             rule=rule,
-            refused_rows=refused_rows,
+            rejected_rows=rejected_rows,
             may_be_published=may_be_published,
         )
 
@@ -110,4 +110,4 @@ class Timeout(Error, TimeoutError):
 
 
 class TrueupWarning(UserWarning):
-    """What did not stop a call, but is probably not meant: a value that no event has, or a column that is left out."""
+    """What did not stop a call, but is probably not meant: a value that no event and no spend has, or a column that is left out."""

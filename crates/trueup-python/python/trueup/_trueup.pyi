@@ -23,7 +23,7 @@ __all__ = [
     "Interrupt",
     "Partial",
     "Query",
-    "RefusedRows",
+    "RejectedRows",
     "RowCounts",
     "Split",
     "StagePlan",
@@ -367,7 +367,7 @@ class RowCounts:
     def __ne__(self, value: object, /) -> bool: ...
 
 @final
-class RefusedRows:
+class RejectedRows:
     @property
     def rule(self) -> str: ...
     @property
@@ -392,7 +392,7 @@ class IngestReport:
     @property
     def insights(self) -> RowCounts: ...
     @property
-    def refused(self) -> list[RefusedRows]: ...
+    def rejected(self) -> list[RejectedRows]: ...
     @property
     def warnings(self) -> list[str]: ...
 

@@ -172,7 +172,7 @@ def test_faulty_rows_and_columns_are_named(spark: SparkSession, tmp_path: Path) 
         rows = [EVENT, {**EVENT, "eventId": "f", "date": "soon"}, {**EVENT, "eventId": "g", "date": "never"}]
         trueup.spark.ingest(frame(spark, pyarrow.Table.from_pylist(rows)), into=folder)
     error = raised.value
-    assert (error.column, error.refused_rows) == ("date", 2) and error.value in ("soon", "never") and not folder.exists()
+    assert (error.column, error.rejected_rows) == ("date", 2) and error.value in ("soon", "never") and not folder.exists()
     assert "but found `a/b`" in refusal(spark, folder, [{**EVENT, "account": "a/b"}])
     message = refusal(spark, folder, [{name: value for name, value in EVENT.items() if name != "account"}])
     assert message.startswith("expected a column `account`, but the data frame has `opportunityId`"), message

@@ -99,7 +99,7 @@ def test_values_that_no_event_has_cause_the_warnings_of_one_process(spark: Spark
             assert same(trueup.spark.query(spark, dataset, **asked), answer)
         assert [str(warning.message) for warning in found] == [str(warning.message) for warning in expected]
         assert all(warning.filename == __file__ for warning in found)
-        with pytest.raises(trueup.QueryError, match="no event of the dataset has the value `(Drian|unmatched)`"):
+        with pytest.raises(trueup.QueryError, match="no event and no spend of the dataset has the value `(Drian|unmatched)`"):
             trueup.spark.query(spark, dataset, **asked, strict=True)
     known = {"fields": "leads", "month": "2025-05", "where": "attributionChannel = Direct"}
     with warnings.catch_warnings():
@@ -327,7 +327,7 @@ def test_a_deadline_ends_a_query_on_a_cluster_that_stands_still(
     resume = [cluster.pause(0), cluster.pause(1)]
     begun = time.monotonic()
     try:
-        with pytest.raises(trueup.Timeout, match=r"took longer than 1.5 s on the cluster, and its tasks are cancelled"):
+        with pytest.raises(trueup.Timeout, match=r"took longer than 1.5 s on the cluster, and its tasks are canceled"):
             trueup.spark.query(spark, dataset, **WIDE, splits=24, timeout=1.5)
         assert time.monotonic() - begun < 6
     finally:

@@ -38,7 +38,7 @@ fn running_requests_are_finished_on_shutdown() {
 }
 
 #[test]
-fn requests_that_outlast_the_grace_period_are_canceled() {
+fn requests_that_outlast_the_shutdown_grace_are_canceled() {
     let town = Town::new();
     let settings = Settings { shutdown_grace: Duration::from_millis(200), ..Settings::default() };
     let mut server = RunningServer::new(&town.service, settings);

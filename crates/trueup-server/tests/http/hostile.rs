@@ -163,16 +163,6 @@ fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
 }
 
 #[test]
-fn half_open_connections_do_not_block_others_for_long() {
-    let town = Town::new();
-    let settings = Settings { max_connections: 4, ..short() };
-    let server = RunningServer::new(&town.service, settings);
-    let half_open: Vec<_> = (0..8).map(|_| Client::connect(server.address)).collect();
-    assert!(is_answering(&server));
-    drop(half_open);
-}
-
-#[test]
 fn bodies_of_requests_are_ignored_up_to_a_limit() {
     let town = Town::new();
     let server = RunningServer::new(&town.service, short());

@@ -9,7 +9,7 @@
 //! | `hostile` | malformed, oversized, slow and aborted requests |
 //! | `connections` | limits on connections, half-closed connections, the header `Host` |
 //! | `explorer` | the page of the explorer, its files and its headers |
-//! | `endings` | how a server stops |
+//! | `endings` | how a server stops, an address in use, and the deadline of a request in the queue |
 //! | `operators` | metrics, readiness, and the listener of operators |
 //! | `logs` | what is logged, and what is never logged |
 

@@ -98,7 +98,7 @@ fn requests_memory_cache_and_version_are_counted() {
     assert_eq!(after[r#"trueup_request_duration_seconds_bucket{endpoint="events",le="+Inf"}"#], 4.0);
     assert!(after[r#"trueup_request_duration_seconds_sum{endpoint="events"}"#] > 0.0);
     assert!(after[r#"trueup_response_bytes_total{endpoint="events"}"#] >= f64::from(u32::try_from(bytes).unwrap()));
-    // The first question decodes the columns of the only row group, and the others find them.
+    // The first query decodes the columns of the only row group, and the others find them.
     assert_eq!([after["trueup_column_cache_misses_total"], after["trueup_column_cache_hits_total"]], [1.0, 2.0]);
     assert!(after["trueup_column_cache_bytes"] > 0.0);
     assert!(after["trueup_memory_held_bytes"] >= after["trueup_column_cache_bytes"]);
@@ -230,7 +230,7 @@ fn a_damaged_dataset_is_not_ready_until_it_is_repaired() {
     assert_eq!(readiness(server.address).0, 200);
 }
 
-/// Prometheus's own parser of this text is its Python package's, if the variable names a Python that has the package.
+/// Parses the text with the Python package of Prometheus, if `TRUEUP_PROMETHEUS_PYTHON` names a Python that has it.
 #[test]
 fn prometheus_accepts_the_metrics() {
     let Some(python) = std::env::var_os("TRUEUP_PROMETHEUS_PYTHON") else { return };
@@ -267,8 +267,8 @@ fn metrics_of(query: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_metric_of_the_dashboard_and_of_the_alerts_exists() {
-    // Of a dataset in memory nobody knows how long its ingest took.
+fn every_metric_of_the_dashboard_and_of_the_alerts_exists_and_is_described() {
+    // A dataset in memory does not record how long its ingest took.
     let folder = tempfile::tempdir().unwrap();
     let town = Town::with(Arc::new(dataset_in(folder.path())), |builder| builder);
     let server = RunningServer::with_operators(&town.service, Settings::default());

@@ -2,8 +2,7 @@
 
 import { isPartial, type DayRange } from "./days";
 import type { Dictionary } from "./dictionary";
-import { encode, type Question } from "./question";
-import type { Row } from "./service";
+import { encode, type Question, type Row } from "./question";
 
 /** The most months that the page asks for benchmarks of: each is a request. */
 export const MAX_MONTHS = 24;

@@ -2,7 +2,7 @@
 
 import { isPartial, subRanges, type DayRange, type Interval } from "./days";
 import { formatText } from "./format";
-import type { Row } from "./service";
+import type { Row } from "./question";
 
 /** The most groups that a chart shows. */
 export const MAX_LINES = 8;
@@ -11,7 +11,7 @@ export const MAX_BARS = 20;
 export type Chart =
   | { kind: "figures"; metrics: string[]; row: Row; stages: Stage[] }
   | { kind: "bars"; metric: string; bars: Bar[]; groups: number }
-  | { kind: "lines"; metric: string; days: ChartDay[]; lines: Line[]; groups: number }
+  | { kind: "lines"; metric: string; days: ChartDay[]; lines: ChartLine[]; groups: number }
   | { kind: "none" };
 
 /** A stage of a funnel, with its share of the first one. */
@@ -33,7 +33,7 @@ export interface ChartDay extends DayRange {
   partial: boolean;
 }
 
-export interface Line {
+export interface ChartLine {
   label: string;
   /** The values of the dimensions. */
   group: string[];

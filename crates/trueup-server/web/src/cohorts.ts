@@ -2,8 +2,7 @@
 
 import { subRanges, type DayRange } from "./days";
 import { OPEN_LEADS } from "./dictionary";
-import type { EventsRequest } from "./question";
-import type { Row } from "./service";
+import type { EventsRequest, Row } from "./question";
 
 /** Windows of the columns, up to that of the question. */
 const WINDOWS = [7, 14, 30, 60, 90, 180, 365, 730];

@@ -1,6 +1,6 @@
 // An answer as CSV, as `trueup query --format csv` writes it: names of fields, then values as the service sent them.
 
-import type { Row } from "./service";
+import type { Row } from "./question";
 
 export function toCsv(columns: string[], rows: Row[]): string {
   const lines = [columns.map(cell).join(",")];

@@ -1,4 +1,5 @@
-// Calendar days as `YYYY-MM-DD`, and the names of ranges: those of `trueup query --range` except `6mo` and `1y`.
+// Calendar days as `YYYY-MM-DD`, and the names of ranges: those of `trueup query --range` except spans of months and
+// years, such as `6mo`.
 
 import { count } from "./format";
 
@@ -11,7 +12,7 @@ export interface DayRange {
 /** The days of a question: a name, whose days may depend on today, or the days themselves. */
 export type Days = { name: string } | DayRange;
 
-/** The most days that one range, or one sub-range of it, may have. */
+/** The most days that one sub-range may have. */
 export const ATTRIBUTION_WINDOW = 90;
 
 export type Interval = "total" | "month" | "week" | "day";

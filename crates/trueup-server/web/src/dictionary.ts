@@ -25,10 +25,10 @@ export const OPEN_LEADS = "openLeads";
 /** The columns that a comparison has for a metric, by what follows the point in their names. */
 const COMPARED: Record<string, { label: string; definition: string }> = {
   previous: { label: "before", definition: "The value of the days that are compared with." },
-  change: { label: "change", definition: "The value minus that of before." },
+  change: { label: "change", definition: "The value minus the value before." },
   ratio: { label: "change in %", definition: "The change as a part of the value before; none where that is 0." },
-  rateEffect: { label: "rate effect", definition: "What the change of the rate in this row adds to the change of the rate of all." },
-  mixEffect: { label: "mix effect", definition: "What the change of the weight of this row adds to the change of the rate of all." },
+  rateEffect: { label: "rate effect", definition: "What the row contributes to the change of the ratio because its own ratio changed." },
+  mixEffect: { label: "mix effect", definition: "What the row contributes to the change of the ratio because its share in the denominator changed." },
 };
 
 /** The organizations, accounts and fields that a key reaches: the answer of `GET /api?dictionary=all`. */

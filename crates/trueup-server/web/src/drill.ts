@@ -2,8 +2,7 @@
 
 import type { Condition } from "./condition";
 import type { Dictionary } from "./dictionary";
-import type { Question } from "./question";
-import type { Row } from "./service";
+import type { Question, Row } from "./question";
 
 /** The dimensions that tell customers apart: an id is one of its account. */
 export const CUSTOMER: readonly string[] = ["account", "opportunityId"];

@@ -29,13 +29,13 @@ export function wordsOf(fault: Fault): FaultWords {
     case "busy":
       return words("The service is busy", `It has no room for this answer now. Ask again in ${duration(fault.retryAfter ?? 5)}.`, null, true);
     case "timeout":
-      return words("The answer took too long", "Choose fewer days, fewer dimensions or fewer metrics, then it takes less time.", null, true);
+      return words("The answer took too long", "Choose fewer days, dimensions or metrics, so that it takes less time.", null, true);
     case "service":
       return words("The service failed", `Try again later. If it fails again, tell the operator${fault.requestId ? ` the request id ${fault.requestId}` : ""}.`, null, true);
     case "network":
       return words("The service cannot be reached", "Check your connection, and whether the service still runs. Then ask again.", null, true);
     case "unreadable":
-      return words("The answer cannot be read", "What arrived is no answer of the service. Ask again; if it stays so, tell the operator.", null, true);
+      return words("The answer cannot be read", "What arrived is no answer of the service. Ask again; if this happens again, tell the operator.", null, true);
   }
 }
 

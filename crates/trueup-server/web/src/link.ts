@@ -59,7 +59,7 @@ function parse(text: string): Question {
   const metrics = names(parameters, "metrics");
   if (metrics.length === 0) throw new LinkFault("the link names no metric");
   return {
-    organization: text1(parameters.get("organization") ?? "", "organization"),
+    organization: oneLine(parameters.get("organization") ?? "", "organization"),
     accounts: names(parameters, "accounts"),
     dimensions: names(parameters, "dimensions"),
     metrics,
@@ -69,7 +69,7 @@ function parse(text: string): Question {
     within: within(parameters.get("within")),
     compare: compare(parameters),
     sort: sort(parameters.get("sort")),
-    charted: parameters.has("chart") ? text1(parameters.get("chart") ?? "", "chart") : null,
+    charted: parameters.has("chart") ? oneLine(parameters.get("chart") ?? "", "chart") : null,
     benchmarks: benchmarks(parameters.get("benchmarks")),
   };
 }
@@ -77,7 +77,7 @@ function parse(text: string): Question {
 function names(parameters: URLSearchParams, name: string): string[] {
   const listed = (parameters.get(name) ?? "").split(",").filter((part) => part !== "");
   if (listed.length > MAX_NAMES) throw new LinkFault(`${quote(name)} has ${listed.length} names, but a link has at most ${MAX_NAMES}`);
-  return [...new Set(listed.map((part) => text1(part, name)))];
+  return [...new Set(listed.map((part) => oneLine(part, `name in ${quote(name)}`)))];
 }
 
 function days(parameters: URLSearchParams): Days {
@@ -137,14 +137,14 @@ function condition(text: string): Condition {
     throw new LinkFault(`the filter ${quote(text)} has a wrong number of values`);
   }
   if (values.some((value) => value.length > MAX_TEXT)) throw new LinkFault(`the filter on ${quote(field)} has a value that is too long`);
-  return { field: text1(field, "where"), operator: known, values };
+  return { field: oneLine(field, "field of a filter"), operator: known, values };
 }
 
 function sort(text: string | null): Sort | null {
   if (text === null) return null;
   const parts = /^(.+):(asc|desc)$/s.exec(text);
   if (!parts) throw new LinkFault(`expected to sort by a field and its direction, such as leads:desc, but found ${quote(text)}`);
-  return { field: text1(parts[1]!, "sort"), descending: parts[2] === "desc" };
+  return { field: oneLine(parts[1]!, "field to sort by"), descending: parts[2] === "desc" };
 }
 
 function benchmarks(text: string | null): boolean {
@@ -153,9 +153,11 @@ function benchmarks(text: string | null): boolean {
 }
 
 /** Returns a text that is not empty, not too long, and one line. */
-function text1(text: string, part: string): string {
+function oneLine(text: string, part: string): string {
   if (text === "") throw new LinkFault(`the link names no ${part}`);
-  if (text.length > MAX_TEXT || /\p{Cc}/u.test(text)) throw new LinkFault(`the link has an invalid ${part}`);
+  if (text.length > MAX_TEXT || /\p{Cc}/u.test(text)) {
+    throw new LinkFault(`expected the ${part} to have at most ${MAX_TEXT} characters and no control character, but found ${quote(text)}`);
+  }
   return text;
 }
 

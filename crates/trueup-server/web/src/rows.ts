@@ -2,8 +2,7 @@
 
 import { CHANGE, formatValue } from "./format";
 import type { Dictionary } from "./dictionary";
-import type { Sort } from "./question";
-import type { Row } from "./service";
+import type { Row, Sort } from "./question";
 
 /** Rows that are read to find out how wide a column of texts is. */
 const SAMPLED_ROWS = 2_000;

@@ -4,8 +4,6 @@ import { readIndex, type Index } from "./dictionary";
 import { pathOf, type EventsRequest, type Row } from "./question";
 import { readExplanation, type Explanation } from "./why";
 
-export type { Row };
-
 export interface Answer {
   /** The columns in order, with `start` and `end` first if there is an interval. */
   columns: string[];
@@ -152,7 +150,7 @@ async function send<T>(
       referrerPolicy: "no-referrer",
       signal: signal ?? null,
     });
-    if (!response.ok) throw faultOf(response, parse(await response.text()));
+    if (!response.ok) throw faultOfResponse(response, parse(await response.text()));
     return { body: await read(response), headers: response.headers };
   } catch (error) {
     if (error instanceof Fault || signal?.aborted) throw error;
@@ -200,7 +198,7 @@ function parse(text: string): unknown {
   }
 }
 
-function faultOf(response: Response, body: unknown): Fault {
+function faultOfResponse(response: Response, body: unknown): Fault {
   const { error = "", code = "" } = (typeof body === "object" && body !== null ? body : {}) as { error?: unknown; code?: unknown };
   const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
   return new Fault(

@@ -175,14 +175,10 @@ impl Definitions {
             match rule {
                 OwnRule::Part(part) => text.push_str(&format!("part = {part:?}\n")),
                 OwnRule::Cases(cases, otherwise) => {
-                    text.push_str(match otherwise {
-                        Otherwise::Empty => "",
-                        Otherwise::Text(_) | Otherwise::Keep => "otherwise = ",
-                    });
                     text.push_str(&match otherwise {
                         Otherwise::Empty => String::new(),
-                        Otherwise::Text(value) => quoted(value) + "\n",
-                        Otherwise::Keep => "{ keep = true }\n".to_owned(),
+                        Otherwise::Text(value) => format!("otherwise = {}\n", quoted(value)),
+                        Otherwise::Keep => "otherwise = { keep = true }\n".to_owned(),
                     });
                     let cases: Vec<String> = cases.iter().map(|(test, value)| test.toml(value)).collect();
                     text.push_str(&format!("cases = [{}]\n", cases.join(", ")));

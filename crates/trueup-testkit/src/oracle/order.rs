@@ -49,7 +49,7 @@ pub(super) fn sorted_json(mut rows: Vec<ResultRow>, keys: &[(String, bool)], lim
     format!("[{}]", rows.join(","))
 }
 
-/// Returns the totals of an answer as a JSON array of one row with the metrics of the request: the same question
+/// Returns the totals of an answer as a JSON array of one row with the metrics of the request: the same query
 /// without dimensions, over the whole range, and without the conditions on finished rows.
 ///
 /// # Errors

@@ -105,7 +105,7 @@ impl BothEngines {
 }
 
 #[test]
-fn every_metric_of_the_dictionary_is_covered() {
+fn every_metric_but_those_of_durations_and_cohorts_is_covered() {
     let known: BTreeSet<&str> =
         fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name).collect();
     let here = COUNTS.into_iter().chain(MONEY).chain(RATIOS.into_iter().map(|(name, ..)| name));

@@ -2,7 +2,7 @@
 
 use super::error::{FilterPath, InvalidFilter, ParseFault};
 use super::json_tree::JsonTree;
-use trueup_core::query::{Comparison, Filter, FilterFault, FilterLimits, Operand, Predicate};
+use trueup_core::query::{ComparisonOperator, Filter, FilterFault, FilterLimits, Operand, Predicate};
 
 /// The operators of an expression across fields, for messages.
 const JOIN_OPERATORS: &str = "`or`, `and`, `not`";
@@ -115,7 +115,7 @@ fn split<'t>(
 fn unknown_operator(known: &'static str, found: &JsonTree, path: &FilterPath<'_>) -> InvalidFilter {
     // A list of texts such as `["a", "b"]`: its caller probably means any of them.
     let is_list_of_texts = known == OPERATORS && matches!(found, JsonTree::Text(_));
-    let hint = if is_list_of_texts { "; for either of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
+    let hint = if is_list_of_texts { "; for any of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
     ParseFault::UnknownOperator { known, found: found.shown(), hint }.at(&path.entry(0))
 }
 
@@ -150,10 +150,10 @@ fn predicate(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Re
         "empty" => return no_operand(operator, operands, path).map(|()| Predicate::Empty),
         "notEmpty" => return no_operand(operator, operands, path).map(|()| Predicate::NotEmpty),
         "regex" => return pattern(operands, path),
-        "gt" => Comparison::Greater,
-        "gte" => Comparison::GreaterOrEqual,
-        "lt" => Comparison::Less,
-        "lte" => Comparison::LessOrEqual,
+        "gt" => ComparisonOperator::Greater,
+        "gte" => ComparisonOperator::GreaterOrEqual,
+        "lt" => ComparisonOperator::Less,
+        "lte" => ComparisonOperator::LessOrEqual,
         _ => return Err(unknown_operator(OPERATORS, &JsonTree::Text(operator.to_owned()), path)),
     };
     let tree = only_operand(operator, operands, path)?;

@@ -1,8 +1,8 @@
 use super::{NON_FILTER_PARAMETERS, from_json, from_parameter, from_parameters};
 use proptest::prelude::*;
 use trueup_core::definitions::Definitions;
-use trueup_core::query::Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};
-use trueup_core::query::{Comparison, Filter, Operand, Predicate};
+use trueup_core::query::ComparisonOperator::{Greater, GreaterOrEqual, Less, LessOrEqual};
+use trueup_core::query::{ComparisonOperator, Filter, Operand, Predicate};
 
 fn text(text: &str) -> Operand {
     Operand::Text(text.to_owned())
@@ -17,7 +17,7 @@ fn campaign(value: &str) -> Filter {
     from_parameter("campaign", value).unwrap()
 }
 
-fn compare(comparison: Comparison, operand: Operand) -> Filter {
+fn compare(comparison: ComparisonOperator, operand: Operand) -> Filter {
     Filter::field("campaign", Predicate::Compare(comparison, operand))
 }
 

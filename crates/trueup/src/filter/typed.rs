@@ -32,7 +32,7 @@ use super::error::{FilterPath, InvalidFilter, ParseFault};
 use super::expression::ParsedCondition;
 use parser::{ends_item, is_like_a_number, is_name_char, is_word};
 use std::fmt;
-use trueup_core::query::{Comparison, Filter, FilterLimits, Operand, Predicate};
+use trueup_core::query::{ComparisonOperator, Filter, FilterLimits, Operand, Predicate};
 
 /// A condition on one field as people type it. [`FromStr`](std::str::FromStr) parses it, and [`Display`](fmt::Display)
 /// prints it so that it parses to an equal condition.
@@ -152,11 +152,11 @@ fn shown(operand: &Operand) -> String {
     }
 }
 
-const fn symbol(comparison: Comparison) -> &'static str {
+const fn symbol(comparison: ComparisonOperator) -> &'static str {
     match comparison {
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
+        ComparisonOperator::Greater => ">",
+        ComparisonOperator::GreaterOrEqual => ">=",
+        ComparisonOperator::Less => "<",
+        ComparisonOperator::LessOrEqual => "<=",
     }
 }

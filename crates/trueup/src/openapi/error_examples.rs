@@ -76,7 +76,7 @@ fn path_and_credentials() -> Vec<ErrorExample> {
                 "unauthorized",
                 ServiceError::Unauthorized(Refusal::Missing),
                 ORGANIZATION,
-                "The key is missing, wrong, inactive or revoked, or it is an organization key, which are retired.",
+                "The key is missing, wrong, inactive or revoked, or it is an organization key; such keys are retired.",
             )
         },
         ErrorExample {

@@ -194,7 +194,7 @@ fn every_listed_organization_and_account_can_be_queried() {
 }
 
 #[test]
-fn every_listed_endpoint_accepts_its_listed_fields() {
+fn the_events_endpoint_accepts_its_listed_fields() {
     let platform = Platform::new();
     let listed = listed(&platform, "anna");
     let endpoints = listed["endpoints"].as_array().unwrap();
@@ -231,7 +231,7 @@ fn the_whole_dictionary_has_the_metrics_of_days_and_cohorts_too() {
         let entry = whole["dictionary"].as_object_mut().unwrap().remove(field.name).unwrap();
         assert_eq!((entry["displayName"].as_str(), entry["type"].as_str()), (Some(field.display_name), Some("metric")));
     }
-    // Of every metric it says which values are better, unless neither are.
+    // The whole dictionary also says which values of a metric are better, unless neither direction is.
     let direction = |entry: &mut Json| entry.as_object_mut().unwrap().remove("direction");
     for field in dictionary::fields() {
         let Some(entry) = whole["dictionary"].get_mut(field.name) else { continue };

@@ -7,8 +7,8 @@ mod cancel_and_deadline;
 mod in_memory_tables;
 #[path = "../../examples/ingest_record_batches.rs"]
 mod ingest_record_batches;
-#[path = "../../examples/report_from_files.rs"]
-mod report_from_files;
+#[path = "../../examples/query_files.rs"]
+mod query_files;
 #[path = "../../examples/service_in_process.rs"]
 mod service_in_process;
 
@@ -20,7 +20,7 @@ use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory};
 use trueup::query::{EventsQuery, Filter, Interval};
 use trueup::service::{Clock, Request, Service, SystemClock};
 
-/// The leads of a quarter, as JSON; `key` as a caller sends it.
+/// Returns the leads of a quarter as JSON. `key` is the key as a caller sends it.
 fn leads(service: &Service, organization: &str, key: &str) -> Result<String, Box<dyn std::error::Error>> {
     let response = service.handle(&Request {
         authorization: Some(key.to_owned()),
@@ -32,7 +32,8 @@ fn leads(service: &Service, organization: &str, key: &str) -> Result<String, Box
     if status == 200 { Ok(body) } else { Err(body.into()) }
 }
 
-/// Leads and what each cost, by month and channel, of what a user reaches under a name.
+/// Prints the cost per lead of each month and channel, over the accounts that `organization` names within the user's
+/// reach.
 fn cost_of_leads(service: &Service, user: &str, organization: &str) -> Result<(), Box<dyn std::error::Error>> {
     let directory = service.directory();
     let login = directory.login(user)?.map_err(|refusal| refusal.to_string())?;
@@ -108,8 +109,8 @@ fn record_batches_are_ingested() {
 }
 
 #[test]
-fn a_report_is_made_from_files() {
-    report_from_files::main().unwrap();
+fn files_are_ingested_and_queried() {
+    query_files::main().unwrap();
 }
 
 #[test]

@@ -289,7 +289,7 @@ fn events_are_compared_with_the_figures_of_the_endpoint() {
         let text = body(&received);
         assert!(received.status == 400 && text.contains(words) && text.contains("invalid-query"), "{text}");
     };
-    refused(&events.replace("11-30", "11-29"), "2024-11-01 to 2024-11-29 is no such month");
+    refused(&events.replace("11-30", "11-29"), "found 2024-11-01 to 2024-11-29");
     refused(&events.replace("leads", "campaign"), "`compare`: `benchmarks`: there are no benchmarks by `campaign`");
     refused(&format!("{events}&campaign=x"), "benchmarks cannot have the filter on `campaign`");
     refused(&format!("{events}&interval=week"), "a comparison with benchmarks is of one month");

@@ -94,7 +94,7 @@ fn every_golden_gets_its_response() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every status and code of section 2 of CONTRACT, the contract of the service (see `docs/compat.md`), and of questions
+/// Every status and code of section 2 of CONTRACT, the contract of the service (see `docs/compat.md`), and of requests
 /// with `why`. An error without a code has a part of its text instead.
 pub(crate) const OUTCOMES: [(u16, &str); 28] = [
     (400, "missing-fields"),

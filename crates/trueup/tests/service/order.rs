@@ -47,7 +47,7 @@ enum Place {
     End,
     Interval,
     Month,
-    /// `Stray`, `Again`, `Filter` and `Expression` each hold a whole parameter as the query spells it.
+    /// `Stray`, `Again`, `Filter` and `Expression` each hold whole parameters as the query spells them.
     Stray,
     Again,
     Filter,

@@ -14,6 +14,7 @@ use std::time::Duration;
 use trueup::query::EventsQuery;
 use trueup::service::{Limits, Request};
 use trueup::{Execution, MemoryBudget};
+use trueup_testkit::random::Random;
 
 static PLATFORM: LazyLock<Platform> = LazyLock::new(Platform::new);
 
@@ -171,10 +172,10 @@ fn errors_and_limits_are_those_of_the_answer_as_json() {
 /// Customers with ids that hardly compress.
 fn many_customers(count: u64) -> Rival {
     let mut events = String::new();
-    let mut state = 1_u64;
+    let mut random = Random::new(1);
     for _ in 0..count {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        writeln!(events, "rival-1,{state:016x},lead-originated,2025-01-05,,,,New Customer,,Advertising,Search Ads,A,,")
+        let id = random.below(u64::MAX);
+        writeln!(events, "rival-1,{id:016x},lead-originated,2025-01-05,,,,New Customer,,Advertising,Search Ads,A,,")
             .unwrap();
     }
     Rival { events, ..Rival::default() }

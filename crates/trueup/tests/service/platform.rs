@@ -359,8 +359,8 @@ pub(crate) fn crowded() -> Platform {
     crowded_with(&crowd(), Duration::from_secs(600), |builder| builder)
 }
 
-/// Returns the small platform with a crowd, whose requests for benchmarks wait for `benchmarks_wait`. `build` changes
-/// the service.
+/// Returns the small platform with a crowd. Requests for benchmarks wait at most `benchmarks_wait`. `build` changes the
+/// service.
 pub(crate) fn crowded_with(
     crowd: &Rival,
     benchmarks_wait: Duration,
@@ -368,4 +368,9 @@ pub(crate) fn crowded_with(
 ) -> Platform {
     let limits = Limits { benchmarks_wait, ..Limits::default() };
     Platform::with(crowd, |builder| build(builder.limits(limits)))
+}
+
+/// Percent-encodes every byte.
+pub(crate) fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

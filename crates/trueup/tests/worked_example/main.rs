@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use chrono::{DateTime, NaiveDate};
-use platform::Platform;
+use platform::{Platform, encoded};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -94,6 +94,25 @@ fn defined() -> (Vec<Expected>, Vec<Expected>) {
     expected_in("definitions").into_iter().partition(|expected| expected.query.get("row").is_none())
 }
 
+fn expected_in(name: &str) -> Vec<Expected> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        let parsed: Json = serde_json::from_str(&text).unwrap();
+        // The file has one row per line, spelled as it must be written, because numbers are compared as text.
+        let lines = text.lines().map(str::trim).skip_while(|line| *line != r#""rows": ["#).skip(1);
+        let rows: Vec<String> =
+            lines.take_while(|line| *line != "]").map(|line| line.trim_end_matches(',').to_owned()).collect();
+        assert_eq!(rows.len(), parsed["rows"].as_array().unwrap().len(), "{}", path.display());
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Expected { name, query: parsed["query"].clone(), rows }
+    };
+    paths.into_iter().map(read).collect()
+}
+
 fn definitions() -> Definitions {
     Definitions::parse(&fs::read_to_string(folder().join("definitions.toml")).unwrap()).unwrap()
 }
@@ -128,25 +147,6 @@ fn oracle_definitions() -> oracle::Definitions {
             dimension("hour", "dateTime", part("hour")),
         ],
     }
-}
-
-fn expected_in(name: &str) -> Vec<Expected> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).unwrap();
-        let parsed: Json = serde_json::from_str(&text).unwrap();
-        // The file has one row per line, spelled as it must be written, because numbers are compared as text.
-        let lines = text.lines().map(str::trim).skip_while(|line| *line != r#""rows": ["#).skip(1);
-        let rows: Vec<String> =
-            lines.take_while(|line| *line != "]").map(|line| line.trim_end_matches(',').to_owned()).collect();
-        assert_eq!(rows.len(), parsed["rows"].as_array().unwrap().len(), "{}", path.display());
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        Expected { name, query: parsed["query"].clone(), rows }
-    };
-    paths.into_iter().map(read).collect()
 }
 
 /// Compares two arrays of rows. The message of a failure names the fields that differ.
@@ -341,14 +341,6 @@ fn path(expected: &Expected) -> String {
         write!(path, "&filter={}", encoded(text)).unwrap();
     }
     path
-}
-
-/// Percent-encodes every byte.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
-        write!(encoded, "%{byte:02X}").unwrap();
-        encoded
-    })
 }
 
 #[test]

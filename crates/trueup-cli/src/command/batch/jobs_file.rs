@@ -184,7 +184,7 @@ fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, 
             let format = named.map_or_else(default, |format| Ok(Some(format)))?.ok_or_else(|| missing("format"))?;
             (format!("{name}.{}", format.ending()), format)
         }
-        (None, None) => return Err(missing("name")),
+        (None, None) => return Err(Failure::request("the key `name` is missing, and there is no `output`")),
     };
     check_file_name(&output)?;
     Ok((output, format))

@@ -8,9 +8,9 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// The format of the report.
+/// The format of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ReportFormat {
+pub(super) enum BenchFormat {
     /// Aligned columns for people.
     Table,
     /// One JSON object; times in milliseconds, rates per second, sizes in bytes.
@@ -20,7 +20,7 @@ pub(super) enum ReportFormat {
 /// The whole report, as JSON shows it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'a> {
+struct BenchReport<'a> {
     events: u64,
     spend_rows: u64,
     threads: usize,
@@ -33,18 +33,18 @@ struct Report<'a> {
 /// Writes a table line by line as queries are measured, or JSON at the end.
 pub(super) struct ReportWriter<'a> {
     target: &'a BenchTarget,
-    format: ReportFormat,
+    format: BenchFormat,
     out: OutputWriter,
     timings: Vec<Timings>,
 }
 
 impl<'a> ReportWriter<'a> {
-    pub(super) fn new(target: &'a BenchTarget, format: ReportFormat) -> Self {
+    pub(super) fn new(target: &'a BenchTarget, format: BenchFormat) -> Self {
         Self { target, format, out: OutputWriter::stdout(), timings: Vec::new() }
     }
 
     pub(super) fn add(&mut self, timings: Timings) -> Result<(), Failure> {
-        if self.format == ReportFormat::Table {
+        if self.format == BenchFormat::Table {
             let first = self.timings.is_empty();
             write_row(&timings, first, &mut self.out).map_err(Failure::fault)?;
         }
@@ -57,7 +57,7 @@ impl<'a> ReportWriter<'a> {
         let events = self.target.dataset.event_rows();
         let held_bytes_per_event = as_double(held as u64) / as_double(events.max(1));
         let written = match self.format {
-            ReportFormat::Table => writeln!(
+            BenchFormat::Table => writeln!(
                 self.out,
                 "\n{} and {} queried with {}; {} of decoded columns in memory, {held_bytes_per_event:.1} bytes per event",
                 counted(events, "event"),
@@ -66,8 +66,8 @@ impl<'a> ReportWriter<'a> {
                 bytes(held as u64),
             )
             .map_err(Failure::fault),
-            ReportFormat::Json => {
-                let report = Report {
+            BenchFormat::Json => {
+                let report = BenchReport {
                     events,
                     spend_rows: self.target.dataset.spend_rows(),
                     threads: self.target.threads(),

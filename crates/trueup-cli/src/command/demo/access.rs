@@ -52,7 +52,7 @@ pub(super) fn new_key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretK
     }
     let directory = open(folder)?;
     let directory: &dyn Directory = &directory;
-    if !directory.users()?.iter().any(|user| user.login == USER) {
+    if !directory.users()?.iter().any(|user| user.name == USER) {
         return Ok(None);
     }
     let issued = match directory.keys(USER)?.first() {

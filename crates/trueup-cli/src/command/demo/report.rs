@@ -7,6 +7,7 @@ use crate::output::OutputWriter;
 use crate::output::number::readable;
 use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
+use crate::report::months_before;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(super) fn write_figures(dataset: &Dataset, window: DateRange, out: &mut Outp
     let whole = dataset.query(&EventsQuery::new(METRICS, start, end))?;
     let by_channel = ["attributionChannel"].into_iter().chain(METRICS);
     let channels = dataset.query(&EventsQuery::new(by_channel, start, end))?;
-    let first = months_before(end, MONTHS);
+    let first = months_before(end, MONTHS - 1).map_or(Day::MIN, |month| month.start);
     let months = by_month(&dataset.query(&EventsQuery::new(METRICS, first, end).interval(Interval::Month))?)?;
     write_tables(window, &whole, &channels, &months, out).map_err(Failure::fault)
 }
@@ -58,18 +59,6 @@ fn leads(channels: &ResultTable, row: usize) -> u64 {
         Some(Value::Count(leads)) => leads,
         _ => 0,
     }
-}
-
-/// Returns the first day of a range of `months` calendar months that ends in the month of `end`.
-fn months_before(end: Day, months: u32) -> Day {
-    let mut day = end;
-    for _ in 0..months {
-        let month = day.month();
-        while day > Day::MIN && day.month() == month {
-            day = Day::from_number(day.number() - 1);
-        }
-    }
-    if day == Day::MIN { day } else { day.next().unwrap_or(day) }
 }
 
 /// Replaces the start and end of each sub-range by its month.

@@ -206,7 +206,7 @@ mod tests {
     use trueup::dictionary::Additivity;
 
     #[test]
-    fn every_additivity_has_a_text() {
+    fn a_metric_adds_up_nowhere_exactly_if_its_text_says_never() {
         for (_, metric) in dictionary::fields().filter_map(|field| dictionary::metric(field.name)) {
             assert_eq!(metric.additivity == Additivity::NOWHERE, metric.adds_up().starts_with("never"), "{metric:?}");
         }

@@ -13,21 +13,21 @@ use trueup::query::NamedRange;
 /// The contents of a jobs file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct JobsFile {
+pub(super) struct ReportJobsFile {
     /// A path, relative to the folder of the jobs file, or a URL.
     dataset: PathBuf,
     /// The version of the dataset to read; `None` for the newest.
     pub(super) as_of: Option<TomlAsOf>,
     #[serde(default)]
-    pub(super) defaults: JobDefaults,
+    pub(super) defaults: ReportJobDefaults,
     #[serde(default)]
-    pub(super) report: Vec<JobEntry>,
+    pub(super) report: Vec<ReportJobEntry>,
 }
 
 /// The options of reports that do not set them. An option of a report replaces the default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct JobDefaults {
+pub(super) struct ReportJobDefaults {
     month: Option<String>,
     through: Option<TomlDate>,
     account: Option<OneOrMany>,
@@ -35,10 +35,10 @@ pub(super) struct JobDefaults {
 }
 
 /// One `[[report]]`: the options of `trueup report`, and the name of the report or of its file.
-// Serde cannot combine `flatten` with `deny_unknown_fields`, so the options of `JobDefaults` are repeated.
+// Serde cannot combine `flatten` with `deny_unknown_fields`, so the options of `ReportJobDefaults` are repeated.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct JobEntry {
+pub(super) struct ReportJobEntry {
     name: Option<String>,
     output: Option<String>,
     month: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct JobEntry {
     format: Option<String>,
 }
 
-impl JobsFile {
+impl ReportJobsFile {
     /// Reads a jobs file.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl JobsFile {
     }
 }
 
-impl JobEntry {
+impl ReportJobEntry {
     /// Returns the name of the report in messages; `number` is its position in the file.
     pub(super) fn label(&self, number: usize) -> String {
         match self.name.as_ref().or(self.output.as_ref()) {
@@ -86,7 +86,11 @@ pub(super) struct ReportJob {
 impl ReportJob {
     /// Applies the defaults to an entry, and parses its options like those of the command line. `month` is that of a
     /// report for which the file names none.
-    pub(super) fn new(entry: &JobEntry, defaults: &JobDefaults, month: Option<NamedRange>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        entry: &ReportJobEntry,
+        defaults: &ReportJobDefaults,
+        month: Option<NamedRange>,
+    ) -> Result<Self, Failure> {
         let (output, format) = file_and_format(entry, defaults)?;
         let named = entry.month.as_ref().or(defaults.month.as_ref());
         let named = named.map(|text| NamedRange::month(text).map_err(Failure::request)).transpose()?;
@@ -104,7 +108,7 @@ impl ReportJob {
 
 /// Returns the file name and the format of a report. The format is the one that the entry sets, or else the one for the
 /// ending of its file name, or else that of the defaults, or else HTML.
-fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, ReportFormat), Failure> {
+fn file_and_format(entry: &ReportJobEntry, defaults: &ReportJobDefaults) -> Result<(String, ReportFormat), Failure> {
     let default = defaults.format.as_deref().map(format).transpose()?.unwrap_or(ReportFormat::Html);
     let named = entry.format.as_deref().map(format).transpose()?;
     let (output, format) = match (&entry.output, &entry.name) {

@@ -33,7 +33,7 @@ pub(crate) struct GroupState {
 
 impl GroupState {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
-        Self::with_columns(quads(layout), layout.money_len(), Durations::new(layout))
+        Self::with_columns(quads(layout), layout.money().len(), Durations::new(layout))
     }
 
     fn with_columns(quads: usize, money_width: usize, durations: Durations) -> Self {

@@ -1,4 +1,4 @@
-//! The compression of pages.
+//! Decompresses pages.
 
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
@@ -17,7 +17,7 @@ thread_local! {
 /// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes. Takes at most about twice
 /// as many bytes of memory, also if `length` is wrong.
 pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
-    let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
+    let wrong = || ParquetError::General(format!("a page does not decompress to {length} bytes, as its header says"));
     let begin = into.len();
     match codec {
         Compression::UNCOMPRESSED => into.extend_from_slice(compressed),
@@ -44,7 +44,7 @@ pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, i
                 into.append(&mut page);
             }
         }
-        codec => return Err(ParquetError::NYI(format!("pages packed by {codec} cannot be read"))),
+        codec => return Err(ParquetError::NYI(format!("pages compressed with {codec} cannot be read"))),
     }
     if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
 }

@@ -71,7 +71,7 @@ impl PageHeader {
                 (8, FieldValue::Struct) => data_v2 = Some(NumberFields::read(thrift)?),
                 _ => {
                     page.set(id, &value);
-                    thrift.pass(&value)?;
+                    thrift.skip_value(&value)?;
                 }
             }
             Some(())
@@ -96,7 +96,7 @@ impl NumberFields {
         let mut numbers = Self::default();
         thrift.fields(|thrift, id, value| {
             numbers.set(id, &value);
-            thrift.pass(&value)
+            thrift.skip_value(&value)
         })?;
         Some(numbers)
     }
@@ -160,7 +160,7 @@ impl NumberFields {
     }
 }
 
-const LEVELS: &str = "a page has no sound levels";
+const LEVELS: &str = "the levels of a page are damaged";
 const COUNT: &str = "a page counts more values than it has";
 const MEMORY: &str = "a page counts more values than there is memory for";
 

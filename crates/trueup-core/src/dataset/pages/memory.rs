@@ -43,7 +43,7 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
                 if is_text {
                     row = row.max(longest(&mut pages)?);
                 } else {
-                    pages.pass();
+                    pages.skip_page();
                 }
                 continue;
             }
@@ -51,7 +51,7 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
                 (values, encoding)
             }
             PageKind::Index => {
-                pages.pass();
+                pages.skip_page();
                 continue;
             }
         };
@@ -62,9 +62,9 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
             // The average length. A longer value is covered by `held`, which counts the whole page twice.
             Encoding::PLAIN | Encoding::DELTA_LENGTH_BYTE_ARRAY if is_text => {
                 row = row.max(usize::try_from(count).ok().and_then(|count| size.checked_div(count)).unwrap_or(0));
-                pages.pass();
+                pages.skip_page();
             }
-            _ => pages.pass(),
+            _ => pages.skip_page(),
         }
     }
     if column.max_rep_level() > 0 {

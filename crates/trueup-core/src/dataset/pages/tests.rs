@@ -79,6 +79,36 @@ fn a_page_can_be_skipped() {
     assert_eq!(shown(&pages.get_next_page().unwrap().unwrap()), shown(&all[2]));
 }
 
+#[test]
+fn pages_of_both_versions_count_when_only_some_rows_are_wanted() {
+    let (mut bytes, mut column) = (Vec::new(), None);
+    // No writer mixes the versions in one column chunk.
+    for version in [WriterVersion::PARQUET_2_0, WriterVersion::PARQUET_1_0] {
+        let properties = small_pages().set_writer_version(version).set_dictionary_enabled(false);
+        let (file, metadata) = written(&columns(), properties);
+        let chunk = metadata.row_group(0).column(1);
+        let (start, length) = chunk.byte_range();
+        let [start, length] = [start, length].map(|position| usize::try_from(position).unwrap());
+        bytes.extend_from_slice(&file[start..start + length]);
+        column = Some(chunk.column_descr_ptr());
+    }
+    let length = i64::try_from(bytes.len()).unwrap();
+    let chunk = ColumnChunkMetaData::builder(column.unwrap()).set_total_compressed_size(length).build().unwrap();
+    let pages = || Pages::new(Bytes::from(bytes.clone()), &chunk, 1 << 20);
+    let all: Vec<Page> = pages().collect::<Result<_>>().unwrap();
+    // The pages of one version have 500 rows, and each has 60 of them, except for the last one.
+    let some = pages().with_rows(&[130..131, 620..680]).unwrap();
+    assert_eq!((some.len(), all.len()), (18, 18));
+    for (at, (some, all)) in some.iter().zip(&all).enumerate() {
+        assert_eq!(some.num_values(), all.num_values(), "page {at}");
+        if at < 9 || at == 11 {
+            assert_eq!(shown(some), shown(all), "page {at}");
+        } else {
+            assert!(some.buffer().is_empty(), "page {at}");
+        }
+    }
+}
+
 /// Decompresses a page of `size` equal bytes whose header says another size.
 fn bomb(codec: Compression, says: impl Fn(usize) -> usize, size: usize) -> Result<()> {
     let page = vec![b'a'; size];

@@ -35,8 +35,8 @@ pub(super) fn with_profile(mut builder: AmazonS3Builder) -> io::Result<AmazonS3B
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "the profile `{name}` of AWS_PROFILE has no `aws_access_key_id` and `aws_secret_access_key`; if it signs in in another \
-                 way, run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` first"
+                "the profile `{name}` of AWS_PROFILE has no `aws_access_key_id` and `aws_secret_access_key`; if it signs in by other \
+                 means, run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` first"
             ),
         ));
     }

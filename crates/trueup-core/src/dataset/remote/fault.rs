@@ -11,13 +11,12 @@ pub(super) const REPLACED: &str = "the object was replaced while it was read";
 /// The most characters of an answer that are shown.
 const SHOWN: usize = 500;
 
-/// Makes an error of the operating system, whose kind says whether the object is missing, from that of a store which
-/// was to be read.
+/// Converts the error of a read from a store. The kind says whether the object is missing.
 pub(super) fn io_error(error: &Error) -> io::Error {
     explain(error, "the store could not be read")
 }
 
-/// Makes an error of the operating system from that of a store which was to be written.
+/// Converts the error of a write to a store.
 pub(super) fn write_error(error: &Error) -> io::Error {
     explain(error, "the store could not be written")
 }

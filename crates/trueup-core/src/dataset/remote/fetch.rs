@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 
 /// The most bytes of one request.
-pub(super) const PART_BYTES: u64 = 8 << 20;
+pub(super) const REQUEST_BYTES: u64 = 8 << 20;
 
 /// The most requests of this module at the same time, of the whole process. Those of other modules, such as lists, do
 /// not count.
@@ -35,7 +35,7 @@ impl RemoteFolder {
         let (store, path) = (self.store.clone(), self.object(name));
         let read = async move {
             let (first, length) =
-                read_part(&store, &path, 0..PART_BYTES.min(limit.saturating_add(1)), None, None).await?;
+                read_part(&store, &path, 0..REQUEST_BYTES.min(limit.saturating_add(1)), None, None).await?;
             if length > limit {
                 return Err(ReadFault::Length(length));
             }
@@ -70,7 +70,7 @@ async fn head(store: &Store, path: &ObjectPath) -> object_store::Result<ObjectMe
 
 /// Reads bytes of an object, in parts.
 async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: u64) -> Result<Bytes, ReadFault> {
-    if bytes.end - bytes.start <= PART_BYTES {
+    if bytes.end - bytes.start <= REQUEST_BYTES {
         return Ok(if bytes.is_empty() {
             Bytes::new()
         } else {
@@ -78,8 +78,8 @@ async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: 
         });
     }
     let mut parts = tokio::task::JoinSet::new();
-    for (number, start) in (bytes.start..bytes.end).step_by(PART_STEP).enumerate() {
-        let (store, path, part) = (store.clone(), path.clone(), start..bytes.end.min(start + PART_BYTES));
+    for (number, start) in (bytes.start..bytes.end).step_by(REQUEST_STEP).enumerate() {
+        let (store, path, part) = (store.clone(), path.clone(), start..bytes.end.min(start + REQUEST_BYTES));
         parts.spawn(async move { (number, read_part(&store, &path, part, Some(promised), None).await) });
     }
     let mut read = Vec::with_capacity(parts.len());
@@ -93,10 +93,10 @@ async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: 
     Ok(whole.freeze())
 }
 
-/// [`PART_BYTES`] as the step of a range.
-const PART_STEP: usize = 8 << 20;
+/// [`REQUEST_BYTES`] as the step of a range.
+const REQUEST_STEP: usize = 8 << 20;
 
-const _: () = assert!(PART_STEP as u64 == PART_BYTES);
+const _: () = assert!(REQUEST_STEP as u64 == REQUEST_BYTES);
 
 /// Reads bytes of an object with one request, up to the object's end, and returns the object's length, too. The request
 /// is repeated if its answer is cut off. An object of another length than the one `promised` is a fault, and so is one

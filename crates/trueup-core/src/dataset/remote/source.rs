@@ -3,7 +3,7 @@
 
 use super::ReadFault;
 use super::fault::{REPLACED, io_error};
-use super::fetch::{PART_BYTES, read_part};
+use super::fetch::{REQUEST_BYTES, read_part};
 use super::location::{RemoteFolder, Store, install_tls};
 use super::runtime::Pending;
 use super::web::WebReader;
@@ -66,7 +66,7 @@ impl RemoteFile {
         match Pending::<_, io::Error>::start(head).wait()? {
             Some(object) => {
                 let place = SourcePlace::Object { store: parent.store, object };
-                Ok(RemoteFiles::One(Self { shown: super::shown(url), place }))
+                Ok(RemoteFiles::One(Self { shown: super::without_credentials(url), place }))
             }
             None => Self::below(url).map(RemoteFiles::Below),
         }
@@ -82,7 +82,7 @@ impl RemoteFile {
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let folder = folder_of(url)?;
-        let root = super::shown(url);
+        let root = super::without_credentials(url);
         let root = root.to_str().unwrap_or_default().trim_end_matches('/').to_owned();
         let (store, prefix) = (folder.store.clone(), folder.prefix.clone());
         let list = async move {
@@ -123,7 +123,7 @@ impl RemoteFile {
             return Err(refused("a URL has no user or password here; use one with a signature, or download the file"));
         }
         install_tls();
-        Ok(Some(Self { shown: super::shown(url), place: SourcePlace::Web(parsed) }))
+        Ok(Some(Self { shown: super::without_credentials(url), place: SourcePlace::Web(parsed) }))
     }
 
     /// Returns the URL for messages, without what may be secret in it.
@@ -206,7 +206,7 @@ impl ObjectReader {
     fn fill(&mut self) -> io::Result<&mut Bytes> {
         if self.held.is_empty() {
             while self.parts.len() < PARTS && self.next < self.object.size {
-                let bytes = self.next..self.object.size.min(self.next + PART_BYTES);
+                let bytes = self.next..self.object.size.min(self.next + REQUEST_BYTES);
                 self.next = bytes.end;
                 let (store, object) = (self.store.clone(), self.object.clone());
                 self.parts.push_back(Pending::start(async move {

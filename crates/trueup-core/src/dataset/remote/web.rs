@@ -12,7 +12,7 @@ use std::time::Duration;
 use url::Url;
 
 /// The bytes that are read before the caller gets them, unless the answer ends.
-const BLOCK_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// The time before the first repetition of a request; each further one waits twice as long, up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ impl Download {
                     self.repetitions = 0;
                     self.position += chunk.len() as u64;
                     block.extend_from_slice(&chunk);
-                    if block.len() >= BLOCK_BYTES {
+                    if block.len() >= BUFFER_BYTES {
                         return Ok(block.freeze());
                     }
                     continue;

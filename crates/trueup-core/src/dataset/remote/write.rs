@@ -37,8 +37,8 @@ const ATTEMPTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The most time that the removal of an object, or of the parts of a failed upload, may take. It is no harm if it
-/// fails, and an ingest that was interrupted should end.
+/// The most time that the removal of an object, or of the parts of a failed upload, may take. A failure does no harm,
+/// and an interrupted ingest should end soon.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
 impl RemoteFolder {

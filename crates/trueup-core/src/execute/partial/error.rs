@@ -46,13 +46,16 @@ pub enum PartialError {
         planned: usize,
     },
     /// A row group is covered that the query does not read, or that the dataset does not have.
-    #[error("row group {row_group} is not one that the query reads")]
+    #[error("row group {row_group} is not one that the query reads; plan the splits of this query, and run those")]
     Unplanned {
         /// The number of the row group.
         row_group: u32,
     },
     /// The covered row groups have another number of rows than the dataset says.
-    #[error("the partial results cover {found} rows, but the dataset has {expected} in these row groups")]
+    #[error(
+        "the partial results cover {found} rows, but the dataset has {expected} in these row groups; \
+         run the splits again"
+    )]
     Rows {
         /// The number of rows in the dataset.
         expected: u64,
@@ -62,11 +65,16 @@ pub enum PartialError {
     /// The groups do not add up to what was counted when they were aggregated.
     #[error("the groups of the partial result do not add up to its control total; run its split again")]
     ControlTotal,
-    /// The bytes of a partial result have changed, or the bytes are no partial result, or a partial result cannot be
-    /// written as bytes.
+    /// The bytes of a partial result have changed, or the bytes are no partial result.
     #[error("the bytes are not those of a partial result ({}); run its split again", Shown(.reason))]
     Damaged {
         /// What is wrong with the bytes.
+        reason: String,
+    },
+    /// A partial result cannot be written as bytes, because a sum is too long.
+    #[error("the partial result cannot be written as bytes ({}); ask for fewer events per group", Shown(.reason))]
+    NotWritable {
+        /// What the writer found.
         reason: String,
     },
 }

@@ -64,13 +64,13 @@ impl Partial {
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let ranges = self.ranges.iter().map(RangeHeader::new).collect();
         let header = Header { key: self.key.clone(), rows: self.rows, ranges };
-        let header = serde_json::to_vec(&header).map_err(damaged)?;
+        let header = serde_json::to_vec(&header).map_err(not_writable)?;
         let mut bytes = MAGIC.to_vec();
         push(&mut bytes, &header);
         for RangePartial { shape, covered } in &self.ranges {
-            let GroupColumns { events, spend } = covered.result.to_columns(shape).map_err(damaged)?;
-            push(&mut bytes, &stream(&events).map_err(damaged)?);
-            push(&mut bytes, &stream(&spend).map_err(damaged)?);
+            let GroupColumns { events, spend } = covered.result.to_columns(shape).map_err(not_writable)?;
+            push(&mut bytes, &stream(&events).map_err(not_writable)?);
+            push(&mut bytes, &stream(&spend).map_err(not_writable)?);
         }
         let digest = Sha256::digest(&bytes);
         bytes.extend_from_slice(&digest);
@@ -85,9 +85,10 @@ impl Partial {
         let content =
             bytes.len().checked_sub(<Sha256 as Digest>::output_size()).and_then(|end| bytes.split_at_checked(end));
         let (content, digest) = content.ok_or_else(|| damaged("too few bytes"))?;
-        let mut rest = content.strip_prefix(MAGIC).ok_or_else(|| damaged("another first word"))?;
+        let other_magic = || damaged(format!("expected `{}` at the beginning", MAGIC.escape_ascii()));
+        let mut rest = content.strip_prefix(MAGIC).ok_or_else(other_magic)?;
         if Sha256::digest(content).as_slice() != digest {
-            return Err(damaged("another checksum"));
+            return Err(damaged("their checksum does not match"));
         }
         let Header { key, rows, ranges } = serde_json::from_slice(take(&mut rest)?).map_err(damaged)?;
         let ranges = ranges.into_iter().map(|range| range.partial(&mut rest)).collect::<Result<_, _>>()?;
@@ -97,6 +98,10 @@ impl Partial {
 
 fn damaged(reason: impl ToString) -> PartialError {
     PartialError::Damaged { reason: reason.to_string() }
+}
+
+fn not_writable(reason: impl ToString) -> PartialError {
+    PartialError::NotWritable { reason: reason.to_string() }
 }
 
 /// Appends a part, after its length.
@@ -129,6 +134,6 @@ fn read_batch(bytes: &mut &[u8]) -> Result<RecordBatch, PartialError> {
     let mut batches = catch_panics(read).map_err(damaged)?;
     match (batches.pop(), batches.is_empty()) {
         (Some(batch), true) => Ok(batch),
-        _ => Err(damaged("a stream has not one batch")),
+        _ => Err(damaged("a stream does not have exactly one batch")),
     }
 }

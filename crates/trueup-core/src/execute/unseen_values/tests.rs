@@ -1,6 +1,6 @@
 use super::UnseenValue;
 use crate::dataset::{Dataset, Tables};
-use crate::query::{Comparison, EventsQuery, Filter, Operand, Predicate};
+use crate::query::{ComparisonOperator, EventsQuery, Filter, Operand, Predicate};
 use crate::{Day, Execution};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use std::sync::Arc;
@@ -60,8 +60,8 @@ fn a_value_that_some_event_or_spend_has_is_not_reported() {
 
 #[test]
 fn a_value_that_no_event_has_is_reported_with_similar_ones() {
-    let message =
-        "no event of the dataset has the value `paid search` in `attributionChannel`; did you mean `Paid Search`?";
+    let message = "no event and no spend of the dataset has the value `paid search` in `attributionChannel`; did you \
+                   mean `Paid Search`?";
     assert_eq!(messages(Filter::equals("attributionChannel", "paid search")), [message]);
     // In any place of the filter, for `not` and `ne` too, and each value once.
     let excluded = Predicate::NotEquals(Operand::Text("paid search".to_owned()));
@@ -73,14 +73,16 @@ fn a_value_that_no_event_has_is_reported_with_similar_ones() {
     assert_eq!(found[0].similar, [""; 0]);
     assert!(found[0].to_string().ends_with("; frequent values are `Paid Search`, `Direct`, `Referral`"));
     let number = Filter::field("zip", Predicate::Equals(Operand::Number(9_999_999.0)));
-    assert!(messages(number)[0].starts_with("no event of the dataset has the value `9999999` in `zip`"));
+    let message = "no event and no spend of the dataset has the value `9999999` in `zip`";
+    assert!(messages(number)[0].starts_with(message));
     // No event has the column.
-    assert_eq!(messages(Filter::equals("agent", "Ann")), ["no event of the dataset has the value `Ann` in `agent`"]);
+    let message = "no event and no spend of the dataset has the value `Ann` in `agent`";
+    assert_eq!(messages(Filter::equals("agent", "Ann")), [message]);
 }
 
 #[test]
 fn values_that_need_not_occur_are_not_reported() {
-    let compared = Predicate::Compare(Comparison::Less, Operand::Text("2025-03-01".to_owned()));
+    let compared = Predicate::Compare(ComparisonOperator::Less, Operand::Text("2025-03-01".to_owned()));
     let matched = Predicate::Matches { pattern: "none".to_owned(), flags: String::new() };
     for filter in [
         Filter::equals("type", "canceled"),

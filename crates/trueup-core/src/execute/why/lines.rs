@@ -1,7 +1,7 @@
 //! The lines behind the numbers of one row: collected per row group, and cut to the ones that are listed.
 
 use crate::aggregate::{Contribution, Contributions, QueryContext, spend_rows};
-use crate::dataset::{ReadingAhead, RowGroup};
+use crate::dataset::{RowGroup, StartedReads};
 use crate::dictionary::Measure;
 use crate::error::Error;
 use crate::memory::Share;
@@ -128,7 +128,7 @@ impl<'a> Lines<'a> {
         interrupt: &Interrupt,
         mut share: Share,
     ) -> Result<Self, Error> {
-        let columns = row_group.read_until(&context.plan.projection, ReadingAhead::default(), interrupt)?;
+        let columns = row_group.read_until(&context.plan.projection, StartedReads::default(), interrupt)?;
         if context.plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
@@ -168,7 +168,7 @@ impl<'a> Lines<'a> {
         listing: Listing,
         interrupt: &Interrupt,
     ) -> Result<Self, Error> {
-        let columns = row_group.read_until(&SpendProjection::all(), ReadingAhead::default(), interrupt)?;
+        let columns = row_group.read_until(&SpendProjection::all(), StartedReads::default(), interrupt)?;
         let mut lines = Self::none(measures.len());
         let rows = spend_rows(context, &columns);
         for (measure, of_measure) in measures.iter().zip(&mut lines.measures) {
@@ -230,6 +230,14 @@ impl MeasureLines {
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.customers += 1;
             agent.first.push(line);
+        }
+    }
+
+    /// Sets the number of lines, and their sum, to the number of agents, if the measure counts agents.
+    pub(super) fn count_agents(&mut self) {
+        if !self.agents.is_empty() {
+            self.count = self.agents.len() as u64;
+            self.sum = i128::from(self.count);
         }
     }
 }

@@ -274,7 +274,7 @@ pub(super) fn agent_rule(agent: &str, customers: u64) -> String {
 }
 
 /// Returns the rule by which a measure counts a row of spend. `not_split` names the dimensions of the query that spend
-/// does not carry.
+/// does not have.
 pub(super) fn spend_rule(measure: Measure, line: &SpendLine, not_split: &[&str]) -> String {
     let what = match measure {
         Measure::AdSpend => "the ad spend",

@@ -2,11 +2,11 @@
 
 use super::lines::{AgentLines, EventLine, LineRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
 use super::rule::{Customer, agent_rule, spend_rule};
-use crate::dataset::ReadingAhead;
+use crate::dataset::StartedReads;
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::execute::Execution;
-use crate::finish::{Column, ResultTable, TableMemory, Texts, Values};
+use crate::finish::{Column, ResultTable, Texts, Values};
 use crate::memory::Share;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
@@ -26,7 +26,7 @@ pub(super) struct Details<'a> {
     pub(super) listing: Listing,
     /// The last day of the events, if a measure depends on it.
     pub(super) last_event: Option<Day>,
-    /// The dimensions of the query that spend does not carry.
+    /// The dimensions of the query that spend does not have.
     pub(super) not_split: &'a [&'a str],
 }
 
@@ -69,16 +69,6 @@ struct Line<'a> {
     rule: String,
 }
 
-impl MeasureLines {
-    /// Sets the number of lines, and their sum, to the number of agents, if the measure counts agents.
-    pub(super) fn count_agents(&mut self) {
-        if !self.agents.is_empty() {
-            self.count = self.agents.len() as u64;
-            self.sum = i128::from(self.count);
-        }
-    }
-}
-
 impl Details<'_> {
     /// Reads the ids of the events of the lines, orders the lines, and makes the table.
     pub(super) fn table(&self, lines: Lines<'_>, execution: &Execution) -> Result<ResultTable, Error> {
@@ -91,16 +81,12 @@ impl Details<'_> {
             self.push_events(*measure, events, agents, &identified, &mut columns)?;
             self.push_spend(*measure, spend, &mut columns)?;
         }
-        let mut table = columns.table(self.measures);
+        let table = columns.table(self.measures);
         let mut share = Share::new(execution.memory.clone());
         share.set(|| table.bytes())?;
         // From here on the lines take no memory.
         drop(identified);
-        share.settle();
-        if execution.memory.is_some() {
-            table.memory = TableMemory::new(share);
-        }
-        Ok(table)
+        Ok(table.counted(share)?)
     }
 
     /// Appends the lines of events of a measure.
@@ -174,7 +160,7 @@ impl Details<'_> {
             }
         }
         let read = |(row_group, is_listed): (&LineRowGroup<'_>, bool)| {
-            let read = || row_group.row_group.read_until(&projection, ReadingAhead::default(), &execution.interrupt);
+            let read = || row_group.row_group.read_until(&projection, StartedReads::default(), &execution.interrupt);
             Ok(is_listed.then(read).transpose()?)
         };
         row_groups.par_iter().zip(is_listed).map(read).collect()

@@ -200,20 +200,6 @@ fn a_page_that_ends_early_is_an_error() {
 }
 
 #[test]
-fn a_code_beyond_the_dictionary_is_an_error() {
-    for (encoded, width) in [(&[0b10_u8, 3][..], 2), (&[0b11, 0b1110_0100, 0], 2)] {
-        let mut into = Vec::new();
-        assert_eq!(decode_hybrid(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into).is_ok(), encoded.len() == 3);
-        let refused = decode_hybrid(encoded, width, 4, &['a', 'b', 'c'], &mut into);
-        assert!(refused.is_err(), "{encoded:?}");
-        assert!(decode_hybrid::<char>(encoded, width, 4, &[], &mut into).is_err());
-    }
-    // A run of no codes, and codes that are too wide.
-    assert!(decode_hybrid(&[0, 0], 1, 1, &['a'], &mut Vec::new()).is_err());
-    assert!(decode_hybrid(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()).is_err());
-}
-
-#[test]
 fn a_page_of_another_encoding_is_an_error() {
     let column: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
     let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BYTE_ARRAY);

@@ -25,8 +25,7 @@ fn miniblock(block: usize, miniblocks: usize) -> Option<usize> {
 /// Takes `count` numbers from the front of `bytes`, and appends each through `convert`.
 ///
 /// # Errors
-/// The header says another number of numbers, the bytes end early or are not in the encoding, or a number does not
-/// convert.
+/// The header says another count, the bytes end early or are not in the encoding, or a number does not convert.
 pub(crate) fn delta_decode<T>(
     bytes: &mut &[u8],
     count: usize,
@@ -37,7 +36,7 @@ pub(crate) fn delta_decode<T>(
     let (block, miniblocks, total) = (header()?, header()?, header()?);
     let mut number = take_signed(bytes).ok_or(UNSOUND)?;
     if total != count {
-        return Err(ENDS_EARLY);
+        return Err(UNSOUND);
     }
     if count == 0 {
         return Ok(());

@@ -2,11 +2,12 @@
 
 use super::bits::{ENDS_EARLY, LANE, take, take_varint, unpack};
 
-/// The width of the widest number, in bits.
+/// The width of the widest code or level, in bits.
 const MAX_WIDTH: u8 = 32;
 
 pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
 const TOO_WIDE: &str = "the codes are wider than the layout allows";
+const EMPTY_RUN: &str = "a run of the codes is empty";
 
 /// Consecutive numbers in the encoding.
 pub(in crate::scan) enum HybridRun<'a> {
@@ -45,7 +46,7 @@ impl<'a> HybridRuns<'a> {
         let length = usize::try_from(header >> 1).unwrap_or(usize::MAX);
         // An empty run decodes nothing, and damaged bytes may have millions of them.
         if length == 0 {
-            return Err(ENDS_EARLY);
+            return Err(EMPTY_RUN);
         }
         let (run, count) = if header & 1 == 0 {
             let (number, count) = (take_number(&mut self.bytes, self.width), length.min(self.left));
@@ -141,4 +142,26 @@ fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
     let given = take(bytes, usize::from(width.div_ceil(8)))?;
     number[..given.len()].copy_from_slice(given);
     usize::try_from(u64::from_le_bytes(number)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_beyond_the_dictionary_is_an_error() {
+        for (encoded, width) in [(&[0b10_u8, 3][..], 2), (&[0b11, 0b1110_0100, 0], 2)] {
+            let mut into = Vec::new();
+            assert_eq!(decode_hybrid(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into).is_ok(), encoded.len() == 3);
+            let refused = decode_hybrid(encoded, width, 4, &['a', 'b', 'c'], &mut into);
+            assert!(refused.is_err(), "{encoded:?}");
+            assert!(decode_hybrid::<char>(encoded, width, 4, &[], &mut into).is_err());
+        }
+    }
+
+    #[test]
+    fn an_empty_run_and_too_wide_codes_are_errors() {
+        assert_eq!(decode_hybrid(&[0, 0], 1, 1, &['a'], &mut Vec::new()), Err(EMPTY_RUN));
+        assert_eq!(decode_hybrid(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()), Err(TOO_WIDE));
+    }
 }

@@ -5,7 +5,7 @@ use parquet::basic::Type;
 
 const OTHER_TYPE: &str = "the numbers are not stored as the layout says";
 const NOT_TEXT: &str = "a text is not UTF-8";
-const TOO_LARGE: &str = "an amount is out of range";
+pub(in crate::scan) const OUT_OF_RANGE: &str = "an amount is out of range";
 
 /// Decodes `count` numbers of a physical type, and appends each through `convert`. `length` is the number of bytes of a
 /// number of type `FIXED_LEN_BYTE_ARRAY`.
@@ -97,7 +97,7 @@ fn big_endian(bytes: &[u8]) -> Result<i64, &'static str> {
     let mut number = [sign; 8];
     number[8 - low.len()..].copy_from_slice(low);
     let number = i64::from_be_bytes(number);
-    if high.iter().all(|byte| *byte == sign) && (number < 0) == is_negative { Ok(number) } else { Err(TOO_LARGE) }
+    if high.iter().all(|byte| *byte == sign) && (number < 0) == is_negative { Ok(number) } else { Err(OUT_OF_RANGE) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ fn of_all_accounts(pass: &str, left: u64, superseded: u64) -> StoredFile<'_> {
 }
 
 #[test]
-fn runs_are_merged_once_smaller_ones_or_superseded_rows_are_as_large() {
+fn runs_are_merged_once_smaller_runs_or_superseded_rows_are_large_enough() {
     let chosen = |sizes: &[(u64, u64)]| {
         let passes: Vec<String> = (0..sizes.len()).map(|pass| pass.to_string()).collect();
         let files: Vec<_> =

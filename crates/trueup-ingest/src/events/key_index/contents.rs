@@ -1,5 +1,5 @@
-//! The contents of an index: of each row group, the section's length and number of entries, and the bounds of its
-//! customers and event ids.
+//! The contents of an index: the rows of a page, and for each row group the length and the number of entries of its
+//! section, and the bounds of its customers and event ids.
 
 use super::section::{LAST_PAGE, Section, StoredSection};
 use super::{PREFIX_BYTES, Prefix, PrefixBounds};
@@ -187,7 +187,7 @@ fn rows_of(row_group: usize, entry: &RowGroupEntry, pages: &[Found], page_rows: 
 }
 
 impl FoundRows {
-    /// Returns all rows of a row group, of which the file has no index.
+    /// Returns all rows of a row group, for a file without an index.
     pub(in crate::events) fn all(row_group: usize, entry: &RowGroupEntry) -> Self {
         Self { row_group, rows: std::iter::once(0..row_count(entry)).collect(), has_event_ids: true }
     }

@@ -3,7 +3,8 @@
 //! pages, whose size the contents say. A section never lacks a page that has a key, and seems to have a key that it
 //! does not have one time in 4,096.
 //!
-//! The columns of a row group are stored in pages of as many rows, so that a reader decompresses only these.
+//! The columns of a row group are stored in pages of the same rows, except that long texts end a page earlier. A reader
+//! decompresses only the pages that it needs.
 
 use super::{AccountKeys, PrefixBounds};
 use std::ops::RangeInclusive;

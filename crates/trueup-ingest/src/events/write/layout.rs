@@ -85,10 +85,10 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
 /// Returns how the columns of a file are encoded and compressed, except for the columns that
 /// [`text_column`](super::text_column) encodes.
 ///
-/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left, event
-/// ids, hardly recur, and are compressed strongly because they are large. The pages of all columns have the same rows,
-/// because an ingest that touches few customers reads only the pages of their rows. Pages of event ids end earlier,
-/// because they take the longest to decompress.
+/// Customer numbers, dates and times are stored as differences, because these are small. The texts that `text_column`
+/// leaves hardly recur, such as event ids, and are compressed strongly because they are large. Pages of different
+/// columns have the same rows, because an ingest that touches few customers reads only the pages of their rows. Only
+/// pages of these texts may end earlier, because they take the longest to decompress.
 pub(super) fn properties(schema: &Schema, page_rows: usize) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())

@@ -271,7 +271,7 @@ impl PendingRowGroup {
         self.slices.iter().map(|slice| (&*slice.rows, &*slice.order))
     }
 
-    /// Returns of each customer the batch of its rows, the number of its first row, and the numbers of all.
+    /// Returns, for each customer, the batch of its rows, the number of its first row, and the numbers of all.
     fn rows_by_customer(&self) -> impl Iterator<Item = (&EventBatch, usize, &[u32])> {
         let mut slices = self.rows();
         let mut left: Option<(&EventBatch, &[u32])> = None;

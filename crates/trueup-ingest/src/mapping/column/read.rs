@@ -9,7 +9,7 @@ use crate::mapping::times::{ClockRule, days_of_timestamps, instants_of_clock_tim
 use crate::mapping::values::{ValueReader, read_count, read_truth};
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, StringArray, UInt32Array};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take;
 use hashbrown::HashMap;
@@ -27,9 +27,9 @@ impl ColumnPlan {
     pub(in crate::mapping) fn kept_rows(&self, view: &RowView<'_>) -> Vec<bool> {
         let CellPlan::Texts(cells) = &self.cells else { return vec![true; view.len()] };
         let texts = cells.origin.of(view);
-        let mut memo = Memo::default();
+        let mut known = KnownTexts::default();
         let stays = |text: Option<&str>, form| !cells.rules.skips(text, form);
-        (0..view.len()).map(|row| memo.get(texts.get(row), texts.form(row), stays)).collect()
+        (0..view.len()).map(|row| known.get(texts.get(row), texts.form(row), stays)).collect()
     }
 
     /// Returns whether [`ColumnPlan::read`] needs the accounts of the rows.
@@ -242,14 +242,14 @@ impl TextCells {
         mut read: impl FnMut(&str, CellForm) -> Result<T, String>,
     ) -> Vec<Option<T>> {
         let texts = self.origin.of(view);
-        let mut memo = Memo::default();
+        let mut known = KnownTexts::default();
         let mut read = |text: Option<&str>, form| match self.rules.apply(text, form)? {
             Some(text) => read(&text, form).map(Some),
             None => self.reader.read_nothing(),
         };
         let cells = (0..view.len()).map(|row| {
             let text = texts.get(row);
-            memo.get(text.clone(), texts.form(row), &mut read).unwrap_or_else(|reason| {
+            known.get(text.clone(), texts.form(row), &mut read).unwrap_or_else(|reason| {
                 faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
                 None
             })
@@ -293,8 +293,10 @@ impl TextCells {
             TextOrigin::Column(at) if self.rules.is_plain() => Some(view.array(*at, true)?),
             _ => None,
         };
-        if whole.is_some() && self.reader.reads_everything() {
-            return whole.map_or_else(|| Ok(Arc::new(StringArray::new_null(0)) as ArrayRef), Ok);
+        if let Some(whole) = &whole
+            && self.reader.reads_everything()
+        {
+            return Ok(whole.clone());
         }
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
@@ -329,7 +331,7 @@ fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
 
 /// What texts were read as, so that a text that recurs is read once. If most rows have a new text, no further texts are
 /// remembered.
-struct Memo<'a, T> {
+struct KnownTexts<'a, T> {
     known: HashMap<&'a str, T>,
     /// The rows so far whose text could be remembered.
     rows: usize,
@@ -341,13 +343,13 @@ const FEW_TEXTS: usize = 1 << 10;
 /// Beyond [`FEW_TEXTS`], another text is remembered if there were this many rows per remembered text.
 const ROWS_PER_TEXT: usize = 2;
 
-impl<T> Default for Memo<'_, T> {
+impl<T> Default for KnownTexts<'_, T> {
     fn default() -> Self {
         Self { known: HashMap::new(), rows: 0 }
     }
 }
 
-impl<'a, T: Clone> Memo<'a, T> {
+impl<'a, T: Clone> KnownTexts<'a, T> {
     /// Returns what `read` makes of the text of the next row. A missing text, a cell that is not a text in the file,
     /// and a text that is not borrowed from the input are always read.
     fn get(

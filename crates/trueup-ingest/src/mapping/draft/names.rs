@@ -1,6 +1,6 @@
 //! What the names of columns and of stages mean.
 
-use crate::mapping::canonical::STAGES;
+use crate::mapping::canonical::stage_names;
 
 /// Names of columns as [`plain`] returns them, by canonical column. A name that is earlier in a list says more.
 const SYNONYMS: [(&str, &[&str]); 14] = [
@@ -106,7 +106,7 @@ const SYNONYMS: [(&str, &[&str]); 14] = [
 pub(super) const ACCOUNT_LIKE: [&str; 11] =
     ["branch", "location", "store", "company", "business", "office", "site", "franchise", "client", "key", "region"];
 
-/// Words by stage, in the order of [`STAGES`].
+/// Words by stage, in the order of [`stage_names`].
 const STAGE_WORDS: [&[&str]; 6] = [
     &[
         "lead",
@@ -166,12 +166,12 @@ pub(super) fn plain(name: &str) -> String {
 
 /// Returns the stages that the words of a text mean.
 pub(super) fn stages_of(text: &str) -> Vec<&'static str> {
-    if let Some(stage) = STAGES.into_iter().find(|stage| stage.eq_ignore_ascii_case(text)) {
+    if let Some(stage) = stage_names().into_iter().find(|stage| stage.eq_ignore_ascii_case(text)) {
         return vec![stage];
     }
     let words = words(text);
     let means = |known: &&[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    STAGES.into_iter().zip(&STAGE_WORDS).filter(|(_, known)| means(known)).map(|(stage, _)| stage).collect()
+    stage_names().into_iter().zip(&STAGE_WORDS).filter(|(_, known)| means(known)).map(|(stage, _)| stage).collect()
 }
 
 /// Returns whether a text means yes.

@@ -73,7 +73,7 @@ def ingest(
     parts: the number of tasks that write; by default one per million rows, but not more than four per core unless a part
         would have more than ten million.
     memory: bytes that a task may take outside of the JVM, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
-    timeout: in seconds. After them the tasks are cancelled, nothing is published, and `trueup.Timeout` is raised.
+    timeout: in seconds. After them the tasks are canceled, nothing is published, and `trueup.Timeout` is raised.
     options: `time_zone`, `ignore`, `max_columns`, `max_text_bytes`, `max_customer_events` and `threads`, as of
         `trueup.begin_ingest`.
     """
@@ -201,7 +201,7 @@ class _Stage:
                 yield _returned(staged.to_bytes(), None)
             except trueup.IngestError as error:
                 # Another attempt would find the same rows. Anything else may pass, and Spark tries the task again.
-                if error.refused_rows == 0:
+                if error.rejected_rows == 0:
                     raise
                 yield _returned(None, pickle.dumps(error))
                 return
@@ -211,10 +211,10 @@ class _Stage:
         raised: list[Exception] = []
 
         def checked() -> Iterator[pyarrow.RecordBatch]:
-            doubles = _Doubles(self.order)
+            duplicates = _Duplicates(self.order)
             try:
                 for piece in itertools.chain([first], pieces):
-                    doubles.check(piece)
+                    duplicates.check(piece)
                     yield piece
             except Exception as error:  # Arrow would pass on its text alone.
                 raised.append(error)
@@ -247,7 +247,7 @@ def _pieces(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[tuple[int, pyarr
             start = run
 
 
-class _Doubles:
+class _Duplicates:
     """Refuses two rows with the same event if nothing says which of them is later. The rows are sorted by account, event
     and the columns that say it, so that such rows are neighbors."""
 
@@ -273,7 +273,7 @@ class _Doubles:
             if not _compute.all(is_equal).as_py():
                 at = is_equal.to_pylist().index(False)
                 message = self.message(name, one.slice(at, 1).to_pylist()[0], other.slice(at, 1).to_pylist()[0])
-                raise trueup.IngestError(message, refused_rows=2)
+                raise trueup.IngestError(message, rejected_rows=2)
 
     def message(self, column: str, one: dict[str, Any], other: dict[str, Any]) -> str:
         known = " and ".join(f"`{name}` = `{one[name]}`" for name in self.order)

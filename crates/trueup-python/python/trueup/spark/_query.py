@@ -68,7 +68,7 @@ def query(
     fields, options: those of `trueup.Dataset.prepare`.
     strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     splits: the most tasks that read; by default four per core, and fewer for few rows.
-    timeout: in seconds. After them the tasks are cancelled and `trueup.Timeout` is raised, whatever the cluster does.
+    timeout: in seconds. After them the tasks are canceled and `trueup.Timeout` is raised, whatever the cluster does.
     """
     return _query(spark, dataset, fields, as_of, strict, splits, timeout, options)
 
@@ -167,7 +167,7 @@ def _known_to_spark(field: pyarrow.Field[Any]) -> pyarrow.Field[Any]:
 
 
 class _Deadline:
-    """The time until which a query may run."""
+    """The time until which a query or an ingest may run."""
 
     def __init__(self, timeout: float | None) -> None:
         self.timeout, self._end = timeout, None if timeout is None else time.monotonic() + timeout
@@ -199,7 +199,7 @@ class _Deadline:
             canceling.join(_CANCEL_SECONDS)
             if not isinstance(ended, queue.Empty):
                 raise
-            raise trueup.Timeout(f"the query took longer than {self.timeout} s on the cluster, and its tasks are cancelled") from None
+            raise trueup.Timeout(f"the query took longer than {self.timeout} s on the cluster, and its tasks are canceled") from None
         if error is not None:
             raise error
         value: T = result

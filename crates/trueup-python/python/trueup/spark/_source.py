@@ -22,7 +22,8 @@ _QUERY_OPTIONS = {
     for name in ("start", "end", "month", "quarter", "year", "last", "range", "today", "interval", "accounts", "where", "filter")
 }
 _RANGES = {"start", "end", "month", "quarter", "year", "last", "range"}
-_OWN_OPTIONS = {"path", "asof", "fields", "partitions", "allowlongtotal"}
+# The other options, in lower case, too.
+_OWN_OPTIONS = {name.lower(): name for name in ("path", "asOf", "fields", "partitions", "allowLongTotal")}
 
 # The rows of a partition, unless the option `partitions` says otherwise.
 _ROWS_PER_PARTITION = 1_000_000
@@ -35,7 +36,7 @@ class EventPartition(InputPartition):
         self.path, self.version, self.query, self.split = path, version, query, split
 
 
-class EventReader(DataSourceReader):
+class EventSourceReader(DataSourceReader):
     """Reads the events that options ask for, with the columns of a schema."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
@@ -67,14 +68,14 @@ class EventSource(DataSource):
         return _schema(dict(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return EventReader(dict(self.options), schema)
+        return EventSourceReader(dict(self.options), schema)
 
 
 def _prepared(options: dict[str, str], names: list[str] | None = None) -> tuple[trueup.Dataset, trueup.Query]:
     """Opens the dataset that options name, and prepares the query of its events, with the fields `names`; if there are
     none, with the fields that the options ask for."""
-    if unknown := sorted(options.keys() - _QUERY_OPTIONS.keys() - _OWN_OPTIONS):
-        known = ", ".join(sorted([*_QUERY_OPTIONS.values(), "asOf", "fields", "partitions", "allowLongTotal"]))
+    if unknown := sorted(options.keys() - _QUERY_OPTIONS.keys() - _OWN_OPTIONS.keys()):
+        known = ", ".join(sorted({*_QUERY_OPTIONS.values(), *_OWN_OPTIONS.values()} - {"path"}))
         raise trueup.QueryError(f"the data source `trueup` has no option `{unknown[0]}`; it has {known}")
     if "path" not in options:
         raise trueup.QueryError('expected the path of a dataset: spark.read.format("trueup").load("s3://lake/acme")')

@@ -7,9 +7,9 @@ import { ATTRIBUTION_WINDOW, countDays, describeDays, resolveDays } from "../day
 import { OPEN_LEADS, type Index } from "../dictionary";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import { rowsRequest, type Question } from "../question";
+import { rowsRequest, type Question, type Row } from "../question";
 import { columnWidths, sortRows } from "../rows";
-import type { Row, Service } from "../service";
+import type { Service } from "../service";
 import { ChartView } from "./chart_view";
 import { CohortMap, OPEN_MARK } from "./cohort_map";
 import { CopyDialog } from "./copy_dialog";

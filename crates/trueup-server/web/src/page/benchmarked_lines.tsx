@@ -7,8 +7,8 @@ import type { Chart } from "../chart";
 import type { Dictionary } from "../dictionary";
 import { wordsOf } from "../fault_words";
 import { formatNumber } from "../format";
-import type { Question } from "../question";
-import type { Row, Service } from "../service";
+import type { Question, Row } from "../question";
+import type { Service } from "../service";
 import { LineChart } from "./line_chart";
 import { useBenchmarks } from "./use_benchmarks";
 
@@ -80,7 +80,7 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
         interval={question.interval}
         benchmarks={hasBands ? { bands, color } : null}
       />
-      {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: too few other accounts are there to compare with.</p>}
+      {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: there are too few other accounts to compare with.</p>}
       {isShown && exist && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "this line"}.</p>}
       {isShown && exist && fault && (
         <p class="hint" role="alert">

@@ -3,8 +3,8 @@
 import { MAX_BARS, previousOf, type Bar, type Chart, type Stage } from "../chart";
 import type { Dictionary } from "../dictionary";
 import { formatNumber, formatShare, formatValue } from "../format";
-import type { Question } from "../question";
-import type { Row, Service } from "../service";
+import type { Question, Row } from "../question";
+import type { Service } from "../service";
 import { BenchmarkedLines } from "./benchmarked_lines";
 
 interface Props {

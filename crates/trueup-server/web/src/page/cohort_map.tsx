@@ -63,7 +63,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
           {shown?.length === MAX_COHORTS && `; the last ${MAX_COHORTS}`}
         </span>
       </figcaption>
-      {cohorts === "failed" && <p class="hint">The windows could not be asked for. The table has the numbers of the longest one.</p>}
+      {cohorts === "failed" && <p class="hint">The other windows could not be loaded. The table has the numbers of the longest one.</p>}
       {shown && (
         <div class="scroll" role="region" aria-label="Cohorts by window" tabIndex={0}>
           <table>

@@ -14,7 +14,7 @@ export function ComparisonEditor({ question: { compare, days }, update, today }:
   const range = resolveDays(days, today) ?? { start: today, end: today };
   const chosen = compare === null ? "" : typeof compare === "string" ? compare : "chosen";
   const choose = (value: string) => {
-    const earlier = value === "chosen" ? dayBefore(range) : value === "" ? null : (value as "previous-period" | "previous-year");
+    const earlier = value === "chosen" ? daysBefore(range) : value === "" ? null : (value as "previous-period" | "previous-year");
     update({ compare: earlier, ...(earlier && { interval: "total" as const }) });
   };
   return (
@@ -55,7 +55,7 @@ function EarlierDays({ range, update }: { range: DayRange; update: (range: DayRa
 }
 
 /** Returns as many days directly before a range, to begin with. */
-function dayBefore(range: DayRange): DayRange {
+function daysBefore(range: DayRange): DayRange {
   const start = addDays(range.start, -countDays(range));
   const end = addDays(range.start, -1);
   return isDay(start) && isDay(end) ? { start, end } : range;

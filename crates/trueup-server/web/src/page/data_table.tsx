@@ -3,8 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { OPEN_LEADS, type Dictionary } from "../dictionary";
 import { count, formatValue } from "../format";
-import type { Sort } from "../question";
-import type { Row } from "../service";
+import type { Row, Sort } from "../question";
 import { OPEN_MARK } from "./cohort_map";
 
 /** Height of a row in CSS pixels, as in the style sheet. */

@@ -2,13 +2,13 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { runsOf, type Band } from "../benchmarks";
-import { ticksOf, type ChartDay, type Line } from "../chart";
+import { ticksOf, type ChartDay, type ChartLine } from "../chart";
 import type { Interval } from "../days";
 import { formatDay, formatNumber, formatTick } from "../format";
 
 interface Props {
   days: ChartDay[];
-  lines: Line[];
+  lines: ChartLine[];
   format: string;
   label: string;
   interval: Interval;
@@ -89,7 +89,7 @@ export function LineChart({ days, lines, format, label, interval, benchmarks }: 
         {markedDay && <line class="mark" x1={x(marked ?? 0)} x2={x(marked ?? 0)} y1={MARGIN.top} y2={HEIGHT - MARGIN.bottom} />}
         {lines.map((line, index) => (
           <g key={index} class={`series series-${index}`}>
-            <path d={pathOf(line, x, y)} />
+            <path d={svgPathOf(line, x, y)} />
             {line.values.map(
               (value, day) =>
                 value !== null && (isAlone(line, day) || days.length <= 40 || day === marked) && (
@@ -190,7 +190,7 @@ function anchorOf(index: number, length: number): "start" | "middle" | "end" {
 }
 
 /** Returns the path of a line, with a gap where there is no value. */
-function pathOf({ values }: Line, x: (index: number) => number, y: (value: number) => number): string {
+function svgPathOf({ values }: ChartLine, x: (index: number) => number, y: (value: number) => number): string {
   let isDrawing = false;
   return values
     .map((value, index) => {
@@ -206,7 +206,7 @@ function pathOf({ values }: Line, x: (index: number) => number, y: (value: numbe
 }
 
 /** Returns whether a value has no neighbor, so that no line leads to it. */
-function isAlone({ values }: Line, index: number): boolean {
+function isAlone({ values }: ChartLine, index: number): boolean {
   return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null;
 }
 

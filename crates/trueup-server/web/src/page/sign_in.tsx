@@ -35,7 +35,7 @@ export function SignIn({ signIn, signInByLink, hasQuestion }: Props) {
     event.preventDefault();
     const key = input.current?.value.trim() ?? "";
     if (!isSendable(key)) {
-      setFault(key === "" ? "Paste your key first." : "This is no key: a key has letters, digits and signs, without blanks.");
+      setFault(key === "" ? "Paste your key first." : "This is not a key: a key has only letters, digits, “-” and “_”, and no spaces.");
       input.current?.focus();
       return;
     }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
-/** The only thing that the page keeps in the browser. */
+/** The key under which the browser keeps the theme. Besides it, the page keeps only the token of a reload (sign_in_link.ts). */
 const STORED = "trueup-theme";
 
 export function ThemeSwitch() {

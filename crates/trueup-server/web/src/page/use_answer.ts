@@ -3,8 +3,8 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
-import { rowsRequest, totalsRequest, type Question } from "../question";
-import { Fault, type Answer, type Row, type Service } from "../service";
+import { rowsRequest, totalsRequest, type Question, type Row } from "../question";
+import { Fault, type Answer, type Service } from "../service";
 
 /** Milliseconds between a change and the request to the service, because more changes may follow. */
 const PAUSE = 120;

@@ -3,7 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { MAX_MONTHS, TRIED_MONTHS, bandOf, benchmarkPath, hasBenchmark, type BenchmarkScope } from "../benchmarks";
 import type { DayRange } from "../days";
-import { Fault, type Row, type Service } from "../service";
+import type { Row } from "../question";
+import { Fault, type Service } from "../service";
 
 export interface Benchmarks {
   /** Whether there are any, as far as that is known. */
@@ -19,7 +20,7 @@ const UNKNOWN: Benchmarks = { exist: null, byMonth: new Map(), fault: null };
 /** How often the page asks again while the service computes the benchmarks of a month. */
 const MAX_TRIES = 30;
 
-interface Asked {
+interface BenchmarksAsked {
   /** `null` if the question has no benchmarks. */
   scope: BenchmarkScope | null;
   /** The metrics of the question that have benchmarks. */
@@ -34,7 +35,7 @@ interface Asked {
   today: string;
 }
 
-export function useBenchmarks(service: Service, { scope, metrics, metric, days, rows, isShown, today }: Asked): Benchmarks {
+export function useBenchmarks(service: Service, { scope, metrics, metric, days, rows, isShown, today }: BenchmarksAsked): Benchmarks {
   const [found, setFound] = useState<{ rows: Row[]; benchmarks: Benchmarks } | null>(null);
   const isAsked = scope !== null && metrics.includes(metric);
   const current = found?.rows === rows && isAsked ? found.benchmarks : UNKNOWN;

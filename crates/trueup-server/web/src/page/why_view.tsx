@@ -5,8 +5,8 @@ import type { DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
 import { wordsOf } from "../fault_words";
 import { count, formatNumber, formatValue } from "../format";
-import type { Question } from "../question";
-import { Fault, type Row, type Service } from "../service";
+import type { Question, Row } from "../question";
+import { Fault, type Service } from "../service";
 import { FIRST_LINES, MORE_LINES, whyPath, type Explanation, type Measure } from "../why";
 
 interface Props {
@@ -20,11 +20,11 @@ interface Props {
   service: Service;
 }
 
-type Answer = { of: string; explanation: Explanation } | { of: string; fault: Fault };
+type WhyAnswer = { of: string; explanation: Explanation } | { of: string; fault: Fault };
 
 export function WhyView({ metric, choose, row, question, range, dictionary, service }: Props) {
   const [limit, setLimit] = useState(FIRST_LINES);
-  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [answer, setAnswer] = useState<WhyAnswer | null>(null);
   const path = metric && whyPath(question, range, row, metric, limit, dictionary);
   useEffect(() => {
     if (!path) return;

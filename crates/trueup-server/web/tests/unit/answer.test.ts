@@ -68,6 +68,13 @@ test("bars are in the order of the table", () => {
   ]);
 });
 
+test("bars have a mark for the value before", () => {
+  const row = { campaign: "A", leads: 5, "leads.previous": 4, "leads.change": 1, "leads.ratio": 0.25 };
+  const chart = chartOf({ dimensions: ["campaign"], metrics: ["leads"], interval: "total" }, JUNE, null, [row]);
+  assert.ok(chart.kind === "bars");
+  assert.deepEqual(chart.bars, [{ label: "A", value: 5, previous: 4 }]);
+});
+
 test("lines have a gap where a group has no row, whatever the order of the table", () => {
   const rows = [
     { start: "2026-07-01", end: "2026-07-15", campaign: "A", leads: 4 },

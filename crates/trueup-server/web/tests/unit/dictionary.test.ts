@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchFields } from "../../src/dictionary";
+import { formatValue } from "../../src/format";
 import { INDEX } from "./sample";
 
 test("fields are found by what people call them", () => {
@@ -13,6 +14,19 @@ test("fields are found by what people call them", () => {
   assert.deepEqual(names("leads"), ["leads", "soldLeads"]);
   assert.deepEqual(names("nothing of this kind"), []);
   assert.equal(searchFields(INDEX.dictionary.all("dimension"), "credited")[0]?.name, "attributionChannel");
+});
+
+test("the columns of a comparison have labels, and a change has a sign", () => {
+  const { dictionary } = INDEX;
+  assert.equal(dictionary.label("spend.previous"), "Spend: before");
+  assert.ok(dictionary.isMetric("leads.ratio") && !dictionary.isMetric("campaign.previous") && !dictionary.isMetric("leads.x"));
+  const shown = (name: string, value: number | null) => formatValue(value, dictionary.get(name)?.format ?? "");
+  assert.equal(shown("spend.change", 1200), "+1,200.00");
+  assert.equal(shown("leads.ratio", -0.125), "-12.5%");
+  assert.equal(shown("bookRate.change", 0.031), "+3.1 pp");
+  assert.equal(shown("leads.change", 0), "0");
+  assert.equal(shown("bookRate.mixEffect", -0.00001), "0.0 pp");
+  assert.equal(shown("leads.ratio", null), "–");
 });
 
 test("a change is good or bad by the direction of its metric", () => {

@@ -3,13 +3,13 @@
 use super::{NotACondition, Test, TypedCondition};
 use std::str::FromStr;
 use trueup_core::Shown;
-use trueup_core::query::{Comparison, Operand, Predicate};
+use trueup_core::query::{ComparisonOperator, Operand, Predicate};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operator {
     Equals,
     NotEquals,
-    Compare(Comparison),
+    Compare(ComparisonOperator),
     Matches { flags: &'static str },
     In { negated: bool },
     Empty,
@@ -19,10 +19,10 @@ enum Operator {
 /// The operators that are signs. A sign that starts with another sign comes before it.
 const SIGNS: [(&str, Operator); 8] = [
     ("!=", Operator::NotEquals),
-    ("<=", Operator::Compare(Comparison::LessOrEqual)),
-    (">=", Operator::Compare(Comparison::GreaterOrEqual)),
-    ("<", Operator::Compare(Comparison::Less)),
-    (">", Operator::Compare(Comparison::Greater)),
+    ("<=", Operator::Compare(ComparisonOperator::LessOrEqual)),
+    (">=", Operator::Compare(ComparisonOperator::GreaterOrEqual)),
+    ("<", Operator::Compare(ComparisonOperator::Less)),
+    (">", Operator::Compare(ComparisonOperator::Greater)),
     ("~*", Operator::Matches { flags: "i" }),
     ("~", Operator::Matches { flags: "" }),
     ("=", Operator::Equals),

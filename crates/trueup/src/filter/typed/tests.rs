@@ -1,6 +1,7 @@
 use super::{Test, TypedCondition, is_like_a_number};
 use crate::filter::{apply_typed, from_parameter};
-use crate::query::{Comparison, EventsQuery, Filter, Operand, Predicate};
+use crate::query::ComparisonOperator::{Greater, GreaterOrEqual, Less, LessOrEqual};
+use crate::query::{EventsQuery, Filter, Operand, Predicate};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> TypedCondition {
@@ -201,9 +202,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn condition() -> impl Strategy<Value = TypedCondition> {
     let operand = || text().prop_map(Operand::Text);
-    let comparison = proptest::sample::select(
-        &[Comparison::Greater, Comparison::GreaterOrEqual, Comparison::Less, Comparison::LessOrEqual][..],
-    );
+    let comparison = proptest::sample::select(&[Greater, GreaterOrEqual, Less, LessOrEqual][..]);
     let number = (-1e15..1e15f64).prop_map(Operand::Number);
     let predicate = prop_oneof![
         operand().prop_map(Predicate::Equals),

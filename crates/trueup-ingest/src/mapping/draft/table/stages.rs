@@ -1,7 +1,7 @@
 //! Drafts the stages of events: of rows that are an event each, and of rows that are a customer each.
 
 use super::{TableDraft, counted};
-use crate::mapping::canonical::STAGES;
+use crate::mapping::canonical::stage_names;
 use crate::mapping::draft::formats::{AmountForm, Clock, DateForm, fitting};
 use crate::mapping::draft::names::{is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
@@ -83,8 +83,8 @@ impl TableDraft<'_, '_> {
     /// Writes the type of events that have one row each.
     pub(super) fn stages_of_rows(&mut self, stage: Option<&str>) {
         let Some(column) = stage.and_then(|name| self.sample.column(name)) else {
-            let answers: Vec<(String, String)> =
-                STAGES.iter().map(|stage| (format!("type = {{ value = {} }}", quoted(stage)), String::new())).collect();
+            let answer = |stage: &str| (format!("type = {{ value = {} }}", quoted(stage)), String::new());
+            let answers: Vec<(String, String)> = stage_names().into_iter().map(answer).collect();
             return self
                 .text
                 .question("no column looks like the stage of the event. Which stage are these rows?", &answers);
@@ -129,7 +129,7 @@ impl TableDraft<'_, '_> {
             .filter_map(|column| Some((column, AmountForm::of(column)?)))
             .collect();
         let mut drafts: Vec<StageDraft> = Vec::new();
-        for stage in STAGES {
+        for stage in stage_names() {
             let is_of = |column: &ColumnSample| stages_of(&column.name) == [stage];
             let totals: Vec<&(&ColumnSample, AmountForm)> =
                 amounts.iter().filter(|(column, _)| is_of(column)).collect();
@@ -174,7 +174,7 @@ impl TableDraft<'_, '_> {
         }
         for (column, form) in open {
             let (sources, stages) = (date_sources(&column.name, form, "", None), stages_of(&column.name));
-            let stages = if stages.is_empty() { STAGES.to_vec() } else { stages };
+            let stages = if stages.is_empty() { stage_names().to_vec() } else { stages };
             let answers = stages.iter().flat_map(|stage| {
                 sources.iter().map(move |(date, _)| (format!("{stage} = {{ date = {date} }}"), String::new()))
             });

@@ -4,15 +4,15 @@
 //! bytes without that member. A change of any byte is therefore detected. The entries of the files of events and spend
 //! are in lists, which are files of their own and are read with the manifest.
 
-pub use super::error::StoreError;
+pub use super::error::ManifestError;
 
 use super::commit::{Commit, CommitTime};
 use super::deletion_vector::read_vectors;
 use super::error::Unpublished;
 use super::file_list::read_lists;
-use super::manifest::{Batch, DataFile, FORMER_SCHEMA_VERSION, FileLists, MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
+use super::manifest::{Batch, DataFile, FileLists, MAX_BYTES, Manifest, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
-use super::remote::{ReadFault, RemoteFolder, location_of, shown};
+use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
 use super::table_file::TableFile;
 use crate::files::Files;
 use rayon::prelude::*;
@@ -42,8 +42,8 @@ pub fn file_name(version: u64) -> String {
 ///
 /// # Errors
 /// The folder, or the folder that the URL means, cannot be listed.
-pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
-    let failed = |source| StoreError::Io { action: "list", path: shown(dir), source };
+pub fn versions(dir: &Path) -> Result<Vec<u64>, ManifestError> {
+    let failed = |source| ManifestError::Io { action: "list", path: without_credentials(dir), source };
     let names = match RemoteFolder::of(dir).map_err(failed)? {
         Some(remote) => remote.names().map_err(failed)?,
         None => names(dir).map_err(failed)?,
@@ -78,7 +78,7 @@ fn version_of(name: &str) -> Option<u64> {
 ///
 /// # Errors
 /// The folder cannot be listed, or the newest manifest cannot be read.
-pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
+pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, ManifestError> {
     versions(dir)?.last().map(|version| read(dir, *version)).transpose()
 }
 
@@ -88,15 +88,15 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// The manifest, a list of files or a file of deletion vectors is missing, unreadable or damaged; or the manifest has
 /// an unknown layout, another number or a fault. With layout 2, a file of events or spend may also be missing,
 /// unreadable or damaged.
-pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
-    let path = shown(&location_of(dir, &file_name(version)));
+pub fn read(dir: &Path, version: u64) -> Result<Manifest, ManifestError> {
+    let path = without_credentials(&location_of(dir, &file_name(version)));
     let manifest = read_without_lists(dir, version, &path)?;
     with_lists(dir, manifest, path)
 }
 
 /// Reads the manifest of a version; `None` if it is `open`. In this case, the lists are not read again.
-pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<Option<Manifest>, StoreError> {
-    let path = shown(&location_of(dir, &file_name(version)));
+pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<Option<Manifest>, ManifestError> {
+    let path = without_credentials(&location_of(dir, &file_name(version)));
     let manifest = read_without_lists(dir, version, &path)?;
     if manifest.says_the_same(open) {
         return Ok(None);
@@ -105,45 +105,45 @@ pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<O
 }
 
 /// Adds to a manifest what is not in its own file.
-fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manifest, StoreError> {
+fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manifest, ManifestError> {
     match manifest.schema_version {
-        FORMER_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
+        OLDEST_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
         _ => read_lists(dir, &mut manifest)?,
     }
     read_vectors(dir, &mut manifest)?;
     match manifest.check() {
         Ok(()) => Ok(manifest),
-        Err(fault) => Err(StoreError::Fault { path, fault }),
+        Err(fault) => Err(ManifestError::Fault { path, fault }),
     }
 }
 
 /// Reads the manifest of a version, but not the lists that it names.
-fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest, StoreError> {
+fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest, ManifestError> {
     let path = || path.to_owned();
     let text = read_bytes(dir, version, &path())?;
     // The layout is checked first, because a later one may have members that this program would report as damage.
     let layout = match serde_json::from_slice(&text) {
         Ok(LayoutVersion { schema_version }) => schema_version,
-        Err(source) => return Err(StoreError::Damaged { path: path(), source }),
+        Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
     };
-    if !(FORMER_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&layout) {
-        return Err(StoreError::UnknownLayout { path: path(), found: layout });
+    if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&layout) {
+        return Err(ManifestError::UnknownLayout { path: path(), found: layout });
     }
-    let Some(unsealed) = unseal(&text) else { return Err(StoreError::Checksum { path: path() }) };
+    let Some(unsealed) = unseal(&text) else { return Err(ManifestError::Checksum { path: path() }) };
     let parsed = match layout {
-        FORMER_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(FormerManifest::into_manifest),
+        OLDEST_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(OldestManifest::into_manifest),
         _ => serde_json::from_slice(&unsealed),
     };
     let manifest: Manifest = match parsed {
         Ok(manifest) => manifest,
-        Err(source) => return Err(StoreError::Damaged { path: path(), source }),
+        Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
     };
     // Before any of its files is read.
     if let Err(fault) = manifest.check_files() {
-        return Err(StoreError::Fault { path: path(), fault });
+        return Err(ManifestError::Fault { path: path(), fault });
     }
     if manifest.version != version {
-        return Err(StoreError::WrongNumber { path: path(), found: manifest.version });
+        return Err(ManifestError::WrongNumber { path: path(), found: manifest.version });
     }
     Ok(manifest)
 }
@@ -153,7 +153,7 @@ fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest,
 ///
 /// # Errors
 /// The manifest is missing, unreadable or damaged.
-pub fn committed(dir: &Path, version: u64) -> Result<CommitTime, StoreError> {
+pub fn committed(dir: &Path, version: u64) -> Result<CommitTime, ManifestError> {
     match commit(dir, version)? {
         Some(commit) => Ok(commit.time),
         None => Ok(written(dir, version)?.into()),
@@ -161,15 +161,15 @@ pub fn committed(dir: &Path, version: u64) -> Result<CommitTime, StoreError> {
 }
 
 /// Returns what the manifest of a version says of its commit; `None` if an earlier trueup wrote it.
-pub(super) fn commit(dir: &Path, version: u64) -> Result<Option<Commit>, StoreError> {
-    let path = shown(&location_of(dir, &file_name(version)));
+pub(super) fn commit(dir: &Path, version: u64) -> Result<Option<Commit>, ManifestError> {
+    let path = without_credentials(&location_of(dir, &file_name(version)));
     Ok(read_without_lists(dir, version, &path)?.commit)
 }
 
-/// A manifest of layout [`FORMER_SCHEMA_VERSION`].
+/// A manifest of layout [`OLDEST_SCHEMA_VERSION`].
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct FormerManifest {
+struct OldestManifest {
     schema_version: u32,
     version: u64,
     created_by: String,
@@ -180,7 +180,7 @@ struct FormerManifest {
     batches: Vec<Batch>,
 }
 
-impl FormerManifest {
+impl OldestManifest {
     fn into_manifest(self) -> Manifest {
         let Self { schema_version, version, created_by, events, spend, accounts, insights, batches } = self;
         let lists = FileLists::default();
@@ -203,17 +203,18 @@ impl FormerManifest {
     }
 }
 
-/// Reads the columns and row groups of the files of a manifest of layout [`FORMER_SCHEMA_VERSION`] from their footers.
-fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
+/// Reads the columns and row groups of the files of a manifest of layout [`OLDEST_SCHEMA_VERSION`] from their footers.
+fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), ManifestError> {
     let files: Vec<&mut DataFile> = manifest.events.iter_mut().chain(&mut manifest.spend).collect();
     files.into_par_iter().with_max_len(1).try_for_each(|file| TableFile::describe(dir, file))?;
     Ok(())
 }
 
 /// Returns when the manifest of a version was written, by the clock of the file system or of the store.
-pub(super) fn written(dir: &Path, version: u64) -> Result<SystemTime, StoreError> {
+pub(super) fn written(dir: &Path, version: u64) -> Result<SystemTime, ManifestError> {
     let name = file_name(version);
-    let failed = |source| StoreError::Io { action: "read", path: shown(&location_of(dir, &name)), source };
+    let path = || without_credentials(&location_of(dir, &name));
+    let failed = |source| ManifestError::Io { action: "read", path: path(), source };
     match RemoteFolder::of(dir).map_err(failed)? {
         Some(remote) => remote.modified(&name),
         None => fs::metadata(dir.join(&name)).and_then(|metadata| metadata.modified()),
@@ -222,22 +223,22 @@ pub(super) fn written(dir: &Path, version: u64) -> Result<SystemTime, StoreError
 }
 
 /// Reads the bytes of a manifest, which must be a plain file or an object of at most [`MAX_BYTES`].
-fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreError> {
-    let failed = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
+fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, ManifestError> {
+    let failed = |source| ManifestError::Io { action: "read", path: path.to_owned(), source };
     if let Some(remote) = RemoteFolder::of(dir).map_err(failed)? {
         return remote.whole(&file_name(version), MAX_BYTES).map(Vec::from).map_err(|fault| match fault {
             ReadFault::Io(error) => failed(error),
-            ReadFault::Length(found) => StoreError::TooLarge { path: path.to_owned(), found },
+            ReadFault::Length(found) => ManifestError::TooLarge { path: path.to_owned(), found },
         });
     }
     let file = open_plain(dir, &file_name(version)).map_err(|error| match error {
         NotOpened::Io(error) => failed(error),
-        NotOpened::NotPlain(found) => StoreError::NotPlain { path: path.to_owned(), found },
+        NotOpened::NotPlain(found) => ManifestError::NotPlain { path: path.to_owned(), found },
         NotOpened::Outside => failed(io::ErrorKind::InvalidFilename.into()),
     })?;
     let length = file.metadata().map_err(failed)?.len();
     if length > MAX_BYTES {
-        return Err(StoreError::TooLarge { path: path.to_owned(), found: length });
+        return Err(ManifestError::TooLarge { path: path.to_owned(), found: length });
     }
     let mut text = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
@@ -278,20 +279,20 @@ fn checksum(text: &[u8]) -> String {
 ///
 /// # Errors
 /// The manifest has a fault, one with this number exists, or the file system or the store reports an error. The dataset
-/// is unchanged, unless [`may_be_published`](StoreError::may_be_published) returns `true`.
-pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+/// is unchanged, unless [`may_be_published`](ManifestError::may_be_published) returns `true`.
+pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), ManifestError> {
     let (version, path) = (manifest.version, location_of(dir, &file_name(manifest.version)));
     if let Err(fault) = manifest.check() {
-        return Err(StoreError::Fault { path, fault });
+        return Err(ManifestError::Fault { path, fault });
     }
     let text = match seal(manifest) {
         Ok(text) => text,
-        Err(source) => return Err(StoreError::Damaged { path, source }),
+        Err(source) => return Err(ManifestError::Damaged { path, source }),
     };
     let unpublished = |error| match error {
-        Unpublished::Taken => StoreError::Taken { dir: dir.to_owned(), version },
-        Unpublished::Refused(source) => StoreError::Io { action: "create", path: path.clone(), source },
-        Unpublished::Unknown(source) => StoreError::Uncertain { path: path.clone(), version, source },
+        Unpublished::Taken => ManifestError::Taken { dir: dir.to_owned(), version },
+        Unpublished::Refused(source) => ManifestError::Io { action: "create", path: path.clone(), source },
+        Unpublished::Unknown(source) => ManifestError::Uncertain { path: path.clone(), version, source },
     };
     if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
         return remote.publish(&file_name(version), text).map_err(unpublished);
@@ -301,9 +302,9 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         file.write_all(&text)?;
         file.sync()
     });
-    written.map_err(|source| StoreError::Io { action: "write", path: staged.clone(), source })?;
+    written.map_err(|source| ManifestError::Io { action: "write", path: staged.clone(), source })?;
     link(files, &staged, &path, &text).map_err(unpublished)?;
-    files.sync_folder(dir).map_err(|source| StoreError::Unsynced { dir: dir.to_owned(), version, source })
+    files.sync_folder(dir).map_err(|source| ManifestError::Unsynced { dir: dir.to_owned(), version, source })
 }
 
 /// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.

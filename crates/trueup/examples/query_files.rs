@@ -1,6 +1,6 @@
-//! Ingests CSV files, asks a question, and prints a table.
+//! Ingests CSV files, runs a query, and prints its table.
 //!
-//! Run it with `cargo run -p trueup --example report_from_files`.
+//! Run it with `cargo run -p trueup --example query_files`.
 
 use std::error::Error;
 use std::path::Path;

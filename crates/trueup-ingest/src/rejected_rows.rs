@@ -12,15 +12,15 @@ use trueup_core::Shown;
 /// [`Display`](fmt::Display) writes a line for each rule and column, the one that the most rows break first, and below
 /// it the first rows. If there are many rules, the last line counts the rows that break the rules not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RefusedRows {
+pub struct RejectedRows {
     /// The rows of each rule and column, in the order in which they were first found.
-    rules: Vec<RefusedRule>,
+    rules: Vec<BrokenRule>,
     rows: u64,
 }
 
 /// The rows that break the same rule in the same column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedRule {
+pub struct BrokenRule {
     /// The rule: what was expected.
     pub rule: Rule,
     /// The column; `None` if the record as a whole is at fault.
@@ -29,12 +29,12 @@ pub struct RefusedRule {
     pub rows: u64,
     /// The first rows, at most three. A row of a file that a mapping makes into several events is listed
     /// once.
-    pub first: Vec<RefusedRow>,
+    pub first: Vec<RejectedRow>,
 }
 
 /// A row that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedRow {
+pub struct RejectedRow {
     /// The file.
     pub file: PathBuf,
     /// Where the row is in the file.
@@ -49,7 +49,7 @@ const FIRST_ROWS: usize = 3;
 /// The most rules that are shown.
 const SHOWN_RULES: usize = 20;
 
-impl RefusedRows {
+impl RejectedRows {
     /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {
@@ -58,8 +58,8 @@ impl RefusedRows {
 
     /// Returns the rules, the one that the most rows break first.
     #[must_use]
-    pub fn rules(&self) -> Vec<&RefusedRule> {
-        let mut rules: Vec<&RefusedRule> = self.rules.iter().collect();
+    pub fn rules(&self) -> Vec<&BrokenRule> {
+        let mut rules: Vec<&BrokenRule> = self.rules.iter().collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.rows));
         rules
     }
@@ -71,7 +71,7 @@ impl RefusedRows {
             .rules
             .iter_mut()
             .find(|known| known.rule.words() == fault.rule.words() && known.column == fault.column);
-        let row = || RefusedRow {
+        let row = || RejectedRow {
             file: file.to_owned(),
             location: fault.location,
             value: short(fault.value.as_deref().unwrap_or_default()),
@@ -87,7 +87,7 @@ impl RefusedRows {
                     }
                 }
             }
-            None => self.rules.push(RefusedRule {
+            None => self.rules.push(BrokenRule {
                 rule: fault.rule.clone(),
                 column: fault.column.clone(),
                 rows: 1,
@@ -104,7 +104,7 @@ fn short(value: &str) -> String {
     if value.chars().nth(MOST).is_some() { Shown(value).to_string() } else { value.to_owned() }
 }
 
-impl fmt::Display for RefusedRows {
+impl fmt::Display for RejectedRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rules = self.rules();
         for (at, rule) in rules.iter().take(SHOWN_RULES).enumerate() {
@@ -114,18 +114,22 @@ impl fmt::Display for RefusedRows {
         if more.is_empty() {
             return Ok(());
         }
-        write!(f, "\n{} break other rules", Rows(more.iter().map(|rule| rule.rows).sum()))
+        let rows: u64 = more.iter().map(|rule| rule.rows).sum();
+        match rows {
+            1 => f.write_str("\n1 row breaks another rule"),
+            rows => write!(f, "\n{rows} rows break other rules"),
+        }
     }
 }
 
-impl fmt::Display for RefusedRule {
+impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Rows(self.rows))?;
         if let Some(column) = &self.column {
             write!(f, ", column `{}`", Shown(column))?;
         }
         write!(f, ": {}", self.rule)?;
-        for RefusedRow { file, location, value } in &self.first {
+        for RejectedRow { file, location, value } in &self.first {
             write!(f, "\n  {}, {location}: ", file.display())?;
             if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{value}`")? }
         }
@@ -144,13 +148,13 @@ impl fmt::Display for Rows {
 
 /// Why an ingest fails whose rows break rules: the first of these rows, and the count of all.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RowRejection {
     pub(crate) first: IngestError,
-    pub(crate) refused: RefusedRows,
+    pub(crate) rejected: RejectedRows,
     pub(crate) then: Option<IngestError>,
 }
 
-impl Refusal {
+impl RowRejection {
     /// Returns the error of the first row.
     #[must_use]
     pub const fn first(&self) -> &IngestError {
@@ -159,8 +163,8 @@ impl Refusal {
 
     /// Returns all rows that break a rule.
     #[must_use]
-    pub const fn refused(&self) -> &RefusedRows {
-        &self.refused
+    pub const fn rejected(&self) -> &RejectedRows {
+        &self.rejected
     }
 
     /// Returns what kept the inputs from being read to their end, if anything did.
@@ -170,10 +174,10 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RowRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.first)?;
-        match self.refused.rows.saturating_sub(1) {
+        match self.rejected.rows.saturating_sub(1) {
             0 => {}
             1 => f.write_str("; 1 more row breaks a rule")?,
             more => write!(f, "; {more} more rows break a rule")?,

@@ -29,12 +29,12 @@ fn file(path: &str) -> DataFile {
 }
 
 /// Publishes a manifest with file operations that may fail.
-fn publish_with(files: &Files, dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+fn publish_with(files: &Files, dir: &Path, manifest: &Manifest) -> Result<(), ManifestError> {
     let staging = tempfile::tempdir_in(dir).unwrap();
     publish(files, dir, staging.path(), manifest)
 }
 
-fn publish_in(dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+fn publish_in(dir: &Path, manifest: &Manifest) -> Result<(), ManifestError> {
     publish_with(&Files::default(), dir, manifest)
 }
 
@@ -57,7 +57,7 @@ fn a_manifest_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
     publish_in(dir.path(), &manifest(1)).unwrap();
     let second = Manifest { created_by: "other".to_owned(), ..manifest(1) };
-    assert!(matches!(publish_in(dir.path(), &second), Err(StoreError::Taken { version: 1, .. })));
+    assert!(matches!(publish_in(dir.path(), &second), Err(ManifestError::Taken { version: 1, .. })));
     assert_eq!(read(dir.path(), 1).unwrap(), manifest(1));
 }
 
@@ -65,14 +65,14 @@ fn a_manifest_is_never_replaced() {
 fn a_manifest_of_another_layout_or_number_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     publish_in(dir.path(), &Manifest { schema_version: 9, ..manifest(1) }).unwrap();
-    assert!(matches!(read(dir.path(), 1), Err(StoreError::UnknownLayout { found: 9, .. })));
+    assert!(matches!(read(dir.path(), 1), Err(ManifestError::UnknownLayout { found: 9, .. })));
     fs::rename(dir.path().join(file_name(1)), dir.path().join(file_name(3))).unwrap();
     publish_in(dir.path(), &manifest(2)).unwrap();
     fs::rename(dir.path().join(file_name(2)), dir.path().join(file_name(4))).unwrap();
-    assert!(matches!(read_latest(dir.path()), Err(StoreError::WrongNumber { found: 2, .. })));
+    assert!(matches!(read_latest(dir.path()), Err(ManifestError::WrongNumber { found: 2, .. })));
     fs::write(dir.path().join(file_name(5)), "{").unwrap();
-    assert!(matches!(read_latest(dir.path()), Err(StoreError::Damaged { .. })));
-    assert!(matches!(read(dir.path(), 6), Err(StoreError::Io { .. })));
+    assert!(matches!(read_latest(dir.path()), Err(ManifestError::Damaged { .. })));
+    assert!(matches!(read(dir.path(), 6), Err(ManifestError::Io { .. })));
 }
 
 #[test]
@@ -94,14 +94,14 @@ fn every_changed_byte_of_a_manifest_is_found() {
     let text = String::from_utf8(bytes.clone()).unwrap();
     for changed in [text.replace("insights/b", "insights/a"), text.replace("\"batches\": []", "\"batches\": [ ]")] {
         fs::write(&path, changed).unwrap();
-        assert!(matches!(read(dir.path(), 1), Err(StoreError::Checksum { .. })));
+        assert!(matches!(read(dir.path(), 1), Err(ManifestError::Checksum { .. })));
     }
     fs::write(&path, bytes).unwrap();
     assert_eq!(read(dir.path(), 1).unwrap(), sound);
 }
 
 #[test]
-fn a_manifest_names_only_files_of_its_dataset() {
+fn a_manifest_with_a_fault_is_not_published() {
     let dir = tempfile::tempdir().unwrap();
     let paths = [
         "../events/a",
@@ -118,7 +118,7 @@ fn a_manifest_names_only_files_of_its_dataset() {
         let foreign = Manifest { events: vec![file(path)], ..manifest(1) };
         let refused = publish_in(dir.path(), &foreign);
         assert!(
-            matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Path { .. }, .. })),
+            matches!(refused, Err(ManifestError::Fault { fault: ManifestFault::Path { .. }, .. })),
             "{path}: {refused:?}"
         );
     }
@@ -132,11 +132,14 @@ fn a_manifest_names_only_files_of_its_dataset() {
     let unsound = Manifest { events: vec![unsound], ..manifest(1) };
     assert!(matches!(
         publish_in(dir.path(), &unsound),
-        Err(StoreError::Fault { fault: ManifestFault::Checksum { .. }, .. })
+        Err(ManifestError::Fault { fault: ManifestFault::Checksum { .. }, .. })
     ));
     for version in [0, u64::MAX] {
         let refused = publish_in(dir.path(), &manifest(version));
-        assert!(matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Version { .. }, .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ManifestError::Fault { fault: ManifestFault::Version { .. }, .. })),
+            "{refused:?}"
+        );
     }
     publish_in(dir.path(), &manifest(u64::MAX - 1)).unwrap();
 }
