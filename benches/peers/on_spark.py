@@ -44,9 +44,9 @@ class SparkDialect(Dialect):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset")
-    parser.add_argument("--program", required=True, help="the program trueup, which describes the questions")
-    parser.add_argument("--query", action="append", help="ask only this question; repeat the option for several")
-    parser.add_argument("--rounds", type=int, default=5, help="how often a question is repeated; Spark SQL half as often")
+    parser.add_argument("--program", required=True, help="the program trueup, which describes the queries")
+    parser.add_argument("--query", action="append", help="run only this query; repeat the option for several")
+    parser.add_argument("--rounds", type=int, default=5, help="how often a query is repeated; Spark SQL half as often")
     parser.add_argument("--first", choices=["spark", "trueup"], default="spark", help="whose job is the first of the session")
     parser.add_argument("--no-sql", action="store_true", help="leave out Spark SQL")
     return parser.parse_args()
@@ -134,7 +134,7 @@ def main():
         first_jobs(spark, options)
         views(spark, options.dataset)
         dialect = SparkDialect(unit=1, regex=lambda field, pattern: f"{field} RLIKE {literal('(?i)' + pattern)}")
-        print("| question | rows | one process, first | again | cluster, first | again | Spark SQL, first | again | tasks | partial results |")
+        print("| query | rows | one process, first | again | cluster, first | again | Spark SQL, first | again | tasks | partial results |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
         for description in questions:
             question = Question(description)

@@ -150,7 +150,7 @@ pub(crate) fn print(write: impl FnOnce(&mut OutputWriter) -> io::Result<()>) -> 
     })
 }
 
-/// Writes the lines of a report to stdout, wrapped to the width of a terminal.
+/// Writes lines for people to stdout, wrapped to the width of a terminal.
 pub(crate) fn print_lines(lines: &str) -> Result<(), Failure> {
     print(|out| write_lines(lines, out))
 }

@@ -29,7 +29,7 @@ pub use metric::{DefinedFormula, DefinedMetric, SignedSum};
 pub(crate) use mapped_texts::MappedTexts;
 pub(crate) use mapping::{DatePart, ValueMapping};
 
-use crate::dictionary::{self, ValueFormat};
+use crate::dictionary::{self, Formula, ValueFormat};
 use crate::filter::CompiledPatterns;
 use crate::text::did_you_mean;
 use declaration::DefinitionsFile;
@@ -212,6 +212,13 @@ impl Definitions {
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<&DefinedMetric> {
         self.shared_metric(name).map(AsRef::as_ref)
+    }
+
+    /// Returns the formula of a built-in metric, or one of the same kind without measures if the metric is defined;
+    /// `None` if the name is of no metric.
+    pub(crate) fn formula_kind(&self, name: &str) -> Option<Formula> {
+        let built_in = dictionary::metric(name).map(|(_, metric)| metric.formula);
+        built_in.or_else(|| self.metric(name).map(|metric| metric.formula.kind()))
     }
 
     /// Returns the dimension with a name.

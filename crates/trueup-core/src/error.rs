@@ -5,7 +5,7 @@ use crate::dataset::error::{DatasetError, ManifestError};
 use crate::definitions::DefinitionError;
 use crate::execute::PartialError;
 use crate::interrupt::Interruption;
-use crate::query::{FilterFault, Interval, RowFault, TooEarly};
+use crate::query::{FilterFault, Interval, TooEarly, WhyRowFault};
 use crate::text::{did_you_mean, quoted};
 use crate::{Day, NoRoom, Shown, model};
 use std::fmt;
@@ -212,7 +212,7 @@ pub enum QueryError {
     },
     /// The row whose numbers are to be explained is not one of the answer.
     #[error(transparent)]
-    Row(#[from] RowFault),
+    Row(#[from] WhyRowFault),
     /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {

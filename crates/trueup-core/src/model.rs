@@ -44,4 +44,5 @@ pub use stored_events::{EventKeys, concat_events, keep_latest};
 pub use crate::stage::Stage;
 
 pub(crate) use columns::SPEND_MEASURES;
+pub(crate) use instant::{MICROS_PER_DAY, MICROS_PER_SECOND};
 pub(crate) use spend::SPEND_TEXTS;

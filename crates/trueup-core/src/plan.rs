@@ -29,7 +29,7 @@ pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
 pub(crate) use measure_layout::{DurationLayout, MeasureLayout};
 pub(crate) use metric::MetricRef;
-pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN, text_column};
+pub(crate) use projection::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, text_column};
 
 use crate::Day;
 use crate::definitions::Definitions;

@@ -9,7 +9,7 @@
 //! | `named_range` | [`NamedRange`], such as `last-month`, and what [today](current_day) is |
 //! | `sort` | [`SortKey`], a column to sort the answer by |
 //! | `why` | [`WhyQuery`], a question about one row of an answer |
-//! | `row_values`, `row_fault` | [`RowValues`], the values of a row as text; [`RowFault`], why a question is refused |
+//! | `row_values`, `row_fault` | [`RowValues`], the values of a row as text; [`WhyRowFault`], why a row is refused |
 //! | `limits` | [`FilterLimits`], the limits on the size of a request's filters |
 //!
 //! [`Filter`] and what belongs to it are in the folder `filter` of the crate, because definitions use them, too.
@@ -33,7 +33,7 @@ pub use events::{AccountFilter, EventsQuery};
 pub use interval::{DateRange, Interval, UnknownInterval};
 pub use limits::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};
 pub use named_range::{NamedRange, NotARange, RangeOutOfBounds, current_day};
-pub use row_fault::RowFault;
+pub use row_fault::WhyRowFault;
 pub use row_values::RowValues;
 pub use sort::SortKey;
 pub use why::{LineOrder, WhyQuery};

@@ -175,7 +175,7 @@ pub(crate) fn did_you_mean(similar: &[String]) -> String {
 }
 
 /// Returns names in backticks, with a separator between them.
-fn joined(names: impl IntoIterator<Item: AsRef<str>>, separator: &str) -> String {
+pub(crate) fn joined(names: impl IntoIterator<Item: AsRef<str>>, separator: &str) -> String {
     let names = names.into_iter().map(|name| format!("`{}`", Shown(name.as_ref())));
     names.collect::<Vec<_>>().join(separator)
 }

@@ -68,9 +68,9 @@ impl<'a> Define<'a> {
     /// are the same already.
     ///
     /// # Errors
-    /// There is no such dataset, a definition does not suit its columns, another ingest is writing to it or has
-    /// published a version meanwhile, or the file system or the store refuses. The dataset is unchanged, unless
-    /// [`may_be_published`](IngestError::may_be_published) returns `true`.
+    /// There is no such dataset, a definition does not suit its columns, another command is writing to it or has
+    /// published a version meanwhile, the call is interrupted, or the file system or the store refuses. The dataset is
+    /// unchanged, unless [`may_be_published`](IngestError::may_be_published) returns `true`.
     pub fn run(mut self) -> Result<u64, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
         monitor.check()?;

@@ -66,8 +66,7 @@ impl IngestError {
         }
     }
 
-    /// Returns what interrupted the ingest, if something did. The ingest then has left nothing behind, except possibly
-    /// in an object store, where a later ingest removes what is left.
+    /// Returns what interrupted the command, if something did. [`ErrorKind::Interrupted`] says what is then left.
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         match self.kind() {

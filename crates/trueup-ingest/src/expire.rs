@@ -120,8 +120,8 @@ impl<'a> Expire<'a> {
     /// Lets versions expire, and removes the files whose grace period is over.
     ///
     /// # Errors
-    /// There is no such dataset, an ingest is writing to it, a manifest is damaged, or the file system or the store
-    /// refuses.
+    /// There is no such dataset, another command is writing to it, a manifest is damaged, the removal is interrupted,
+    /// or the file system or the store refuses.
     pub fn run(self) -> Result<ExpireSummary, IngestError> {
         let retention = Retention { keep_last: self.keep_last, older_than: self.older_than };
         self.remove(Some(&retention))

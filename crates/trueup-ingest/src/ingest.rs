@@ -312,7 +312,7 @@ impl Ingest {
     ///
     /// # Errors
     /// The call or the mapping is at fault, an input cannot be read, breaks a rule or exceeds a limit, the dataset is
-    /// damaged or does not allow the change, another ingest is writing to it or has published a version meanwhile and
+    /// damaged or does not allow the change, another command is writing to it or has published a version meanwhile and
     /// this one may not [wait](Self::wait) any longer, the ingest is interrupted, or the file system or an object store
     /// refuses. [`ErrorKind`](crate::ErrorKind) lists all causes. The dataset is then unchanged, unless the new version
     /// [may be published](IngestError::may_be_published).

@@ -59,7 +59,7 @@ pub enum Phase {
     /// Reads events.
     ReadingEvents,
     /// Reads the stored events of touched customers, and the event files that are written again. A compaction reads the
-    /// event files to merge, and a purge the ones that have customers to forget.
+    /// event files to merge, and a command that forgets customers the files that it writes again.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,
@@ -248,12 +248,13 @@ impl Monitor {
     }
 }
 
-/// Returns what interrupted the reading of the dataset, if that caused the error.
+/// Returns what interrupted the reading of the dataset or the removal of its files, if that caused the error.
 fn interruption_of(error: &IngestError) -> Option<Interruption> {
     let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     causes.find_map(|cause| match cause.downcast_ref() {
         Some(DatasetError::Interrupted(interruption)) => Some(*interruption),
-        _ => None,
+        // The removal of expired files wraps it.
+        _ => cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<Interruption>().copied(),
     })
 }
 
@@ -281,5 +282,22 @@ impl FaultInjector for StoppableFiles {
             Err(interruption) if !cleans_up => Some(InjectedFault::Fail(io::Error::other(interruption))),
             _ => fault,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueup_core::dataset::manifest_file::ManifestError;
+
+    #[test]
+    fn an_interrupted_removal_is_an_interruption() {
+        let failed = |source: io::Error| -> IngestError {
+            let path = "events/a.parquet".into();
+            ErrorKind::Manifest(ManifestError::Io { action: "remove", path, source }).into()
+        };
+        let interrupted = failed(io::Error::new(io::ErrorKind::Interrupted, Interruption::Deadline));
+        assert_eq!(interruption_of(&interrupted), Some(Interruption::Deadline));
+        assert_eq!(interruption_of(&failed(io::ErrorKind::Interrupted.into())), None);
     }
 }

@@ -130,7 +130,7 @@ impl fmt::Display for BrokenRule {
         }
         write!(f, ": {}", self.rule)?;
         for RejectedRow { file, location, value } in &self.first {
-            write!(f, "\n  {}, {location}: ", file.display())?;
+            write!(f, "\n  `{}`, {location}: ", file.display())?;
             if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{value}`")? }
         }
         Ok(())

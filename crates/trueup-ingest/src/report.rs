@@ -98,6 +98,6 @@ impl IgnoredColumn {
 
     /// Returns the warning for the user.
     pub(crate) fn warning(&self, input: &Input) -> String {
-        format!("{}: column `{}` is ignored: {}", input.declared_by().display(), Shown(&self.column), self.why)
+        format!("`{}`: column `{}` is ignored: {}", input.declared_by().display(), Shown(&self.column), self.why)
     }
 }

@@ -213,7 +213,7 @@ impl Dataset {
         for name in ["sort", "limit", "compare"] {
             if keywords.any(name)?.is_some() {
                 return Err(Failure::Query(format!(
-                    "`{name}` cannot be used here: rows are compared by their dimensions, and all of them"
+                    "`{name}` cannot be used here, because all rows of both answers are compared"
                 )));
             }
         }

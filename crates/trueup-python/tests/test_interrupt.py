@@ -143,12 +143,12 @@ def test_a_deadline_ends_a_query_and_an_ingest(demo: Dataset, tmp_path: Path) ->
         demo.query(**SLOW, timeout=0.001)
     assert isinstance(late.value, TimeoutError)
     wait, begun = threading.Event(), threading.Event()
-    with pytest.raises(trueup.Timeout, match="the ingest took longer than it may, and nothing was ingested"):
+    with pytest.raises(trueup.Timeout, match="the command took longer than it may, and no incomplete change was"):
         trueup.ingest(tmp_path / "dataset", waiting_reader(wait, begun), timeout=0.2)
     wait.set()
     interrupt = Interrupt()
     interrupt.cancel()
-    with pytest.raises(trueup.Cancelled, match="the ingest was canceled, and nothing was ingested"):
+    with pytest.raises(trueup.Cancelled, match="the command was canceled, and no incomplete change was"):
         trueup.ingest(tmp_path / "dataset", pyarrow.Table.from_pylist([EVENT]), interrupt=interrupt)
 
 

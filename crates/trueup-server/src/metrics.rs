@@ -199,11 +199,11 @@ impl SampledMetrics {
             column_bytes: add.count("trueup_column_cache_bytes", "Bytes of decoded columns that are held")?,
             column_hits: add.counter(
                 "trueup_column_cache_hits_total",
-                "Row groups whose columns were held when a query needed them, since the version was opened",
+                "Row groups whose columns were held when a query needed them",
             )?,
             column_misses: add.counter(
                 "trueup_column_cache_misses_total",
-                "Row groups whose columns had to be decoded for a query, since the version was opened",
+                "Row groups whose columns had to be decoded for a query",
             )?,
             dataset_version: add.count("trueup_dataset_version", "Version of the dataset that is served")?,
             dataset_events: add.count("trueup_dataset_events", "Events of the version that is served")?,

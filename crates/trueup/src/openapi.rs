@@ -57,9 +57,10 @@ fn info() -> JsonValue {
             "description",
             "A read-only service: metrics over funnel events and spend, benchmarks of an industry, and published insights. \
              Every request is a GET. Every answer is JSON in UTF-8, compressed with gzip unless `Accept-Encoding` rules gzip \
-             out. Any other method gets the response `method-not-allowed` of the components, any other path the response \
-             `not-found`. One slash at the end of a path is ignored. Names of fields and parameters, and the values of \
-             filters, are case-sensitive. The service is in beta: endpoints, fields and responses may change."
+             out; only rows of events come as a Parquet file, uncompressed, if `Accept` asks for it. Any other method gets \
+             the response `method-not-allowed` of the components, any other path the response `not-found`. One slash at the \
+             end of a path is ignored. Names of fields and parameters, and the values of filters, are case-sensitive. The \
+             service is in beta: endpoints, fields and responses may change."
                 .into(),
         ),
         ("version", env!("CARGO_PKG_VERSION").into()),

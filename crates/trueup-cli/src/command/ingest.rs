@@ -76,8 +76,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
 
-    /// What separates the cells of CSV files: `;`, `|`, `tab` or another ASCII character; by default a tab in .tsv, and
-    /// a comma in others
+    /// What separates the cells of CSV files: `;`, `|`, `tab` or another ASCII character that is neither a quote nor a
+    /// line end; by default a tab in .tsv, and a comma in others
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter)]
     delimiter: Option<char>,
 
@@ -200,7 +200,10 @@ impl IngestCommand {
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
     fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
-        let Some(rejected) = error.rejected_rows() else { return Failure::ingest(error, signals.exit()) };
+        if error.interruption().is_some() {
+            return Failure::stopped("the ingest was canceled, and nothing was ingested", signals.exit());
+        }
+        let Some(rejected) = error.rejected_rows() else { return error.into() };
         if rejected.rows() > 1 {
             show_rejected(rejected);
         }

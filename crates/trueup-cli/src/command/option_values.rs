@@ -1,4 +1,5 @@
-//! Parses the values of options: numbers of bytes and threads, seconds, folders, delimiters, keys and tokens.
+//! Parses the values of options: numbers of bytes and threads, seconds, ages, times to wait, folders,
+//! delimiters, keys and tokens.
 
 use crate::exit::Failure;
 use std::fs::File;

@@ -55,7 +55,7 @@ impl DatasetQueryArgs {
     }
 
     /// Returns the query. Warns if its whole range is outside of the data, and about values in its filters that no
-    /// event has.
+    /// event and no spend has.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
         self.warn(&query, dataset)?;

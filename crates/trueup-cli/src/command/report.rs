@@ -51,7 +51,7 @@ an earlier version of the dataset."#;
 ///
 /// The report compares the month with the month before and with the same month a year earlier. It is one file, which
 /// needs no network, and is the same for the same version of a dataset. At its end it lists the queries that its
-/// numbers come from.
+/// numbers come from, except the figures of other accounts in the benchmarks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportCommand {

@@ -8,7 +8,7 @@ use crate::output::{Format, write_lines};
 use crate::progress::{self, Step};
 use clap::Args;
 use std::fmt::Write as _;
-use trueup::query::{EventsQuery, Filter, LineOrder, RowFault, RowValues, SortKey, WhyQuery};
+use trueup::query::{EventsQuery, Filter, LineOrder, RowValues, SortKey, WhyQuery, WhyRowFault};
 use trueup::{Dataset, Error, QueryError, UnseenValue, Value, Why};
 
 /// The most lines of a measure that a table lists, unless an option says otherwise.
@@ -102,7 +102,7 @@ impl WhyCommand {
             question = question.limit(lines);
         }
         match dataset.why(&question, progress::watched(self.args.execution())) {
-            Err(error @ Error::Query(QueryError::Row(RowFault::NoSuchRow { .. }))) => {
+            Err(error @ Error::Query(QueryError::Row(WhyRowFault::NoSuchRow { .. }))) => {
                 Err(Failure::request(format!("{error}{}", self.unseen(dataset, query)?)))
             }
             answer => Ok(answer?),
@@ -155,7 +155,7 @@ fn summary(why: &Why) -> String {
             sum => readable("eventCount", sum),
         };
         let first = match measure.listed {
-            listed if listed < measure.lines => format!(", of which {listed} are listed"),
+            listed if listed < measure.lines => format!(", {listed} of them listed"),
             _ => String::new(),
         };
         let _ = writeln!(text, "{name} is {sum}: {lines}{first}");

@@ -55,8 +55,8 @@ pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value
     }
 }
 
-/// Returns a value in full, as CSV files and reports for programs hold it: money is an exact decimal, a ratio its
-/// shortest decimal that reads back as the same number, and a missing number the empty text.
+/// Returns a value in full, as CSV files and the `value` of a report's `<data>` elements hold it: money is an exact
+/// decimal, a ratio its shortest decimal that reads back as the same number, and a missing number the empty text.
 pub(crate) fn exact(value: Value<'_>) -> String {
     match value {
         Value::Text(text) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Reports of lines, which are wrapped to the width of a terminal.
+//! Lines for people, which are wrapped to the width of a terminal.
 
 use super::OutputWriter;
 use super::table::Screen;
@@ -9,7 +9,7 @@ use textwrap::{Options, WordSplitter};
 /// The fewest columns of a text, however narrow the terminal is.
 const MIN_TEXT: usize = 20;
 
-/// Writes the lines of a report. On a terminal a line that is too long goes on below its text, so that the labels at
+/// Writes lines for people. On a terminal a line that is too long goes on below its text, so that the labels at
 /// the start of lines stand out. A file or a pipe gets every line as it is.
 pub(crate) fn write_lines(text: &str, out: &mut OutputWriter) -> io::Result<()> {
     match Screen::of(out).width() {

@@ -32,7 +32,8 @@ pub(super) struct Figure {
     /// In full, as a CSV file holds it; empty if there is no number.
     pub(super) exact: String,
     /// The question, the row and the column: `3/0/leads.change`. A sum of columns is written `a+b`; the rows `rest` and
-    /// `all` are sums over the rows that a sentence does not name, and over all.
+    /// `all` are sums over the rows that a sentence does not name, and over all. The figures of other accounts have
+    /// `benchmarks`, the series and the metric: `benchmarks/p50/bookRate`.
     pub(super) source: String,
     /// Whether it is a change for the better; [`Verdict::Neither`] if it is no change.
     pub(super) verdict: Verdict,

@@ -38,7 +38,7 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
     writeln!(out, "<section aria-labelledby=\"questions\">\n<h2 id=\"questions\">Where the numbers come from</h2>")?;
     writeln!(
         out,
-        "<p>Each number is from one of these questions, and is rounded for reading. <code>DATASET</code> is the dataset.</p>\n<ol>"
+        "<p>Each number is from one of these questions, except the figures of other accounts in the benchmarks, and is rounded for reading. <code>DATASET</code> is the dataset.</p>\n<ol>"
     )?;
     for command in &document.commands {
         writeln!(out, "<li><code>{}</code></li>", HtmlEscaped(command))?;

@@ -20,7 +20,7 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
     writeln!(out, "\n## Where the numbers come from\n")?;
     writeln!(
         out,
-        "Each number is from one of these questions, and is rounded for reading. `DATASET` is the dataset.\n"
+        "Each number is from one of these questions, except the figures of other accounts in the benchmarks, and is rounded for reading. `DATASET` is the dataset.\n"
     )?;
     for (number, command) in (1..).zip(&document.commands) {
         let fence = fence(command);

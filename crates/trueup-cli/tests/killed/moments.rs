@@ -15,6 +15,7 @@ use trueup::query::EventsQuery;
 use trueup::versions::{self, Verification};
 use trueup::{Dataset, json};
 use trueup_testkit::exhaustive::is_exhaustive;
+use trueup_testkit::random::Random;
 use trueup_testkit::search::files_with;
 
 /// The customer to forget; no other text has its id.
@@ -33,16 +34,16 @@ const COMMANDS: [(Option<&str>, &str); 5] = [
 const NEXT: &str = "ingest 5.csv --into ds";
 
 /// Random parts of a duration, from none of it to a little more than the whole.
-pub(super) struct Moments(u32);
+pub(super) struct Moments(Random);
 
 impl Moments {
     pub(super) const fn new() -> Self {
-        Self(7)
+        Self(Random::new(7))
     }
 
     pub(super) fn of(&mut self, whole: Duration) -> Duration {
-        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        whole.mul_f64(f64::from(self.0 >> 8) / f64::from(1_u32 << 24) * 1.2)
+        let part = u32::try_from(self.0.below(1 << 24)).unwrap();
+        whole.mul_f64(f64::from(part) / f64::from(1_u32 << 24) * 1.2)
     }
 }
 

@@ -50,7 +50,7 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
     assert_eq!(
         run.stderr,
         "warning: rows that break a rule are in `rejects.ndjson` and not in the dataset:\n\
-         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  bad.csv, line 4: `$1,234.50`\n"
+         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  `bad.csv`, line 4: `$1,234.50`\n"
     );
     let message = workspace.run(&["ingest", "bad.csv", "--into", "third", "--rejects", "rejects.ndjson"]).failed(1);
     assert_eq!(
@@ -68,8 +68,8 @@ fn rejected_rows_are_counted_by_rule_and_limited_by_max_rejects() {
          a,5,sold,soon\na,6,sold,2025-01-01\n",
     );
     let summary = "4 rows, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)\n  \
-                   bad.csv, line 2: `Won`\n  bad.csv, line 3: `Won`\n  bad.csv, line 4: `Lost`\n\
-                   1 row, column `date`: expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06\n  bad.csv, line 6: `soon`\n";
+                   `bad.csv`, line 2: `Won`\n  `bad.csv`, line 3: `Won`\n  `bad.csv`, line 4: `Lost`\n\
+                   1 row, column `date`: expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06\n  `bad.csv`, line 6: `soon`\n";
     let ingest = |more: &[&str]| workspace.run(&[&["ingest", "bad.csv", "--into", "ds"], more].concat());
     let message = ingest(&[]).failed(1);
     let error = "error: `bad.csv`, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \

@@ -213,7 +213,7 @@ fn add_keys(value: &Json, keys: &mut Vec<String>) {
 }
 
 #[test]
-fn every_key_of_the_reports_is_documented() {
+fn every_key_of_inspect_verify_explain_and_fields_is_documented() {
     let (workspace, _) = Workspace::with_directory();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
     let page = std::fs::read_to_string(page).unwrap();

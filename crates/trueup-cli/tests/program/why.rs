@@ -56,7 +56,7 @@ fn lines_are_written_in_every_format() {
 fn a_table_lists_at_most_the_given_number_of_lines() {
     let workspace = Workspace::with_dataset();
     let table = why(&workspace, "leads", &["--limit", "1"]).succeeded();
-    assert!(table.contains("leads is 3: 3 lines, of which 1 are listed\n"), "{table}");
+    assert!(table.contains("leads is 3: 3 lines, 1 of them listed\n"), "{table}");
     assert!(table.contains("e1") && !table.contains("e4"), "{table}");
     assert!(why(&workspace, "leads", &[]).succeeded().contains("leads is 3: 3 lines\n"));
 }

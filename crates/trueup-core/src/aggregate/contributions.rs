@@ -10,7 +10,7 @@ use super::facts::{Facts, facts_of_state, grade_facts, has_fact, open_lead_facts
 use super::segment::{LeadHistories, SegmentBatch, SegmentCache, SegmentOutcome};
 use crate::dictionary::{Measure, MeasureKind};
 use crate::model::Stage;
-use crate::plan::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
+use crate::plan::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN};
 use crate::scan::{EventColumns, TextColumn, stage};
 use crate::{Code, Interrupt, Interruption};
 
@@ -42,7 +42,7 @@ pub(crate) struct Contributions {
 /// The columns of a row group by which rows count.
 struct CountedColumns<'a> {
     columns: &'a EventColumns,
-    labels: Option<&'a TextColumn>,
+    grades: Option<&'a TextColumn>,
     statuses: Option<&'a TextColumn>,
     agents: Option<&'a TextColumn>,
     /// For each account, whether it has lead grading.
@@ -71,7 +71,7 @@ impl Contributions {
         let layout = &context.plan.layout;
         let counted = CountedColumns {
             columns,
-            labels: columns.text(LABEL_COLUMN).filter(|_| layout.needs_grades()),
+            grades: columns.text(GRADE_COLUMN).filter(|_| layout.needs_grades()),
             statuses: columns.text(STATUS_COLUMN).filter(|_| layout.needs_statuses()),
             agents: columns.text(AGENT_COLUMN).filter(|_| layout.agents),
             graded: context.graded(columns.customers.account_keys()),
@@ -179,10 +179,10 @@ impl CountedColumns<'_> {
         let text = |column: &TextColumn| column.code(customer, event);
         let mut facts = row_facts(flags);
         if flags.stage() == stage::LEAD_ORIGINATED
-            && let Some(labels) = self.labels
+            && let Some(grades) = self.grades
             && self.graded[self.columns.customers.accounts().get(customer).index()]
         {
-            facts |= grade_facts(&labels.dictionary()[text(labels)]);
+            facts |= grade_facts(&grades.dictionary()[text(grades)]);
         }
         // In a cohort every first event is a lead.
         if flags.is_first() && i64::from(self.columns.days[event]) > self.open_after_day {

@@ -1,14 +1,13 @@
 //! Parts of points in time, such as the hour, in the time zones of accounts.
 
 use crate::definitions::DatePart;
+use crate::model::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::scan::{NO_VALUE, TextDictionary};
 use chrono::{DateTime, Datelike, NaiveDate, Offset, TimeZone};
 use chrono_tz::Tz;
 use std::sync::Arc;
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
-const MICROS_PER_DAY: i64 = 24 * MICROS_PER_HOUR;
 
 /// The years that a point in time may fall in: its date in the time zone is at most a day from that of its event.
 const YEARS: std::ops::RangeInclusive<i32> = 1969..=2149;

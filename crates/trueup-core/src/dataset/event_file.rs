@@ -65,7 +65,7 @@ impl EventFile {
     /// # Errors
     /// There is none once the file is open.
     pub fn row_group_bytes(&self, row_group: usize) -> Result<usize, DatasetError> {
-        let columns = self.file.stored_columns(row_group, None, &self.interrupt)?;
+        let columns = self.file.column_locations(row_group, None, &self.interrupt)?;
         let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));
         Ok(bytes.fold(0, usize::saturating_add))
     }

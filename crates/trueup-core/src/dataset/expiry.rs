@@ -178,7 +178,7 @@ impl Expiry {
     }
 }
 
-/// The files of expired versions: whose grace period is over, or that wait for its end.
+/// The files of expired versions: the ones whose grace period is over, and the ones that wait for its end.
 #[derive(Clone, Debug, Default)]
 pub struct Unnamed {
     /// Files that no reader needs any more.

@@ -188,7 +188,7 @@ pub enum ManifestFault {
         /// The path.
         path: String,
     },
-    /// A table that has one file has several.
+    /// A table that has at most one file has several.
     #[error("expected at most one file of {table}, but found {found}")]
     TooManyFiles {
         /// The table.

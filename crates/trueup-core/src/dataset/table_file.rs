@@ -271,8 +271,8 @@ impl TableFile {
         Ok(ColumnSource::Chunks { chunks, left: self.left_rows(row_group) })
     }
 
-    /// Returns the named columns of a row group, or all, in the order of the file: each with its place.
-    pub(super) fn stored_columns(
+    /// Returns the locations of the named columns of a row group, or of all, in the order of the file.
+    pub(super) fn column_locations(
         &self,
         row_group: usize,
         names: Option<&[&str]>,
@@ -293,7 +293,7 @@ impl TableFile {
         interrupt: &Interrupt,
         mut take: impl FnMut(ColumnLocation<'f>, FileSlice) -> Result<T, DatasetError>,
     ) -> Result<Vec<T>, DatasetError> {
-        let columns = self.stored_columns(row_group, names, interrupt)?;
+        let columns = self.column_locations(row_group, names, interrupt)?;
         let file = self.stored.file.open()?.until(interrupt);
         let ranges: Vec<_> = columns.iter().map(|(_, chunk)| range(chunk)).collect();
         let slices = file.read_ranges(&ranges, ahead);
@@ -309,7 +309,8 @@ impl TableFile {
         Ok(self.stored.file.open()?.read_ahead(&ranges))
     }
 
-    /// Decompresses the pages of a column chunk. If only some rows are wanted, pages without any are left empty.
+    /// Decompresses the pages of a column chunk. If only some rows are wanted, data pages of version 1 without any are
+    /// left empty.
     pub(super) fn column_chunk<'c>(
         &self,
         row_group: usize,

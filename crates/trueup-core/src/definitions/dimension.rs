@@ -36,7 +36,9 @@ impl DefinedDimension {
         let from = &declared.from;
         let refused = |reason: &str| Err(DefinitionError::of_value("from", from, reason));
         let source = match dictionary::field(from).map(|field| (field, &field.kind)) {
-            Some((_, FieldKind::Metric(_))) => return refused("this is a metric, but a dimension maps another one"),
+            Some((_, FieldKind::Metric(_))) => {
+                return refused("this is a metric, but a dimension maps another dimension");
+            }
             Some((field, FieldKind::Dimension(dimension))) => Some((field.format, dimension.source)),
             None if from.is_empty() || matches!(from.as_str(), "start" | "end") => {
                 let similar = did_you_mean(&dictionary::similar_names(from, &BTreeSet::new()));

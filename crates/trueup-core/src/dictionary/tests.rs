@@ -304,8 +304,8 @@ fn listed_values_match_formats() {
     for name in ["type", "adjustedType"] {
         assert_eq!(field(name).unwrap().values, STAGES);
     }
-    let labels = ["Bookable - Booked", "Bookable - Didn't Book", "Unbookable"];
-    assert_eq!(field("conversionDetailedLabel").unwrap().values, labels);
+    let grades = ["Bookable - Booked", "Bookable - Didn't Book", "Unbookable"];
+    assert_eq!(field("conversionDetailedLabel").unwrap().values, grades);
 }
 
 #[test]

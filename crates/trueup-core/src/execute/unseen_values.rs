@@ -15,6 +15,7 @@ use crate::plan::{DimensionRef, Origin, text_column};
 use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Operand, Predicate};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns};
 use crate::similar::most_similar;
+use crate::text::{joined, quoted};
 use crate::{Interrupt, Shown};
 use rayon::prelude::*;
 use std::fmt;
@@ -46,17 +47,14 @@ pub struct UnseenValue {
 
 impl fmt::Display for UnseenValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = |values: &[String], join: &str| {
-            values.iter().map(|value| format!("`{}`", Shown(value))).collect::<Vec<_>>().join(join)
-        };
         let (value, field) = (Shown(&self.value), Shown(&self.field));
         write!(f, "no event and no spend of the dataset has the value `{value}` in `{field}`")?;
         if !self.similar.is_empty() {
-            write!(f, "; did you mean {}?", listed(&self.similar, " or "))
+            write!(f, "; did you mean {}?", joined(&self.similar, " or "))
         } else if self.frequent.is_empty() {
             Ok(())
         } else {
-            write!(f, "; frequent values are {}", listed(&self.frequent, ", "))
+            write!(f, "; frequent values are {}", quoted(&self.frequent))
         }
     }
 }

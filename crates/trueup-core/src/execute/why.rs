@@ -22,7 +22,7 @@ use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value, to_f64};
 use crate::memory::Share;
 use crate::plan::{MetricRef, Plan};
-use crate::query::{AnswerRow, DateRange, EventsQuery, RowFault, WhyQuery};
+use crate::query::{AnswerRow, DateRange, EventsQuery, WhyQuery, WhyRowFault};
 use lines::{Lines, Listing, MeasureLines};
 use rayon::prelude::*;
 use std::sync::atomic::AtomicU64;
@@ -215,7 +215,7 @@ impl Question<'_> {
             MetricRef::BuiltIn(name, Formula::Percentile { .. }) => Some(*name),
             _ => None,
         });
-        percentile.map_or(Ok(metrics), |metric| Err(RowFault::NotASum { metric }.into()))
+        percentile.map_or(Ok(metrics), |metric| Err(WhyRowFault::NotASum { metric }.into()))
     }
 
     /// Returns the place of the row in the answer to the query for it alone.
@@ -233,7 +233,7 @@ impl Question<'_> {
         let values = self.row.values.iter().map(|(name, value)| format!("{name} = `{}`", crate::Shown(value)));
         let DateRange { start, end } = self.plan.range;
         let row = values.chain([format!("days from {start} to {end}")]).collect::<Vec<_>>().join(", ");
-        Error::Query(RowFault::NoSuchRow { row }.into())
+        Error::Query(WhyRowFault::NoSuchRow { row }.into())
     }
 
     /// Returns whether the answer to the whole query has no row with these values, given that the row has no events:

@@ -1,4 +1,4 @@
-//! The difference of two answers to the same question, row by row: what was restated between two versions.
+//! The difference of two answers to the same query, row by row: what was restated between two versions.
 
 use super::{Column, ResultTable, Texts, Values};
 use crate::{Day, Shown, TextList};
@@ -14,7 +14,7 @@ const STATUSES: [&str; 3] = ["added", "changed", "removed"];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the answers cannot be compared: the column `{}` is not in both, or has values of another kind in one; \
-     ask both the same query",
+     compare two answers to the same query",
     Shown(.name)
 )]
 pub struct DifferentColumns {
@@ -36,11 +36,11 @@ impl ResultTable {
     /// - The first column, `status`, is `added` for a row that only this answer has, `removed` for one that only the
     ///   earlier answer has, and `changed` for one of both in which a number differs. Rows that are equal are left out.
     /// - Days and texts follow, and for each other column `m`: `m`, the value of this answer; `m.previous`, that of the
-    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a count
+    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a whole number
     ///   or an amount counts as 0, a ratio as over nothing, which differs from the ratio 0, and any other number as
     ///   null.
-    /// - The change of counts and of money is exact. That of ratios is the difference of the two doubles, rounded once;
-    ///   there is none if one of the ratios is over nothing.
+    /// - The change of whole numbers and of money is exact. That of ratios is the difference of the two doubles,
+    ///   rounded once; there is none if one of the ratios is over nothing.
     /// - Rows are in the order of their days and texts, byte by byte.
     ///
     /// The totals are left out, unless both answers have them [as a row](Self::with_totals_row).
@@ -82,7 +82,6 @@ impl ResultTable {
             columns.extend(changes([one, other], &rows));
         }
         let mut table = Self::from_columns(columns);
-        table.rows = rows.len();
         table.definitions = self.definitions.clone();
         table.unknown_fields.clone_from(&self.unknown_fields);
         Ok(table)

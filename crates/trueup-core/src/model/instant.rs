@@ -7,8 +7,8 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeD
 use chrono_tz::Tz;
 use std::str::FromStr;
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
-pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(crate) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds; negative before
 /// 1970.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The plan of the earlier range of a comparison, and how the joined rows are sorted.
 #[derive(Clone, Debug)]
 pub(crate) struct ComparisonPlan {
-    /// The plan of the same question for the earlier range, whose outputs are those of the plan that it belongs to.
+    /// The plan of the same query for the earlier range, whose outputs are those of the plan that it belongs to.
     pub(crate) earlier: Plan,
     /// The columns to sort the answer by, the first of which decides first.
     pub(crate) sort: Vec<ComparedSortColumn>,

@@ -8,7 +8,7 @@ use crate::scan::{EventProjection, SpendProjection};
 use std::collections::BTreeSet;
 
 /// The stored column of the grades of conversions.
-pub(crate) const LABEL_COLUMN: &str = "conversionDetailedLabel";
+pub(crate) const GRADE_COLUMN: &str = "conversionDetailedLabel";
 /// The stored column of the customer's status.
 pub(crate) const STATUS_COLUMN: &str = "customerStatus";
 /// The stored column of the agent in charge of the customer, and not of the agent who handled the event.
@@ -53,7 +53,7 @@ fn add_measure(projection: &mut EventProjection, measure: Measure, columns: &BTr
         Measure::GradedConversions
         | Measure::BookedConversions
         | Measure::BookableUnbookedConversions
-        | Measure::UnbookableConversions => LABEL_COLUMN,
+        | Measure::UnbookableConversions => GRADE_COLUMN,
         Measure::MatchedCustomers | Measure::UnmatchedCustomers => STATUS_COLUMN,
         Measure::OpportunityAgents => AGENT_COLUMN,
         _ => return,

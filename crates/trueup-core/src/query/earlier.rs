@@ -2,7 +2,7 @@
 
 use super::DateRange;
 use crate::definitions::Definitions;
-use crate::dictionary::{self, Formula};
+use crate::dictionary::Formula;
 use crate::{Day, Shown};
 use chrono::{Datelike, Days, Months, NaiveDate};
 use serde::{Deserialize, Serialize};
@@ -194,14 +194,10 @@ impl ComparedColumn {
     /// Returns what [`split`](Self::split) does, where the metric may be one of `definitions`.
     #[must_use]
     pub fn split_with<'a>(column: &'a str, definitions: &Definitions) -> Option<(&'a str, Self)> {
-        let of_metric = |name: &str, part: &Self| {
-            let built_in = dictionary::metric(name).map(|(_, metric)| metric.formula);
-            let formula = built_in.or_else(|| definitions.metric(name).map(|metric| metric.formula.kind()));
-            formula.is_some_and(|formula| Self::of(formula).contains(part))
-        };
         Self::ALL.into_iter().find_map(|part| {
             let name = column.strip_suffix(part.suffix())?;
-            of_metric(name, &part).then_some((name, part))
+            let formula = definitions.formula_kind(name)?;
+            Self::of(formula).contains(&part).then_some((name, part))
         })
     }
 }

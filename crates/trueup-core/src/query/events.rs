@@ -272,7 +272,7 @@ impl EventsQuery {
 
     /// Compares the range with an earlier one. The query must have no [interval](Self::interval).
     ///
-    /// The same question is answered for both ranges, and the answers are joined by group. A group that only one of
+    /// The same query is answered for both ranges, and the answers are joined by group. A group that only one of
     /// them has is 0 in the other, spend included. At the place of each metric `m`, the answer has the columns
     ///
     /// | column | value |
@@ -472,11 +472,7 @@ impl EventsQuery {
     fn columns(&self) -> Vec<String> {
         let days = ["start", "end"].into_iter().filter(|_| self.interval != Interval::Total).map(str::to_owned);
         let mut seen = HashSet::new();
-        let kind = |name: &str| {
-            let built_in = dictionary::metric(name).map(|(_, metric)| metric.formula);
-            built_in.or_else(|| self.definitions.metric(name).map(|metric| metric.formula.kind()))
-        };
-        let of_field = |name: &String| match kind(name).filter(|_| self.compare.is_some()) {
+        let of_field = |name: &String| match self.definitions.formula_kind(name).filter(|_| self.compare.is_some()) {
             Some(formula) => {
                 ComparedColumn::of(formula).iter().map(|part| format!("{name}{}", part.suffix())).collect()
             }

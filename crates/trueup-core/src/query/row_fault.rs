@@ -7,7 +7,7 @@ use crate::text::quoted;
 /// Why a row cannot be explained.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RowFault {
+pub enum WhyRowFault {
     /// A text is neither a value of a dimension nor a row as JSON.
     #[error("expected a dimension and its value, such as `campaign=Drains`, or a row as JSON, but found `{}`", Shown(.text))]
     NotAValue {

@@ -1,6 +1,6 @@
 //! Values by which a row of an answer is known, as people and programs write them.
 
-use super::RowFault;
+use super::WhyRowFault;
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// let row: RowValues = r#"{"campaign":"Drains","leads":4}"#.parse()?;
 /// assert_eq!(row.iter().collect::<Vec<_>>(), [("campaign", "Drains")]);
 /// assert_eq!("campaign=Drains".parse(), Ok(row));
-/// # Ok::<(), trueup_core::query::RowFault>(())
+/// # Ok::<(), trueup_core::query::WhyRowFault>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowValues(Vec<(String, String)>);
@@ -28,12 +28,12 @@ impl RowValues {
 }
 
 impl FromStr for RowValues {
-    type Err = RowFault;
+    type Err = WhyRowFault;
 
-    fn from_str(text: &str) -> Result<Self, RowFault> {
+    fn from_str(text: &str) -> Result<Self, WhyRowFault> {
         if text.trim_start().starts_with('{') {
             let row: Map<String, Value> =
-                serde_json::from_str(text).map_err(|error| RowFault::NotJson { fault: error.to_string() })?;
+                serde_json::from_str(text).map_err(|error| WhyRowFault::NotJson { fault: error.to_string() })?;
             let text_of = |(column, value)| match value {
                 Value::String(value) => Some((column, value)),
                 _ => None,
@@ -42,7 +42,7 @@ impl FromStr for RowValues {
         }
         match text.split_once('=') {
             Some((column, value)) => Ok(Self(vec![(column.trim().to_owned(), value.to_owned())])),
-            None => Err(RowFault::NotAValue { text: text.to_owned() }),
+            None => Err(WhyRowFault::NotAValue { text: text.to_owned() }),
         }
     }
 }

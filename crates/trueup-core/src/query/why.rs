@@ -1,6 +1,6 @@
 //! A question about one row of an answer: which events and customers make up its numbers.
 
-use super::{AccountFilter, DateRange, EventsQuery, Filter, Interval, RowFault, RowValues};
+use super::{AccountFilter, DateRange, EventsQuery, Filter, Interval, RowValues, WhyRowFault};
 use crate::definitions::Definitions;
 use crate::error::QueryError;
 use crate::{Day, dictionary};
@@ -128,15 +128,16 @@ impl WhyQuery {
         for (at, (name, value)) in self.row.iter().enumerate() {
             let is_end = name == "end" && self.has_sub_ranges();
             if !columns.contains(name) && !is_end {
-                return Err(RowFault::NotADimension { name: name.clone(), columns }.into());
+                return Err(WhyRowFault::NotADimension { name: name.clone(), columns }.into());
             }
             let earlier = self.row[..at].iter().find(|(earlier, other)| earlier == name && other != value);
             if let Some((_, one)) = earlier {
                 let (name, one, other) = (name.clone(), one.clone(), value.clone());
-                return Err(RowFault::TwoValues { name, one, other }.into());
+                return Err(WhyRowFault::TwoValues { name, one, other }.into());
             }
         }
-        let missing = |missing: &str| RowFault::MissingValue { missing: missing.to_owned(), columns: columns.clone() };
+        let missing =
+            |missing: &str| WhyRowFault::MissingValue { missing: missing.to_owned(), columns: columns.clone() };
         let range = self.sub_range()?.ok_or_else(|| missing("start"))?;
         let mut values = Vec::new();
         for name in &dimensions {
@@ -144,7 +145,7 @@ impl WhyQuery {
             values.push((name.clone(), value.to_owned()));
         }
         if let Some(name) = self.metrics.iter().find(|name| !metrics.contains(name)) {
-            return Err(RowFault::NotAMetric { name: name.clone(), metrics }.into());
+            return Err(WhyRowFault::NotAMetric { name: name.clone(), metrics }.into());
         }
         if !self.metrics.is_empty() {
             metrics.retain(|name| self.metrics.contains(name));
@@ -161,14 +162,14 @@ impl WhyQuery {
     }
 
     /// Returns the sub-range of the row; `None` if several are possible.
-    fn sub_range(&self) -> Result<Option<DateRange>, RowFault> {
+    fn sub_range(&self) -> Result<Option<DateRange>, WhyRowFault> {
         let mut fitting = self.query.sub_ranges();
         for (column, which) in [("start", "first"), ("end", "last")] {
             let Some(text) = self.given(column).filter(|_| self.has_sub_ranges()) else { continue };
             let day = text.parse::<Day>().ok();
             fitting.retain(|range| day == Some(if column == "start" { range.start } else { range.end }));
             if fitting.is_empty() {
-                return Err(RowFault::NotASubRange { which, range: self.query.range, found: text.to_owned() });
+                return Err(WhyRowFault::NotASubRange { which, range: self.query.range, found: text.to_owned() });
             }
         }
         Ok(if fitting.len() == 1 { fitting.pop() } else { None })

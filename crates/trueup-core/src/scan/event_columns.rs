@@ -6,7 +6,7 @@ use super::{
     Amounts, Codes, ColumnFault, ColumnSource, CustomerBlock, CustomerIndex, EventProjection, FlagsSlice, LeftRows,
     NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
 };
-use crate::model::{CUSTOMER_COLUMN, Stage};
+use crate::model::{CUSTOMER_COLUMN, MICROS_PER_DAY, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -258,7 +258,4 @@ fn date_times(source: &ColumnSource<'_>) -> Result<Vec<i64>, ColumnFault> {
 /// The points in time that an event may have, in microseconds since 1970 in UTC: from two days before the first
 /// [`Day`](crate::Day) to two days after the last. One of these days is for a date that differs from the local date of
 /// the point in time, the other for the time zone.
-const TIMES: std::ops::RangeInclusive<i64> = {
-    const DAY: i64 = 86_400_000_000;
-    -2 * DAY..=(u16::MAX as i64 + 3) * DAY
-};
+const TIMES: std::ops::RangeInclusive<i64> = -2 * MICROS_PER_DAY..=(u16::MAX as i64 + 3) * MICROS_PER_DAY;

@@ -286,7 +286,7 @@ fn replace_by_codes(
     let mut wanted = indexes.iter_mut().filter(|index| **index != NONE).peekable();
     let mut start = 0;
     while let Some(next) = wanted.peek() {
-        start += runs.pass_before(**next - start);
+        start += runs.skip_before(**next - start);
         match runs.next()?.ok_or(MISSING_ROWS)? {
             HybridRun::Repeated { number, count } => {
                 if number >= limit {

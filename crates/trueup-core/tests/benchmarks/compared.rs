@@ -144,7 +144,7 @@ fn dataset() -> Dataset {
     Platform(eleven()).dataset()
 }
 
-fn question(fields: &[&str], accounts: &[usize]) -> EventsQuery {
+fn query_of(fields: &[&str], accounts: &[usize]) -> EventsQuery {
     EventsQuery::new(fields.iter().copied(), month().start, month().end).accounts(accounts.iter().map(|at| key(*at)))
 }
 
@@ -161,7 +161,7 @@ fn rows(query: &EventsQuery) -> Vec<String> {
 fn columns_have_the_values_computed_on_paper() {
     // 55 of 110 customers are booked. With 3 and 7 in reach, nine accounts are of others.
     assert_eq!(
-        rows(&question(&["account", "customers", "bookRate"], &[3, 7]).sort("bookRate.difference:desc").totals()),
+        rows(&query_of(&["account", "customers", "bookRate"], &[3, 7]).sort("bookRate.difference:desc").totals()),
         [
             r#"account Text("a07"), customers Count(10), bookRate Ratio(0.7), bookRate.benchmark Number(0.5), bookRate.difference Number(0.2), bookRate.ratio Number(0.4)"#,
             r#"account Text("a03"), customers Count(10), bookRate Ratio(0.3), bookRate.benchmark Number(0.5), bookRate.difference Number(-0.2), bookRate.ratio Number(-0.4)"#,
@@ -169,15 +169,15 @@ fn columns_have_the_values_computed_on_paper() {
         ]
     );
     // Nobody has such customers, and so nobody has a benchmark.
-    let nobody = question(&["bookRate"], &[3]).filter(Filter::equals("customerStatus", "x"));
+    let nobody = query_of(&["bookRate"], &[3]).filter(Filter::equals("customerStatus", "x"));
     assert_eq!(
         rows(&nobody),
         ["bookRate Ratio(0.0), bookRate.benchmark Null, bookRate.difference Null, bookRate.ratio Null"]
     );
     // A condition on a metric chooses rows, and a limit follows the order.
-    let chosen = question(&["account", "bookRate"], &[3, 7]).filter(Filter::equals("bookRate", "0.3"));
+    let chosen = query_of(&["account", "bookRate"], &[3, 7]).filter(Filter::equals("bookRate", "0.3"));
     assert_eq!(rows(&chosen).len(), 1);
-    assert!(rows(&question(&["account", "bookRate"], &[3, 7]).sort("bookRate:desc").limit(1))[0].contains("a07"));
+    assert!(rows(&query_of(&["account", "bookRate"], &[3, 7]).sort("bookRate:desc").limit(1))[0].contains("a07"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_defined_metric_has_the_benchmark_of_the_metric_that_it_repeats() {
     ];
     let definitions = Definitions::parse(&defined.map(metric).concat()).unwrap();
     let fields = ["account", "booked", "ticket", "perBooked", "net", "leadShare", "avgTicket", "bookRate"];
-    let own = question(&fields, &[3, 7]).definitions(&definitions).sort("booked.difference:desc").totals();
+    let own = query_of(&fields, &[3, 7]).definitions(&definitions).sort("booked.difference:desc").totals();
     let (dataset, reach) = (dataset().with_definitions(definitions).unwrap(), [3, 7].map(key).into_iter().collect());
     let answer = compared(&dataset, &own, &reach, Privacy::of_accounts(9)).unwrap();
     let columns: Vec<&str> = answer.columns().iter().map(|column| &*column.name).collect();
@@ -220,8 +220,8 @@ fn a_defined_metric_has_the_benchmark_of_the_metric_that_it_repeats() {
 #[test]
 fn what_has_no_benchmark_is_refused() {
     let refused = |query: &EventsQuery| BenchmarkComparison::new(query).unwrap_err().to_string();
-    let plain = || question(&["bookRate"], &[3]);
-    let of = |fields: &[&str]| question(fields, &[3]);
+    let plain = || query_of(&["bookRate"], &[3]);
+    let of = |fields: &[&str]| query_of(fields, &[3]);
     let all = EventsQuery::new(["bookRate"], month().start, month().end);
     let earlier = plain().compare(trueup_core::query::Earlier::PreviousPeriod);
     let own = Definitions::parse("[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]").unwrap();

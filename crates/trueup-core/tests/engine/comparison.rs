@@ -76,7 +76,7 @@ fn agrees(
         }
         (found, expected) => return Err(TestCaseError::fail(format!("engine {found:?}, oracle {expected:?}"))),
     }
-    // The totals are the same question without dimensions and conditions on metrics, and change no row.
+    // The totals are the same query without dimensions and conditions on metrics, and change no row.
     let answer = ask(dataset, &asked.unwrap().totals(), execution.clone()).unwrap();
     let of_metrics = answer.totals().unwrap().columns().iter();
     let of_metric = |name: &str| ComparedColumn::split_with(name, dataset.definitions()).is_some();
@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-fn question(fields: &[&str]) -> EventsQuery {
+fn query_of(fields: &[&str]) -> EventsQuery {
     let (start, end) = ("2025-03-01".parse().unwrap(), "2025-03-31".parse().unwrap());
     EventsQuery::new(fields.iter().copied(), start, end).compare(Earlier::PreviousPeriod)
 }
@@ -171,7 +171,7 @@ fn question(fields: &[&str]) -> EventsQuery {
 fn comparisons_have_no_interval() {
     let dataset = dataset(&Tables::default(), ROW_GROUP_ROWS);
     assert_eq!(
-        refused(&dataset, &question(&["leads"]).interval(Interval::Month)).to_string(),
+        refused(&dataset, &query_of(&["leads"]).interval(Interval::Month)).to_string(),
         "a comparison has one row per group, and none per month; leave the interval out, or compare each month by itself"
     );
 }
@@ -181,7 +181,7 @@ fn a_range_to_compare_with_has_days() {
     let dataset = dataset(&Tables::default(), ROW_GROUP_ROWS);
     let with = |start: &str, end: &str| {
         let range = DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() };
-        question(&["leads"]).compare(Earlier::Range(range))
+        query_of(&["leads"]).compare(Earlier::Range(range))
     };
     let (start, end) = ("2025-01-02".parse().unwrap(), "2025-01-01".parse().unwrap());
     assert_eq!(refused(&dataset, &with("2025-01-02", "2025-01-01")), QueryError::ReversedComparison { start, end });
@@ -199,14 +199,14 @@ fn a_range_to_compare_with_has_days() {
 fn columns_of_a_comparison_are_no_fields_and_sort_it() {
     let dataset = dataset(&Tables::default(), ROW_GROUP_ROWS);
     let name = "leads.change".to_owned();
-    let query = question(&["leads", "leads.change"]).allow_unknown(true);
+    let query = query_of(&["leads", "leads.change"]).allow_unknown(true);
     assert_eq!(refused(&dataset, &query), QueryError::ReservedComparisonField { name });
-    assert!(dataset.query(&question(&["leads", "spend.change"]).allow_unknown(true)).is_ok());
+    assert!(dataset.query(&query_of(&["leads", "spend.change"]).allow_unknown(true)).is_ok());
     for column in ["campaign", "leads", "leads.ratio", "bookRate.mixEffect"] {
-        assert!(dataset.query(&question(&["campaign", "leads", "bookRate"]).sort(column)).is_ok());
+        assert!(dataset.query(&query_of(&["campaign", "leads", "bookRate"]).sort(column)).is_ok());
     }
     assert_eq!(
-        refused(&dataset, &question(&["campaign", "leads"]).sort("leads.mixEffect")).to_string(),
+        refused(&dataset, &query_of(&["campaign", "leads"]).sort("leads.mixEffect")).to_string(),
         "expected to sort by a column of the answer (`campaign`, `leads`, `leads.previous`, `leads.change`, \
          `leads.ratio`), with `:asc` or `:desc` after it or neither, but found `leads.mixEffect`"
     );
@@ -216,14 +216,14 @@ fn columns_of_a_comparison_are_no_fields_and_sort_it() {
 fn comparisons_obey_the_limit_on_rows() {
     let tables = Tables::default();
     let execution = Execution { max_rows: Some(0), ..Execution::default() };
-    let error = dataset(&tables, ROW_GROUP_ROWS).run(&question(&["leads"]), execution).unwrap_err();
+    let error = dataset(&tables, ROW_GROUP_ROWS).run(&query_of(&["leads"]), execution).unwrap_err();
     assert!(matches!(error, Error::Query(QueryError::TooManyRows { limit: 0 })));
 }
 
 #[test]
 fn values_without_events_are_zero_or_null() {
     let dataset = dataset(&Tables::default(), ROW_GROUP_ROWS);
-    let answer = dataset.query(&question(&["leads", "spend", "bookRate"])).unwrap();
+    let answer = dataset.query(&query_of(&["leads", "spend", "bookRate"])).unwrap();
     let row: Vec<Value<'_>> = answer.rows().next().unwrap().values().map(|(_, value)| value).collect();
     let (none, zero) = (Value::Null, Value::Number(0.0));
     assert_eq!(row[..4], [Value::Count(0), Value::Count(0), Value::Integer(0), none]);
@@ -233,7 +233,7 @@ fn values_without_events_are_zero_or_null() {
 
 #[test]
 fn a_comparison_is_serialized_by_its_name_and_left_out_if_absent() {
-    let query = question(&["leads"]);
+    let query = query_of(&["leads"]);
     let json = serde_json::to_string(&query).unwrap();
     assert!(json.contains(r#""compare":"previous-period""#), "{json}");
     assert_eq!(serde_json::from_str::<EventsQuery>(&json).unwrap(), query);

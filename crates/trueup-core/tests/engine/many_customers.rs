@@ -60,7 +60,7 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
 }
 
 /// A query's interval, dimensions and metrics.
-type Question<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
+type QueryParts<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
 
 /// Compares answers over the days from `first` to `last` with those of the oracle: for each of `row_group_rows`, in row
 /// groups of about that many rows, which one thread reads.
@@ -68,21 +68,21 @@ fn check(
     customers: &[Vec<(usize, u64, u64)>],
     row_group_rows: &[usize],
     (first, last): (u64, u64),
-    questions: &[Question<'_>],
+    queries: &[QueryParts<'_>],
 ) -> Result<(), TestCaseError> {
-    check_tables(&tables(customers), row_group_rows, (first, last), questions, &[])
+    check_tables(&tables(customers), row_group_rows, (first, last), queries, &[])
 }
 
 fn check_tables(
     tables: &Tables,
     row_group_rows: &[usize],
     (first, last): (u64, u64),
-    questions: &[Question<'_>],
+    queries: &[QueryParts<'_>],
     filters: &[(&str, &str)],
 ) -> Result<(), TestCaseError> {
     let filters: Vec<_> = filters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let datasets: Vec<_> = row_group_rows.iter().map(|rows| dataset(tables, *rows)).collect();
-    for (interval, dimensions, metrics) in questions {
+    for (interval, dimensions, metrics) in queries {
         let request = Request {
             fields: dimensions.iter().chain(*metrics).map(|name| (*name).to_owned()).collect(),
             start: day(first),
@@ -129,8 +129,8 @@ proptest! {
             ("day", &[]),
             ("day", &["typeIsLast"]),
         ];
-        let questions = [&*all, &FEW, &MANY, &FROM_LEAD, &DURATIONS].map(|metrics| groups.map(|(interval, dimensions)| (interval, dimensions, metrics)));
-        check(&customers, &[65_536, 400], (first, last), &questions.concat())?;
+        let queries = [&*all, &FEW, &MANY, &FROM_LEAD, &DURATIONS].map(|metrics| groups.map(|(interval, dimensions)| (interval, dimensions, metrics)));
+        check(&customers, &[65_536, 400], (first, last), &queries.concat())?;
     }
 
     #[test]
@@ -178,9 +178,9 @@ fn every_row_of_spend_counts_once() {
     let tables = Tables { spend: (0..10_000).map(row).collect(), ..tables(&[vec![(0, 3, 0)]]) };
     let metrics = ["leads", "spend", "cost", "campaignSpend", "clicks", "impressions"];
     let groups = [("total", &[][..]), ("total", &["campaign"]), ("day", &["attributionChannel"]), ("total", &["date"])];
-    let questions = groups.map(|(interval, dimensions)| (interval, dimensions, &metrics[..]));
+    let queries = groups.map(|(interval, dimensions)| (interval, dimensions, &metrics[..]));
     for filters in [&[][..], &[("campaign", "2")]] {
-        check_tables(&tables, &[65_536, 400], (2, DAYS - 2), &questions, filters).unwrap();
+        check_tables(&tables, &[65_536, 400], (2, DAYS - 2), &queries, filters).unwrap();
     }
 }
 

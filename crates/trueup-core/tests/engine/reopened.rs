@@ -173,7 +173,7 @@ fn columns_of_a_few_new_rows_are_decoded_when_the_dataset_is_reopened() {
 }
 
 #[test]
-fn columns_of_a_damaged_new_file_are_left_to_the_question_that_needs_them() {
+fn columns_of_a_damaged_new_file_are_left_to_the_query_that_needs_them() {
     let folder = demo();
     let at = folder.path().join("dataset");
     let opened = Dataset::open(&at).unwrap();

@@ -56,7 +56,7 @@ proptest! {
         }
     }
 
-    /// Totals are the answer to the same question without dimensions over the whole range. They change no row, and no
+    /// Totals are the answer to the same query without dimensions over the whole range. They change no row, and no
     /// limit, sort or condition on a metric changes them.
     #[test]
     fn totals_are_those_of_the_oracle((tables, request) in case()) {

@@ -5,7 +5,7 @@ use crate::run::{dataset, requested};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::dictionary::{self, Formula, Measure};
-use trueup_core::query::{EventsQuery, Interval, LineOrder, RowFault, WhyQuery};
+use trueup_core::query::{EventsQuery, Interval, LineOrder, WhyQuery, WhyRowFault};
 use trueup_core::{Dataset, Error, Execution, ExplainedMeasure, QueryError, ResultTable, Value, Why, money};
 use trueup_testkit::cases::{case, cohort_case, duration_case};
 use trueup_testkit::oracle::{AnsweredRow, ExplainedLine, METRICS, Request, Tables, answer, explained};
@@ -256,7 +256,7 @@ proptest! {
             for row in [row, other] {
                 match dataset.why(&question(&query, &row), Execution::default()) {
                     Ok(_) => prop_assert!(present.contains(&key(&row)), "explained {:?}", row),
-                    Err(Error::Query(QueryError::Row(RowFault::NoSuchRow { .. }))) => {
+                    Err(Error::Query(QueryError::Row(WhyRowFault::NoSuchRow { .. }))) => {
                         prop_assert!(!present.contains(&key(&row)), "refused {:?}", row);
                     }
                     Err(other) => panic!("{other}"),

@@ -152,7 +152,7 @@ pub enum ErrorKind {
         "only customers to forget have what a definition needs: {0}; change the definitions first (`trueup define`)"
     )]
     ForgottenColumn(DefinitionError),
-    /// A line is no rejected row, in a file from which the rows of customers are to be removed.
+    /// A file from which the rows of customers are to be removed has a line that is no rejected row.
     #[error("`{}`, line {line}: expected a row as `--rejects` of an ingest writes it", path.display())]
     NotRejects {
         /// The file.
@@ -255,9 +255,11 @@ pub enum ErrorKind {
         /// How long this one could wait.
         waited: Duration,
     },
-    /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left, except possibly in an
-    /// object store, where a later ingest removes it.
-    #[error("{}, and nothing was ingested", interrupted(.0))]
+    /// The ingest, or another command that writes, was interrupted. After an ingest or a [`Define`](crate::Define), the
+    /// dataset is as before, and nothing is left, except possibly in an object store, where a later ingest removes it.
+    /// What a [`Compact`](crate::Compact), a [`Forget`](crate::Forget) or an [`Expire`](crate::Expire) has completed
+    /// stays.
+    #[error("{}, and no incomplete change was published", interrupted(.0))]
     Interrupted(Interruption),
     /// The rejects file cannot be written.
     #[error(transparent)]
@@ -337,7 +339,7 @@ fn after_waiting(waited: Duration) -> String {
 
 const fn interrupted(interruption: &Interruption) -> &'static str {
     match interruption {
-        Interruption::Deadline => "the ingest took longer than it may",
-        Interruption::Canceled => "the ingest was canceled",
+        Interruption::Deadline => "the command took longer than it may",
+        Interruption::Canceled => "the command was canceled",
     }
 }

@@ -55,8 +55,8 @@ impl MissingTotal {
             return None;
         }
         Some(format!(
-            "{}: there is no column `total`, so that these events have no amounts and all revenue is 0; if the amounts are in {}, \
-             name that column `total`",
+            "`{}`: there is no column `total`, so that these events have no amounts and all revenue is 0; if the amounts are in \
+             {}, name that column `total`",
             input.declared_by().display(),
             named.join(" or ")
         ))

@@ -39,7 +39,7 @@ pub(super) fn remove(
     while lines.read_until(b'\n', &mut line).at("read", path)? > 0 {
         monitor.check()?;
         number += 1;
-        let is_wanted = match serde_json::from_slice::<RejectedLine>(&line) {
+        let is_wanted = match serde_json::from_slice::<ReadRejectsLine>(&line) {
             Ok(row) => wanted.has(&row),
             Err(_) => return Err(ErrorKind::NotRejects { path: path.to_owned(), line: number }.into()),
         };
@@ -77,7 +77,7 @@ impl<'c> Wanted<'c> {
     /// Returns whether a row is of one of the customers. A row without an account may be of any account. A row without
     /// the column of the customer, because a mapping reads it or it could not be divided into cells, is of a customer
     /// if any of its texts has the id as a word.
-    fn has(&self, row: &RejectedLine) -> bool {
+    fn has(&self, row: &ReadRejectsLine) -> bool {
         let account = row.cell(ACCOUNT);
         let is_of = |of: &str| account.is_none_or(|account| account == of);
         if let Some(id) = row.cell(OPPORTUNITY_ID) {
@@ -98,12 +98,12 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// What a line of the file says of its row.
 #[derive(Deserialize)]
-struct RejectedLine {
+struct ReadRejectsLine {
     value: Option<String>,
     row: Cells,
 }
 
-impl RejectedLine {
+impl ReadRejectsLine {
     /// Returns the text of a cell without the blanks around it; `None` if it has none.
     fn cell(&self, column: &str) -> Option<&str> {
         let cell = self.row.0.iter().find(|(name, _)| name == column);

@@ -183,10 +183,10 @@ impl StagedIngest {
     /// with the lengths that the parts have noted.
     ///
     /// # Errors
-    /// A part is missing, there twice or of another ingest, its counts do not add up, or one of its files is missing or
-    /// has another length; the parts together have too many dimensions; another ingest has published the version; the
-    /// ingest is interrupted; or the file system or the store refuses. The dataset is then unchanged, unless the new
-    /// version [may be published](IngestError::may_be_published).
+    /// A part is missing, there twice, of another ingest or of another plan of it, its counts do not add up, or one of
+    /// its files is missing or has another length; the parts together have too many dimensions; another ingest has
+    /// published the version; the ingest is interrupted; or the file system or the store refuses. The dataset is then
+    /// unchanged, unless the new version [may be published](IngestError::may_be_published).
     pub fn commit(self, staged: impl IntoIterator<Item = Staged>) -> Result<IngestSummary, IngestError> {
         let Self { plan, mut version, mut manifest, rewritten, batches, zone_changes, mut summary, monitor } = self;
         let staged = in_order(&plan, count_left(&rewritten, &manifest.superseded), staged)?;

@@ -118,7 +118,7 @@ impl TablePlanner<'_> {
             }
             let rows = Arc::new(rows.finish(self.reading)?);
             let credit = self.credit.filter(|_| target == CanonicalTable::Events);
-            let shown = PathBuf::from(format!("{}, table of {}", self.reading.mapping.display(), target.key()));
+            let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
             let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
                 let fields = columns.iter().map(|(name, plan)| Field::new(name, plan.data_type.clone(), true));
                 let mut fields: Vec<Field> = fields.collect();

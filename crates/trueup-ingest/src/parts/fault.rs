@@ -79,7 +79,8 @@ pub enum StageFault {
     },
     /// What a part has handed back is of another plan of the ingest.
     #[error(
-        "part {part} was staged with another plan of this ingest; stage it again with the plan that the ingest has returned"
+        "part {part} was staged with another plan of this ingest; begin the ingest again, and stage all parts with the plan \
+         that it returns"
     )]
     OtherPlan {
         /// The part.
@@ -100,7 +101,7 @@ pub enum StageFault {
         parts: u32,
     },
     /// A part has written more or fewer rows than it has read, less the rows that later ones replaced.
-    #[error("part {part} has written {found} rows instead of {expected}; stage the part again")]
+    #[error("part {part} has written {found} rows instead of {expected}; begin the ingest again")]
     Rows {
         /// The part.
         part: u32,

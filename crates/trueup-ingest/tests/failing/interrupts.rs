@@ -169,7 +169,7 @@ fn a_deadline_stops_an_ingest() {
     let old = content(&case.dataset());
     let error = case.second().interrupt(Interrupt::after(Duration::ZERO)).run().unwrap_err();
     assert_eq!(error.interruption(), Some(Interruption::Deadline));
-    assert_eq!(error.to_string(), "the ingest took longer than it may, and nothing was ingested");
+    assert_eq!(error.to_string(), "the command took longer than it may, and no incomplete change was published");
     assert!(!error.is_usage());
     assert_eq!(content(&case.dataset()), old);
     assert!(case.second().interrupt(Interrupt::after(Duration::from_secs(600))).run().unwrap().changed);

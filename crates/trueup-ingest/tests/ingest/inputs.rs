@@ -48,7 +48,7 @@ fn computed_columns_are_ignored_with_a_warning() {
     let summary =
         case.events("a.csv", "account,opportunityId,type,date,week,leads,zip\na,1,sold,2025-01-01,x,1,02134\n");
     let path = case.path("a.csv");
-    let ignored = |column: &str, why: &str| format!("{}: column `{column}` is ignored: {why}", path.display());
+    let ignored = |column: &str, why: &str| format!("`{}`: column `{column}` is ignored: {why}", path.display());
     assert_eq!(
         summary.warnings,
         [ignored("week", "trueup computes its values"), ignored("leads", "it has the name of a metric")]
@@ -84,7 +84,7 @@ fn totals_keep_all_their_digits() {
     );
 }
 
-/// Returns the message that refuses an input. It begins with the name of the file.
+/// Returns the message that refuses an input. It begins with the name of the file, in backticks.
 fn refused(name: &str, text: &str, give: impl FnOnce(Ingest, PathBuf) -> Ingest) -> String {
     let case = Case::new();
     let error = give(case.ingest(), case.file(name, text)).run().unwrap_err();
@@ -127,7 +127,7 @@ fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
     let ingest = case.ingest().spend(&spend).accounts(&accounts).accounts(&more);
     let warned = |path: &PathBuf, column: &str, table: &str, columns: &str| {
         let path = path.display();
-        format!("{path}: column `{column}` is ignored: the {table} table has no column `{column}`; it has {columns}")
+        format!("`{path}`: column `{column}` is ignored: the {table} table has no column `{column}`; it has {columns}")
     };
     let known = "`account`, `accountName`, `industry`, `timeZone`, `leadGrading`";
     assert_eq!(

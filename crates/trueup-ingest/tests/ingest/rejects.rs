@@ -133,11 +133,11 @@ fn rejected_rows_are_counted_by_rule_over_all_inputs() {
         format!("`a.csv`, line 2, column `type`: {stages}, but found `Won`; 7 more rows break a rule")
     );
     let summary = format!(
-        "4 rows, column `type`: {stages}\n  a.csv, line 2: `Won`\n  a.csv, line 6: `Lost`\n  a.csv, line 8: `Won`\n\
-         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  a.csv, line 3: `$5`\n\
-         1 row: expected 5 cells as in the header\n  a.csv, line 4: nothing\n\
-         1 row, column `account`: expected a value\n  a.csv, line 7: nothing\n\
-         1 row, column `adSpend`: expected an amount as a plain decimal number, such as `1234.5`\n  s.csv, line 2: `x`"
+        "4 rows, column `type`: {stages}\n  `a.csv`, line 2: `Won`\n  `a.csv`, line 6: `Lost`\n  `a.csv`, line 8: `Won`\n\
+         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  `a.csv`, line 3: `$5`\n\
+         1 row: expected 5 cells as in the header\n  `a.csv`, line 4: nothing\n\
+         1 row, column `account`: expected a value\n  `a.csv`, line 7: nothing\n\
+         1 row, column `adSpend`: expected an amount as a plain decimal number, such as `1234.5`\n  `s.csv`, line 2: `x`"
     );
     let rejected = error.rejected_rows().unwrap();
     assert_eq!((rejected.rows(), without_folder(&case, rejected)), (8, summary.clone()));

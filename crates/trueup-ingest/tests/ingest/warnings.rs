@@ -46,7 +46,7 @@ fn amounts_in_another_column_than_total_give_a_warning() {
             "{header},jobRevenue,List_Price,zip\na,1,sold,2025-01-01,1840.50,2000,02134\na,2,sold,2025-01-01,,,\n"
         )),
         [
-            "a.csv: there is no column `total`, so that these events have no amounts and all revenue is 0; if the amounts are in \
+            "`a.csv`: there is no column `total`, so that these events have no amounts and all revenue is 0; if the amounts are in \
           `List_Price` or `jobRevenue`, name that column `total`"
         ]
     );

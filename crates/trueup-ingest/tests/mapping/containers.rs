@@ -43,8 +43,8 @@ fn check_rejected_rows(name: &str, give: &dyn Fn(Ingest) -> Ingest, sound: &str,
     let [(first_at, first), (other_at, other)] = faults;
     let shown = format!(
         "2 rows, column `type`: expected a value that the map has
-  {name}, {first_at}: `{first}`
-  {name}, {other_at}: `{other}`"
+  `{name}`, {first_at}: `{first}`
+  `{name}`, {other_at}: `{other}`"
     );
 
     let (case, refused) = run(sound, &|_, ingest| ingest);
@@ -167,7 +167,7 @@ fn a_row_of_several_stages_is_shown_once() {
     assert_eq!((summary.events.taken, summary.events.rejected), (2, 2));
     assert_eq!(
         without_folders(&case, &summary.rejected.to_string()),
-        "2 rows, column `k`: expected a value\n  a.csv, line 3: nothing"
+        "2 rows, column `k`: expected a value\n  `a.csv`, line 3: nothing"
     );
 }
 
@@ -203,7 +203,7 @@ fn amounts_in_another_column_than_total_give_a_warning() {
     assert_eq!(
         warnings(&wide("date = \"sold\"")),
         [
-            "mapping.toml, table of events: there is no column `total`, so that these events have no amounts and all revenue is 0; if \
+            "`mapping.toml [[events]]`: there is no column `total`, so that these events have no amounts and all revenue is 0; if \
           the amounts are in `listPrice`, name that column `total`"
         ]
     );

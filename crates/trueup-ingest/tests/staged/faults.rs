@@ -74,7 +74,7 @@ fn parts_of_another_plan_of_the_same_ingest_are_refused() {
         let plan = StagePlan::from_json(&plan.to_string()).unwrap();
         staged[0] = stage(dataset, &plan, 3, rows).unwrap();
     });
-    assert!(text.starts_with("part 3 was staged with another plan of this ingest; stage it again"), "{text}");
+    assert!(text.starts_with("part 3 was staged with another plan of this ingest; begin the ingest again"), "{text}");
 }
 
 /// Returns the identity of a version, as the plan has it.

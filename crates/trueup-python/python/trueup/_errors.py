@@ -110,4 +110,5 @@ class Timeout(Error, TimeoutError):
 
 
 class TrueupWarning(UserWarning):
-    """What did not stop a call, but is probably not meant: a value that no event and no spend has, or a column that is left out."""
+    """What did not stop a call, but is probably not meant: a value that no event and no spend has, days without data, or a
+    column that is left out."""

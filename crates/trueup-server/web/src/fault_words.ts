@@ -15,7 +15,7 @@ export interface FaultWords {
 export function wordsOf(fault: Fault): FaultWords {
   switch (fault.kind) {
     case "key":
-      return words("The service does not accept your key any more", "It was rotated, deleted or deactivated. Sign in with another key; your question stays.", "sign-in");
+      return words("The service does not accept your key any more", "It was rotated or deleted, or its user is inactive. Sign in with another key; your question stays.", "sign-in");
     case "forbidden":
       return words("You may not ask this", "Something between this page and the service refused the request. Ask the operator of the service.");
     case "inaccessible":

@@ -2,7 +2,7 @@
 
 use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
-use crate::query::{NotEarlier, RowFault, UnknownInterval};
+use crate::query::{NotEarlier, UnknownInterval, WhyRowFault};
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
 
@@ -24,6 +24,7 @@ const EVENTS: &[&str] = &["events"];
 const BENCHMARKS: &[&str] = &["benchmarks"];
 const INSIGHTS: &[&str] = &["insights"];
 const RANGED: &[&str] = &["events", "insights"];
+const BENCHMARKED: &[&str] = &["events", "benchmarks"];
 const ACCESS: &[&str] = &["access"];
 const ORGANIZATION: &[&str] = &["events", "benchmarks", "insights"];
 const ALL: &[&str] = &["access", "events", "benchmarks", "insights"];
@@ -153,7 +154,7 @@ fn parameters() -> Vec<ErrorExample> {
             "invalid-fields",
             ServiceError::ReservedField { name: text("start") },
             EVENTS,
-            "A field is named `start` or `end`.",
+            "A field is named `start` or `end`, or is one that only a cohort has.",
         ),
         example(
             "unknown-interval",
@@ -235,7 +236,7 @@ fn sizes() -> Vec<ErrorExample> {
             "attribution-window",
             ServiceError::SpanTooLong { days: ATTRIBUTION_WINDOW_DAYS + 1, limit: ATTRIBUTION_WINDOW_DAYS },
             EVENTS,
-            "With `interval=total`, the range is longer than the attribution window.",
+            "With `interval=total` and without `cohort=true`, the range is longer than the attribution window.",
         ),
         example(
             "too-many-intervals",
@@ -252,8 +253,8 @@ fn sizes() -> Vec<ErrorExample> {
         example(
             "too-much-memory",
             ServiceError::TooMuchMemory { limit: 1 << 30 },
-            EVENTS,
-            "The query would take more memory than one query may take.",
+            ALL,
+            "The query or its answer would take more memory than one may take.",
         ),
         example(
             "too-many-documents",
@@ -268,7 +269,7 @@ fn rows() -> Vec<ErrorExample> {
     let row = "campaign = `Boilers`, days from 2025-01-01 to 2025-03-31".to_owned();
     vec![example(
         "invalid-row",
-        ServiceError::Row(RowFault::NoSuchRow { row }),
+        ServiceError::Row(WhyRowFault::NoSuchRow { row }),
         EVENTS,
         "With `why`, `row` is not known by the dimensions of `fields`, or the answer has no such row.",
     )]
@@ -298,8 +299,9 @@ fn execution() -> Vec<ErrorExample> {
             ..example(
                 "benchmarks-gathering",
                 gathering,
-                BENCHMARKS,
-                "The figures of the month are still being gathered; retry shortly.",
+                BENCHMARKED,
+                "With `compare=benchmarks`, or at the endpoint of benchmarks: the figures of the month are still being \
+                 gathered; retry shortly.",
             )
         },
         example(

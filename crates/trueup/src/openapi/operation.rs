@@ -49,9 +49,9 @@ fn limits(endpoint: &str) -> String {
     let seconds = deadline.as_secs();
     match endpoint {
         "events" => format!(
-            " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days. Unless the operator sets other limits, accounts times \
-             sub-ranges are at most {account_intervals}, rows before filters on metrics at most {rows}, rows times columns at most \
-             {cells}, and a request takes at most {seconds} seconds."
+            " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days, unless the request is for a cohort. Unless the operator \
+             sets other limits, accounts times sub-ranges are at most {account_intervals}, rows before filters on metrics at most \
+             {rows}, rows times columns at most {cells}, and a request takes at most {seconds} seconds."
         ),
         "benchmarks" => format!(
             " Unless the operator sets other limits, a request waits at most {} seconds for figures that are being gathered.",
@@ -215,12 +215,10 @@ fn error_response(examples: &[ErrorExample]) -> JsonValue {
         None => format!("Without a code: {}", example.when),
     });
     let described = object([("description", descriptions.collect::<Vec<_>>().join("\n\n").into())]);
-    let headers: Vec<_> = examples.iter().filter_map(|example| example.header).collect();
-    let described = if headers.is_empty() {
-        described
-    } else {
-        described.with("headers", object(headers.into_iter().map(|(name, kind, means)| (name, header(kind, means)))))
-    };
+    // Several examples may have the same header.
+    let headers = examples.iter().filter_map(|example| example.header);
+    let headers: BTreeMap<_, _> = headers.map(|(name, kind, means)| (name, header(kind, means))).collect();
+    let described = if headers.is_empty() { described } else { described.with("headers", object(headers)) };
     let examples = object(examples.iter().map(|example| (example.name, example_value(example))));
     let media = object([("schema", reference("schemas", "Error")), ("examples", examples)]);
     described.with("content", object([("application/json", media)]))

@@ -166,14 +166,16 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
                 "count",
                 described(
                     "integer",
-                    "What the line adds to a measure that counts; absent if there is none, and 0 for money.",
+                    "What the line adds to its measure if that is a count, and 0 if it is money. Absent if every \
+                     measure is money.",
                 ),
             ),
             (
                 "amount",
                 described(
                     "number",
-                    "What the line adds to a measure that is money; absent if there is none, and 0 for a count.",
+                    "What the line adds to its measure if that is money, and 0 if it is a count. Absent if no \
+                     measure is money.",
                 ),
             ),
             ("rule", described("string", "The rule by which the line counts.")),

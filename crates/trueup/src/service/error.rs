@@ -3,7 +3,7 @@
 use crate::access::{self, OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
-use crate::query::{FilterFault, RowFault, UnknownInterval};
+use crate::query::{FilterFault, UnknownInterval, WhyRowFault};
 use crate::{DatasetError, Day, Error, Interruption, NoRoom, QueryError};
 use std::io;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub enum ServiceError {
         fault: FilterFault,
     },
     /// A question about one row of an answer names the row by values that the answer does not have.
-    Row(RowFault),
+    Row(WhyRowFault),
     /// A query that was built by hand asks for what no request over HTTP can ask for, such as totals of too long a
     /// range, or an order by a column that the answer does not have; or for a comparison that is refused.
     Query(QueryError),
@@ -300,7 +300,7 @@ impl ServiceError {
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
             QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
-            QueryError::Row(fault @ (RowFault::NotAMetric { .. } | RowFault::NotASum { .. })) => {
+            QueryError::Row(fault @ (WhyRowFault::NotAMetric { .. } | WhyRowFault::NotASum { .. })) => {
                 Self::InvalidQuery(InvalidQuery::Value { parameter: "why", fault: fault.to_string() })
             }
             QueryError::Row(fault) => Self::Row(fault),

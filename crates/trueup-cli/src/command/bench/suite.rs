@@ -32,7 +32,7 @@ fn as_text<S: serde::Serializer>(value: &impl std::fmt::Display, serializer: S) 
 const FIVE_METRICS: [&str; 5] = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
 
 /// Longest range of the interval `total`, in days.
-const QUARTER: u16 = 90;
+const NINETY_DAYS: u16 = 90;
 
 /// A year in days.
 const YEAR: u16 = 365;
@@ -56,25 +56,25 @@ pub(super) fn queries(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
     let metrics = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)));
     let metrics: Vec<&'static str> = metrics.map(|field| field.name).collect();
     Ok(vec![
-        over(QUARTER, "all-metrics", &metrics),
-        over(QUARTER, "channel", &five(&["attributionChannel"])),
-        over(QUARTER, "campaign-spend", &["campaign", "leads", "spend", "avgCostPerLead", "roasClosed"]),
+        over(NINETY_DAYS, "all-metrics", &metrics),
+        over(NINETY_DAYS, "channel", &five(&["attributionChannel"])),
+        over(NINETY_DAYS, "campaign-spend", &["campaign", "leads", "spend", "avgCostPerLead", "roasClosed"]),
         BenchQuery { start: range.start, ..over(YEAR, "account-month", &five(&["account"])).every(Interval::Month) },
         over(YEAR, "channel-day", &five(&["attributionChannel"])).every(Interval::Day),
         over(YEAR, "unit-week", &five(&["normalizedBusinessUnit"]))
             .every(Interval::Week)
             .matching("campaign", r#"["regex", "a.*e", "i"]"#),
-        over(QUARTER, "customers", &five(&["opportunityId"])).only(first(1)),
-        over(QUARTER, "one-account", &five(&["attributionCategory"])).only(first(1)),
-        over(QUARTER, "state-status", &five(&["adjustedType", "customerStatus"])),
+        over(NINETY_DAYS, "customers", &five(&["opportunityId"])).only(first(1)),
+        over(NINETY_DAYS, "one-account", &five(&["attributionCategory"])).only(first(1)),
+        over(NINETY_DAYS, "state-status", &five(&["adjustedType", "customerStatus"])),
         over(
-            QUARTER,
+            NINETY_DAYS,
             "step-rates",
             &["attributionChannel", "stepBookRate", "stepEstimateRate", "stepSoldRate", "stepCloseRate"],
         ),
-        over(QUARTER, "date", &five(&["date"])),
-        over(QUARTER, "large-totals", &five(&["technician"])).matching("total", r#"["gte", 500]"#),
-        over(QUARTER, "parent", &five(&["account"])).only(first(keys.len().div_ceil(10))),
+        over(NINETY_DAYS, "date", &five(&["date"])),
+        over(NINETY_DAYS, "large-totals", &five(&["technician"])).matching("total", r#"["gte", 500]"#),
+        over(NINETY_DAYS, "parent", &five(&["account"])).only(first(keys.len().div_ceil(10))),
     ])
 }
 

@@ -5,7 +5,7 @@ use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, grade_facts, status_facts};
 use crate::aggregate::segment::SegmentBatch;
 use crate::aggregate::types::GroupSlot;
-use crate::plan::{LABEL_COLUMN, STATUS_COLUMN};
+use crate::plan::{GRADE_COLUMN, STATUS_COLUMN};
 use crate::scan::{EventColumns, TextColumn, stage};
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl<'a> GradeColumn<'a> {
     /// Returns `None` if no count depends on grades, or the row group has none.
     pub(super) fn bind(context: &QueryContext<'_>, columns: &'a EventColumns) -> Option<Self> {
         let layout = &context.plan.layout;
-        let column = columns.text(LABEL_COLUMN).filter(|_| layout.needs_grades())?;
+        let column = columns.text(GRADE_COLUMN).filter(|_| layout.needs_grades())?;
         Some(Self {
             columns,
             column,

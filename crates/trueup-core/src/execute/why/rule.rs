@@ -4,7 +4,7 @@ use super::lines::{EventLine, SpendLine};
 use crate::aggregate::{SegmentOutcome, revenue_state};
 use crate::dictionary::{Measure, StagePair};
 use crate::model::{EVENT_ID, Stage};
-use crate::plan::{LABEL_COLUMN, STATUS_COLUMN};
+use crate::plan::{GRADE_COLUMN, STATUS_COLUMN};
 use crate::query::Within;
 use crate::scan::EventColumns;
 use crate::{Day, Shown, money};
@@ -76,7 +76,7 @@ impl<'a> Customer<'a> {
             | Measure::BookedConversions
             | Measure::BookableUnbookedConversions
             | Measure::UnbookableConversions => {
-                format!("a conversion graded `{}`", Shown(self.text(LABEL_COLUMN)))
+                format!("a conversion graded `{}`", Shown(self.text(GRADE_COLUMN)))
             }
             Measure::FirstBooked => first_of(Stage::Booked),
             Measure::FirstBookedEstimated => and_then(&first_of(Stage::Booked), Stage::Estimated),

@@ -61,25 +61,25 @@ impl<'a> HybridRuns<'a> {
         Ok(Some(run))
     }
 
-    /// Passes runs that end at or before the number at position `wanted`, counted from the next number. Returns how
-    /// many numbers they have. A run may be left that could have been passed.
-    pub(in crate::scan) fn pass_before(&mut self, wanted: usize) -> usize {
+    /// Skips runs that end at or before the number at position `wanted`, counted from the next number. Returns how many
+    /// numbers they have. A run may be left that could have been skipped.
+    pub(in crate::scan) fn skip_before(&mut self, wanted: usize) -> usize {
         let (packed_bytes, repeated_bytes) = (usize::from(self.width), usize::from(self.width.div_ceil(8)));
         let wanted = wanted.min(self.left);
-        let (mut passed, mut at) = (0, 0);
+        let (mut skipped, mut at) = (0, 0);
         // A longer header is left to `next`, and so are all faults.
         while let Some(header @ 2..0x80) = self.bytes.get(at) {
             let length = usize::from(header >> 1);
             let (count, bytes) =
                 if header & 1 == 0 { (length, repeated_bytes) } else { (length * 8, length * packed_bytes) };
-            if passed + count > wanted || at + 1 + bytes > self.bytes.len() {
+            if skipped + count > wanted || at + 1 + bytes > self.bytes.len() {
                 break;
             }
-            (passed, at) = (passed + count, at + 1 + bytes);
+            (skipped, at) = (skipped + count, at + 1 + bytes);
         }
         self.bytes = &self.bytes[at..];
-        self.left -= passed;
-        passed
+        self.left -= skipped;
+        skipped
     }
 }
 

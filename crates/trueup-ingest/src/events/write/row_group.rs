@@ -192,7 +192,7 @@ impl PendingRowGroup {
             OPPORTUNITY_ID => return self.opportunity_ids().column(column, page_rows),
             TYPE => {
                 return self
-                    .coded(&stage_names(), |batch, row| u32::from(batch.stages.value(row)) + 1)
+                    .coded(&stage_texts(), |batch, row| u32::from(batch.stages.value(row)) + 1)
                     .column(column, page_rows);
             }
             DATE => Arc::new(Date32Array::from(self.values(|batch, row| batch.dates.value(row)))),
@@ -291,13 +291,13 @@ fn of_row<P: ArrowPrimitiveType<Native: Into<u32>>>(codes: &PrimitiveArray<P>) -
     |row| codes[row as usize].into()
 }
 
-/// Returns the names of stages by code, after the empty text, which represents null.
-fn stage_names() -> [Box<str>; Stage::ALL.len() + 1] {
-    let mut names = std::array::from_fn(|_| Box::from(""));
+/// Returns the texts of stage codes: the empty text, which represents null, then the names of the stages.
+fn stage_texts() -> [Box<str>; Stage::ALL.len() + 1] {
+    let mut texts = std::array::from_fn(|_| Box::from(""));
     for stage in Stage::ALL {
-        names[usize::from(stage.code()) + 1] = Box::from(stage.name());
+        texts[usize::from(stage.code()) + 1] = Box::from(stage.name());
     }
-    names
+    texts
 }
 
 #[cfg(test)]

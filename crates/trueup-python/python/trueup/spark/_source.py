@@ -102,14 +102,14 @@ def _fields(dataset: trueup.Dataset, options: dict[str, str]) -> list[str]:
 def _flag(options: dict[str, str], name: str) -> bool:
     value = options.get(name, "false").lower()
     if value not in ("true", "false"):
-        raise trueup.QueryError(f"`{name}`: expected true or false, but found `{options[name]}`")
+        raise trueup.QueryError(f"`{_OWN_OPTIONS[name]}`: expected true or false, but found `{options[name]}`")
     return value == "true"
 
 
 def _number(options: dict[str, str], name: str) -> int | None:
     value = options.get(name)
     if value is not None and not (value.isascii() and value.isdecimal() and int(value) > 0):
-        raise trueup.QueryError(f"`{name}`: expected a whole number above 0, but found `{value}`")
+        raise trueup.QueryError(f"`{_OWN_OPTIONS[name]}`: expected a whole number above 0, but found `{value}`")
     return None if value is None else int(value)
 
 

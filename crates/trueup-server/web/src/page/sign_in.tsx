@@ -35,7 +35,7 @@ export function SignIn({ signIn, signInByLink, hasQuestion }: Props) {
     event.preventDefault();
     const key = input.current?.value.trim() ?? "";
     if (!isSendable(key)) {
-      setFault(key === "" ? "Paste your key first." : "This is not a key: a key has only letters, digits, “-” and “_”, and no spaces.");
+      setFault(key === "" ? "Paste your key first." : "This is not a key: it has a space, a character that no key has, or more than 512 characters. Copy the key again.");
       input.current?.focus();
       return;
     }

@@ -9,7 +9,7 @@ use super::super::super::response::Answer;
 use super::super::description::{Parameter, RequestContext, ValueType};
 use super::{file_name, invalid, with_unknown_fields};
 use crate::json;
-use crate::query::{EventsQuery, RowFault, RowValues, WhyQuery};
+use crate::query::{EventsQuery, RowValues, WhyQuery, WhyRowFault};
 use crate::{Execution, Shown};
 
 /// Lines of each measure that are listed, unless the request sets another number.
@@ -51,7 +51,7 @@ pub(super) fn answer(
     query: EventsQuery,
 ) -> Result<Answer, ServiceError> {
     let RequestContext { snapshot, scope, parameters, interrupt, .. } = context;
-    let rows = parameters.values(ROW.name).map(str::parse).collect::<Result<Vec<RowValues>, RowFault>>();
+    let rows = parameters.values(ROW.name).map(str::parse).collect::<Result<Vec<RowValues>, WhyRowFault>>();
     let (rows, limit) = (rows.map_err(ServiceError::Row)?, limit(parameters)?);
     let query = service.scoped(snapshot, scope, query)?;
     let mut question = rows.iter().fold(WhyQuery::new(query.clone()).limit(limit), WhyQuery::values);
