@@ -28,7 +28,7 @@ mod stored_column;
 mod text;
 
 pub(crate) use amounts::Amounts;
-pub(crate) use column_chunk::ColumnChunk;
+pub(crate) use column_chunk::{ColumnChunk, has_any};
 pub(crate) use customers::{CustomerBlock, CustomerIndex, MAX_BLOCK_EVENTS};
 pub(crate) use encoding::{delta_count, delta_decode, take_counted};
 pub(crate) use event_columns::{EventColumns, customer_numbers};
@@ -36,7 +36,6 @@ pub(crate) use history::{
     EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
 };
 pub(crate) use left_rows::LeftRows;
-pub(crate) use picked_rows::has_any;
 pub use picked_rows::{RowsWith, TextRows};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{EventProjection, SpendProjection};

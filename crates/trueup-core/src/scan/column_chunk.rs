@@ -1,7 +1,6 @@
 //! The pages of a stored column.
 
 use super::encoding::{ENDS_EARLY, decode_hybrid, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
-use super::picked_rows::has_any;
 use super::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
@@ -165,6 +164,12 @@ fn decode_levels(levels: &[u8], rows: usize) -> Result<Validity, &'static str> {
     let mut has_value = Vec::new();
     decode_hybrid(levels, 1, rows, &[false, true], &mut has_value)?;
     Ok(Validity::new(has_value))
+}
+
+/// Returns whether some rows, given by ascending ranges, have any of a page's rows.
+pub(crate) fn has_any(rows: &[Range<usize>], of_page: &Range<usize>) -> bool {
+    let next = rows.get(rows.partition_point(|rows| rows.end <= of_page.start));
+    next.is_some_and(|rows| rows.start < of_page.end)
 }
 
 pub(super) fn count(values: u32) -> usize {

@@ -1,7 +1,7 @@
 //! What an ingest reads of a stored column: the rows among which it finds the customers that it touches, and then the
 //! rows of these customers, as an Arrow array. Decoding all rows of all columns takes several times as long.
 
-use super::column_chunk::{ColumnChunk, DataPage, OTHER_ENCODING, count};
+use super::column_chunk::{ColumnChunk, DataPage, OTHER_ENCODING, count, has_any};
 use super::encoding::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, delta_count, number_at, ones, plain_bytes, text};
 use super::stored_column::StoredColumn;
 use arrow_array::types::{
@@ -211,12 +211,6 @@ impl ColumnChunk<'_> {
         }
         if left.is_empty() { Ok(PickedValues { values, of_rows }) } else { Err(MISSING_ROWS) }
     }
-}
-
-/// Returns whether some rows, given by ascending ranges, have any of a page's rows.
-pub(crate) fn has_any(rows: &[Range<usize>], of_page: &Range<usize>) -> bool {
-    let next = rows.get(rows.partition_point(|rows| rows.end <= of_page.start));
-    next.is_some_and(|rows| rows.start < of_page.end)
 }
 
 /// Decodes texts that are no codes, as bytes.
