@@ -225,23 +225,26 @@ pub(crate) const HEADER: [&str; 8] =
 pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);
-    let mut next = |end: u64| random.below(end);
     (0..count)
         .map(|_| {
             // The accounts have very different sizes.
-            let account = next(4) * next(4);
+            let account = random.below(4) * random.below(4);
             // Most events of a customer are in one month, and some in other months.
-            let customer = next(200);
-            let month = if next(4) == 0 { next(12) } else { customer % 12 };
+            let customer = random.below(200);
+            let month = if random.below(4) == 0 { random.below(12) } else { customer % 12 };
             vec![
                 format!("account-{account:02}"),
                 format!("customer-{customer}"),
-                STAGES[usize::try_from(next(6)).unwrap()].to_owned(),
-                format!("2025-{:02}-{:02}", month + 1, next(28) + 1),
-                if next(3) == 0 { String::new() } else { format!("event-{}", next(900)) },
-                if next(2) == 0 { String::new() } else { format!("{}.{:02}", next(9_000), next(100)) },
-                if next(5) == 0 { String::new() } else { format!("campaign {}", next(20)) },
-                format!("{:05}", next(40)),
+                STAGES[random.index(6)].to_owned(),
+                format!("2025-{:02}-{:02}", month + 1, random.below(28) + 1),
+                if random.below(3) == 0 { String::new() } else { format!("event-{}", random.below(900)) },
+                if random.below(2) == 0 {
+                    String::new()
+                } else {
+                    format!("{}.{:02}", random.below(9_000), random.below(100))
+                },
+                if random.below(5) == 0 { String::new() } else { format!("campaign {}", random.below(20)) },
+                format!("{:05}", random.below(40)),
             ]
         })
         .collect()

@@ -85,23 +85,26 @@ pub(crate) fn ingest_in_parts(
 pub(crate) fn random_rows(count: usize, seed: u64) -> Vec<Row> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);
-    let mut next = |end: u64| random.below(end);
     // Not every seed has every account.
-    let first = next(4);
+    let first = random.below(4);
     (0..count)
         .map(|_| {
-            let day = format!("2025-{:02}-{:02}", next(3) + 1, next(28) + 1);
-            let has_time = next(3) == 0;
+            let day = format!("2025-{:02}-{:02}", random.below(3) + 1, random.below(28) + 1);
+            let has_time = random.below(3) == 0;
             [
-                format!("a{}", first + next(3) * next(3)),
-                format!("customer-{}", next(40)),
-                STAGES[usize::try_from(next(6)).unwrap()].to_owned(),
+                format!("a{}", first + random.below(3) * random.below(3)),
+                format!("customer-{}", random.below(40)),
+                STAGES[random.index(6)].to_owned(),
                 if has_time { String::new() } else { day.clone() },
                 // No time zone skips a time after 3 o'clock.
-                if has_time { format!("{day}T{:02}:30:00", 3 + next(21)) } else { String::new() },
-                if next(3) == 0 { String::new() } else { format!("event-{}", next(120)) },
-                if next(2) == 0 { String::new() } else { format!("{}.{:02}", next(9_000), next(100)) },
-                if next(5) == 0 { String::new() } else { format!("c{}", next(7)) },
+                if has_time { format!("{day}T{:02}:30:00", 3 + random.below(21)) } else { String::new() },
+                if random.below(3) == 0 { String::new() } else { format!("event-{}", random.below(120)) },
+                if random.below(2) == 0 {
+                    String::new()
+                } else {
+                    format!("{}.{:02}", random.below(9_000), random.below(100))
+                },
+                if random.below(5) == 0 { String::new() } else { format!("c{}", random.below(7)) },
             ]
         })
         .collect()
