@@ -11,6 +11,9 @@ use std::thread;
 use std::time::Duration;
 use trueup_core::files::{Files, OpenFile};
 
+#[cfg(test)]
+mod tests;
+
 /// The beginning of the folder's name; the id of the ingest follows.
 const PREFIX: &str = "trueup-ingest-";
 
@@ -53,8 +56,9 @@ fn remove_abandoned(files: &Files, temporary: &Path) -> io::Result<()> {
             continue;
         }
         let path = entry.path();
-        let is_abandoned = files.open(&path).is_ok_and(|folder| folder.try_lock().is_ok());
-        if is_abandoned {
+        let Ok(folder) = files.open(&path) else { continue };
+        if folder.try_lock().is_ok() {
+            // Locked until it is gone: an ingest that has just made the folder shall not lock it in between.
             drop(files.remove_folder_and_contents(&path));
         }
     }
