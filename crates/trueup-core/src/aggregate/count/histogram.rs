@@ -114,11 +114,13 @@ impl Histogram {
         let Self { increments, key_bits, times, dense_keys, state_dense_keys, with_revenue, .. } = self;
         let (Some(increments), Some(key_bits)) = (increments, *key_bits) else { return };
         grouping.dense_keys(&batch.units(counting.granularity, cache), dense_keys);
+        // Slices, as the fields of a struct would be loaded again for each row.
+        let (times, by_event, by_class) = (&mut **times, &increments.by_event, &*increments.by_class);
         let mut count = |dense_key: u32, number: u8| times[(u32::from(number) << key_bits | dense_key) as usize] += 1;
         if counting.granularity == Granularity::Row {
             let flags = counting.columns.histories.events();
             for (dense_key, event) in dense_keys.iter().zip(&batch.rows.events) {
-                count(*dense_key, increments.by_event[flags.get(*event as usize).index()]);
+                count(*dense_key, by_event[flags.get(*event as usize).index()]);
             }
             if !counting.context.plan.needs_states {
                 return;
@@ -127,7 +129,7 @@ impl Histogram {
             std::mem::swap(dense_keys, state_dense_keys);
         }
         let counted = dense_keys.iter().zip(&batch.segments.classes).map(|(dense_key, class)| {
-            let number = increments.by_class[class.index()];
+            let number = by_class[class.index()];
             count(*dense_key, number & !HAS_REVENUE);
             number & HAS_REVENUE != 0
         });
