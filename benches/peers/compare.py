@@ -304,7 +304,8 @@ def main():
     for temperature in options.only:
         best = choose_formulations(trueup, peers, questions, temperature)
         shown = list(time_questions(trueup, peers, questions, temperature, best, options.rounds))
-        print("\n".join(report(shown, peers, temperature)), flush=True)
+        if shown:
+            print("\n".join(report(shown, peers, temperature)), flush=True)
         figures += shown
     if options.json:
         with open(options.json, "w") as file:

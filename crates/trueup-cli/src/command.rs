@@ -86,8 +86,8 @@ pub(crate) enum Command {
 impl Command {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        // The log of `serve` is set up together with its traces.
-        if !matches!(self, Self::Serve(_)) {
+        // The logs of `serve` and `explore` are set up together with their traces.
+        if !matches!(self, Self::Serve(_) | Self::Explore(_)) {
             telemetry::start()?;
         }
         match self {

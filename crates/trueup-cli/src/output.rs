@@ -68,7 +68,7 @@ impl Format {
         }
         Self::of_ending(path).ok_or_else(|| {
             Failure::usage(format!(
-                "expected a file that ends in {ENDINGS}, but found `{}`; or choose the format with `--format`",
+                "expected a file that ends in {ENDINGS}, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
                 path.display()
             ))
         })

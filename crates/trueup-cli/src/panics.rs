@@ -38,7 +38,7 @@ pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
 
 fn record(info: &PanicHookInfo<'_>) {
     let mut location = info.location().map_or_else(|| "an unknown location".to_owned(), ToString::to_string);
-    // Only the location is logged, because the message may contain data. Commands other than `serve` have no log.
+    // Only the location is logged, because the message may contain data. Only `serve` and `explore` have a log.
     tracing::debug!(location, "a panic");
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {

@@ -59,7 +59,7 @@ impl ReportFormat {
             Some(Some("html" | "htm")) => Ok(Some(Self::Html)),
             Some(Some("md")) => Ok(Some(Self::Md)),
             Some(_) => Err(Failure::usage(format!(
-                "expected a file that ends in .html or .md, but found `{}`; or choose the format with `--format`",
+                "expected a file that ends in .html or .md, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
                 path.display()
             ))),
         }
@@ -194,8 +194,8 @@ fn warnings(period: &ReportDays) -> Vec<Block> {
     let mut texts = Vec::new();
     if period.is_incomplete() {
         texts.push(format!(
-            "The data end on {}. If events or spend of later days are still to come, {} is not complete, and the comparisons are \
-             with complete months.",
+            "The data end on {}. If events or spend of later days are still to come, {} is not complete, but the days that it is \
+             compared with are.",
             period.data.end, period.name
         ));
     } else if !period.is_whole_month() {

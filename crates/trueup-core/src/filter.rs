@@ -116,7 +116,8 @@ impl ComparisonOperator {
 #[serde(rename_all = "camelCase")]
 pub enum Operand {
     /// A text, compared byte by byte; a metric or `total` takes only the text of a decimal number, and compares it as a
-    /// number. JSON `null` is the empty text, and JSON `true` and `false` are the texts `true` and `false`.
+    /// number. In a filter of the API, JSON `null` is the empty text, and JSON `true` and `false` are the texts `true`
+    /// and `false`.
     Text(String),
     /// A number. A dimension's text compares with it as a double if the text is a decimal number, and not at all
     /// otherwise.

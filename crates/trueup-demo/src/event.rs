@@ -60,7 +60,7 @@ pub(super) struct Event {
     /// Amount of an estimate, a sale or an invoice.
     pub(super) cents: Option<u64>,
     pub(super) conversion: Option<Conversion>,
-    /// Whether the event belongs to a later job than the customer's first.
+    /// Whether the event belongs to a later job than the customer's first, or is the conversion that leads to one.
     pub(super) returning: bool,
 }
 

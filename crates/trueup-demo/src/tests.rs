@@ -1,5 +1,6 @@
 //! Tests of the generated tables. [`invariants`]: the rows are valid, and the same for the same settings; [`bands`]:
-//! the numbers are realistic. Both read rows and count figures with the functions of this file.
+//! the numbers are realistic. Both read rows with the functions of this file; the second also counts figures with
+//! them.
 
 mod bands;
 mod invariants;

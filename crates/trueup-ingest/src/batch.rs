@@ -4,12 +4,12 @@
 use crate::error::{ErrorContext, OPEN};
 use crate::input::MappedInputs;
 use crate::monitor::{Monitor, Phase};
+use crate::source::file_name;
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input, RowCounts};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -110,10 +110,6 @@ impl BatchPlan {
         });
         Ok(Batch { version, tables: tables.collect::<Result<_, IngestError>>()? })
     }
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Returns the batches of a table and the versions that they became, the latest first.

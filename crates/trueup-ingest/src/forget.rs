@@ -73,9 +73,10 @@ pub struct ForgetSummary {
     pub events: u64,
     /// The customers of whom nothing was found: in the newest version or, of a purge, in any version.
     pub absent: Vec<Customer>,
-    /// The versions that a purge has let expire, because they name files with events of the customers; ascending.
+    /// The versions that expired during the call, ascending. A purge lets versions expire that name files with events
+    /// of the customers; an earlier purge that was stopped may have more.
     pub expired: Vec<u64>,
-    /// The files that a purge has removed.
+    /// The files of expired versions that were removed during the call.
     pub removed: FileCount,
     /// The files that wait for the end of their grace period. They may have events of the customers until then.
     pub waiting: FileCount,
@@ -397,6 +398,7 @@ impl<'a> ForgetCall<'a> {
     fn finish(self) -> ForgetSummary {
         let Self { forget, found, current, mut summary, .. } = self;
         summary.customers = current.len() as u64;
+        summary.expired.sort_unstable();
         let known = if forget.purges { &found } else { &current };
         summary.absent = forget.customers.iter().filter(|customer| !known.contains(customer)).cloned().collect();
         summary

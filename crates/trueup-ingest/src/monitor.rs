@@ -33,10 +33,11 @@ pub struct Progress {
 }
 
 /// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order.
-/// [`ReceivingInputs`](Self::ReceivingInputs) begins again for each input that is no file, and
-/// [`CheckingInputs`](Self::CheckingInputs) for each table that has earlier batches. All begin again if another ingest
-/// into the object store was first, and this one may [wait](crate::Ingest::wait). If the ingest merges files when it
-/// ends, the phases of a compaction follow.
+/// [`ReceivingInputs`](Self::ReceivingInputs) begins again for each input that is no file,
+/// [`CheckingInputs`](Self::CheckingInputs) for each table that has earlier batches, and
+/// [`ReadingStoredEvents`](Self::ReadingStoredEvents) if files are written again after the events of touched customers
+/// were read. All begin again if another ingest into the object store was first, and this one may
+/// [wait](crate::Ingest::wait). If the ingest merges files when it ends, the phases of a compaction follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {

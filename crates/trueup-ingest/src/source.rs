@@ -40,12 +40,12 @@ pub use encoding::{TextEncoding, UnknownEncoding};
 pub use input::{FileFormat, UnknownFormat};
 
 pub(crate) use chunk::{ChunkDecoder, RawChunk};
-pub(crate) use columns::{FolderColumn, check_fit};
+pub(crate) use columns::{FolderColumn, check_fit, coded_text};
 pub(crate) use compression::unpacked_name;
 pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
 pub(crate) use detect::is_known_name;
-pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, has_ending};
+pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, file_name, has_ending};
 pub(crate) use parquet::{ParquetFile, ParquetReader};
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};

@@ -96,7 +96,7 @@ pub(crate) struct VersionBuilder {
     begun: Instant,
     /// When the version before was committed; `None` if there is none.
     before: Option<CommitTime>,
-    /// The versions that expired when the version was begun, because a purge was stopped before.
+    /// The versions that expired when the version was begun, because the newest version purges them.
     expired: Vec<u64>,
     /// The earlier versions that this one lets expire.
     purge: Option<Purge>,

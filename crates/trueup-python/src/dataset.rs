@@ -166,10 +166,11 @@ impl Dataset {
 
     /// Explains the numbers of one row of an answer: the events, customers and rows of spend behind them.
     ///
-    /// fields and the days, conditions and other options are those of `query`. row: the value of each dimension of the
-    ///     query and, with an interval, the first day as `start`; a dict of `Table.to_dicts` is such a row, because
-    ///     numbers in it are left out. metrics: only these metrics of the query. order: "oldest" day first, "newest"
-    ///     day first, or "largest" number or amount first. limit: the most lines of each measure.
+    /// fields and the days, conditions and other options are those of `query`, except `strict`, `max_rows` and the
+    ///     comparison with benchmarks. row: the value of each dimension of the query and, with an interval, the first
+    ///     day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are left out.
+    /// metrics: only these metrics of the query. order: "oldest" day first, "newest" day first, or "largest" number or
+    ///     amount first. limit: the most lines of each measure.
     #[pyo3(signature = (fields, **options))]
     fn why(
         &self,
@@ -244,8 +245,8 @@ impl Dataset {
     }
 
     /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
-    /// takes, except `strict` and `max_rows`; with `analyze=True` it also runs the query, and adds times and counts.
-    /// Without it, `threads`, `timeout` and `interrupt` have no effect.
+    /// takes, except `strict`, `max_rows` and the comparison with benchmarks; with `analyze=True` it also runs the
+    /// query, and adds times and counts. Without it, `threads`, `timeout` and `interrupt` have no effect.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,

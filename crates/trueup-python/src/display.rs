@@ -44,7 +44,10 @@ fn cell(column: &Column, row: usize) -> String {
 
 fn ratio(value: f64) -> String {
     let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
 }
 
 fn shown_text(text: &str) -> String {

@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     Query(String),
     /// An ingest failed.
     Ingest(IngestError),
-    /// Files of a dataset could not be removed.
+    /// An expiry of versions or the removal of customers failed.
     Removal(IngestError),
     /// An argument has a value of another type than it takes.
     Type(String),

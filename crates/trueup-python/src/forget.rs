@@ -21,9 +21,10 @@ pub(crate) struct ForgetReport {
     /// The customers of whom nothing was found, as pairs of account and `opportunityId`: in the newest version or, of a
     /// purge, in any version.
     absent: Vec<(String, String)>,
-    /// The numbers of the versions that a purge has let expire, ascending.
+    /// The numbers of the versions that expired during the call, ascending. A purge lets versions expire that name
+    /// files with events of the customers; an earlier purge that was stopped may have more.
     expired: Vec<u64>,
-    /// The files that a purge has removed.
+    /// The files of expired versions that were removed during the call.
     removed: FileCount,
     /// The files that wait for the end of their grace period. They may have events of the customers until then.
     waiting: FileCount,

@@ -133,6 +133,25 @@ pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Resul
         let limit = limit.str()?.to_string().parse();
         ingest = ingest.max_rejects(limit.map_err(|error| Failure::Value(format!("`max_rejects`: {error}")))?);
     }
+    if let Some(patterns) = keywords.any("ignore")? {
+        ingest = texts("ignore", &patterns)?.into_iter().fold(ingest, Ingest::ignore);
+    }
+    type Limit = fn(Ingest, usize) -> Ingest;
+    let limits: [(&str, Limit); 3] = [
+        ("max_columns", Ingest::max_columns),
+        ("max_text_bytes", Ingest::max_text_bytes),
+        ("max_customer_events", Ingest::max_customer_events),
+    ];
+    for (name, limit) in limits {
+        if let Some(value) = keywords.value(name, "a whole number")? {
+            ingest = limit(ingest, value);
+        }
+    }
+    with_reading_options(ingest, keywords)
+}
+
+/// Sets how inputs are read, and the memory and the threads of the ingest.
+pub(crate) fn with_reading_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
     if let Some(format) = keywords.parsed("format")? {
         ingest = ingest.format(format);
     }
@@ -145,20 +164,8 @@ pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Resul
     if let Some(encoding) = keywords.parsed("encoding")? {
         ingest = ingest.encoding(encoding);
     }
-    if let Some(patterns) = keywords.any("ignore")? {
-        ingest = texts("ignore", &patterns)?.into_iter().fold(ingest, Ingest::ignore);
-    }
-    type Limit = fn(Ingest, usize) -> Ingest;
-    let limits: [(&str, Limit); 4] = [
-        ("memory", Ingest::memory),
-        ("max_columns", Ingest::max_columns),
-        ("max_text_bytes", Ingest::max_text_bytes),
-        ("max_customer_events", Ingest::max_customer_events),
-    ];
-    for (name, limit) in limits {
-        if let Some(value) = keywords.value(name, "a whole number")? {
-            ingest = limit(ingest, value);
-        }
+    if let Some(memory) = keywords.value("memory", "a whole number")? {
+        ingest = ingest.memory(memory);
     }
     if let Some(threads) = keywords.threads()? {
         ingest = ingest.threads(threads.get());

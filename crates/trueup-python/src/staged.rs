@@ -3,7 +3,7 @@
 use crate::arguments::{Keywords, texts};
 use crate::dataset::location;
 use crate::error::Failure;
-use crate::ingest::{Add, IngestReport, with_options};
+use crate::ingest::{Add, IngestReport, with_options, with_reading_options};
 use crate::run::{CallInterrupt, run};
 use crate::source::sources;
 use pyo3::prelude::*;
@@ -101,7 +101,7 @@ pub(crate) fn stage(
     let keywords = Keywords::new("stage", options)?;
     let StagePlan { into, plan } = plan.get();
     let ingest = sources("events", events)?.into_iter().fold(Ingest::into(into), Ingest::events);
-    let ingest = with_options(ingest, &keywords)?;
+    let ingest = with_reading_options(ingest, &keywords)?;
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());

@@ -109,6 +109,9 @@ def test_what_parts_cannot_have_is_refused(tmp_path: Path) -> None:
     with trueup.begin_ingest(tmp_path / "dataset", 1) as ingest:
         with pytest.raises(TypeError, match=r"stage\(\) got an unexpected keyword argument 'spend'"):
             trueup.stage(ingest.plan, 0, rows(0), spend="spend.csv")  # type: ignore[call-arg]
+        # The plan states it for all parts.
+        with pytest.raises(TypeError, match=r"stage\(\) got an unexpected keyword argument 'time_zone'"):
+            trueup.stage(ingest.plan, 0, rows(0), time_zone="UTC")  # type: ignore[call-arg]
         interrupt = trueup.Interrupt()
         interrupt.cancel()
         with pytest.raises(trueup.Cancelled):

@@ -92,7 +92,7 @@ struct SampledMetrics {
 }
 
 impl Metrics {
-    /// Creates the metrics, all of them 0.
+    /// Creates the metrics: all of them 0, except for the one that names the version of the program.
     ///
     /// # Errors
     /// A name is invalid or occurs twice, which no name does.

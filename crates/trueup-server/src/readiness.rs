@@ -65,7 +65,8 @@ impl Readiness {
     }
 
     /// Returns whether the server should be sent requests. Reads files, so it must not run on a thread of the
-    /// asynchronous runtime. Logs the cause when it changes.
+    /// asynchronous runtime. Logs when the server becomes ready, or
+    /// not ready for another reason than before.
     pub(crate) fn check(&self, service: &Service) -> Result<(), NotReady> {
         if self.is_draining.load(Ordering::Relaxed) {
             return Err(NotReady::Draining);

@@ -135,7 +135,11 @@ fn read(file: &Path) -> Result<Definitions, Failure> {
         fs::File::open(file).and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
     };
     read.map_err(|error| Failure::path(file, &error))?;
-    let text = String::from_utf8(bytes).map_err(|error| of_file(file, &error))?;
+    if bytes.len() > MAX_DEFINITIONS_BYTES {
+        return Err(of_file(file, &format_args!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found more")));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|error| of_file(file, &format_args!("{error}; save the file as UTF-8")))?;
     Definitions::parse(&text).map_err(|fault| of_file(file, &fault))
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use trueup::access::{Directory, DirectorySettings, Error, Grant, MemoryDirectory, Organization};
+use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization};
 use trueup::service::{Limits, Service};
 use trueup::{Dataset, MemoryBudget};
 use trueup_server::{Server, Settings, SignInLinks};
@@ -115,11 +115,12 @@ impl ExploreCommand {
 }
 
 /// Puts the accounts of a dataset that are not in the organization yet into it.
-fn add_accounts(directory: &dyn Directory, dataset: &Dataset) -> Result<(), Error> {
+fn add_accounts(directory: &dyn Directory, dataset: &Dataset) -> Result<(), Failure> {
     let known: BTreeSet<String> = directory.accounts()?.into_iter().collect();
-    for account in dataset.accounts().iter().filter(|account| !known.contains(&account.key)) {
-        directory.add_account(&account.key)?;
-        directory.place_account(&account.key, ORGANIZATION)?;
+    let keys = dataset.account_keys().map_err(trueup::Error::from)?;
+    for key in keys.iter().filter(|key| !known.contains(*key)) {
+        directory.add_account(key)?;
+        directory.place_account(key, ORGANIZATION)?;
     }
     Ok(())
 }

@@ -235,8 +235,8 @@ pub(super) struct QuerySpec {
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(super) struct CohortArgs {
     /// Select leads by the day of their first event, and count what becomes of them: each as if its history ended with
-    /// the window that --within says. Spend is that of the days themselves. A table gets the column openLeads, the
-    /// number of leads whose window is not over yet
+    /// the window that --within says. Spend is that of the days themselves. The table of `trueup query` or
+    /// `trueup batch` gets the column openLeads, the number of leads whose window is not over yet
     #[arg(long, requires = "within")]
     cohort: bool,
 
@@ -272,14 +272,12 @@ impl QuerySpec {
     /// Returns the query for `dataset`, of a command that compares with nothing but an earlier range.
     ///
     /// # Errors
-    /// As for [`ready`](Self::ready), and if the answer is to be compared with benchmarks.
+    /// If the answer is to be compared with benchmarks; and as for [`ready`](Self::ready).
     pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
-        match self.ready(dataset, today)? {
-            ReadyQuery::Events(query) => Ok(*query),
-            ReadyQuery::WithBenchmarks(_) => {
-                Err(Failure::usage("only `trueup query` and `trueup batch` have `--compare benchmarks`"))
-            }
+        if self.compare == Some(ComparedWith::Benchmarks) {
+            return Err(Failure::usage("only `trueup query` and `trueup batch` have `--compare benchmarks`"));
         }
+        self.checked(self.ordered(self.unordered(dataset, today)?), dataset)
     }
 
     /// Returns the query for `dataset`.
@@ -290,14 +288,14 @@ impl QuerySpec {
     /// condition is unknown, the query cannot be compared with benchmarks. A range that is longer than the attribution
     /// window is found when the query is run.
     pub(super) fn ready(&self, dataset: &Dataset, today: Today) -> Result<ReadyQuery, Failure> {
-        let query = self.unordered(dataset, today)?;
         if self.compare == Some(ComparedWith::Benchmarks) {
+            let query = self.unordered(dataset, today)?;
             // Ordered after the checks, which would refuse a column that only the comparison has.
             let query = self.ordered(self.checked(query, dataset)?);
             let today = today.of(dataset, &self.accounts());
             return Ok(ReadyQuery::with_benchmarks(&query, today).map_err(trueup::Error::from)?);
         }
-        Ok(ReadyQuery::Events(Box::new(self.checked(self.ordered(query), dataset)?)))
+        Ok(ReadyQuery::Events(Box::new(self.query(dataset, today)?)))
     }
 
     fn accounts(&self) -> AccountFilter {

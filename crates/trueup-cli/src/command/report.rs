@@ -208,7 +208,7 @@ fn check(spec: &ReportSpec, dataset: &Dataset, prefix: &str) -> Result<(), Failu
     if let Some(last) = spec.last_day_of_data(dataset)? {
         notice::warning(format_args!(
             "{prefix}the data end on {last}, before the last day of the report; if they are not complete, `--through {last}` \
-             compares the same days of each month"
+             (in a jobs file: `through = {last}`) compares the same days of each month"
         ));
     }
     Ok(())

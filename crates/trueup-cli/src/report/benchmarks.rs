@@ -1,4 +1,4 @@
-//! The section about benchmarks: where the accounts of the report stand among others of their industries.
+//! The section about benchmarks: where the accounts of the report stand among all accounts of their industries.
 
 use super::document::{Block, Cell, Chart, Section, Shape, Spread, Table, TableRow, Text};
 use super::figure::{AnswerRow, Figure, Verdict, display_name};
@@ -51,8 +51,8 @@ pub(super) fn benchmarks(
         format!("accounts in {}", industries.into_iter().collect::<Vec<_>>().join(", "))
     };
     let mut blocks = vec![Block::Paragraph(Text::of(format!(
-        "Compared with {} {among}. The figures of others are anonymous and rounded to {DIGITS} significant digits; a dash is a \
-         figure that is withheld, because it could reveal that of a single account.",
+        "Compared with {} {among}, those of the report included. The figures are anonymous and rounded to {DIGITS} significant \
+         digits; a dash is a figure that is withheld, because it could reveal that of a single account.",
         pooled.cohort_accounts
     )))];
     let (mut table_rows, mut sentences, mut charts) = (Vec::new(), Vec::new(), Vec::new());
@@ -68,7 +68,7 @@ pub(super) fn benchmarks(
         {
             let shown: Vec<String> =
                 quantiles.iter().zip(PERCENTILES).map(|(figure, name)| format!("{name} {}", figure.shown)).collect();
-            let description = format!("This report {}; among others {}", mine.shown, shown.join(", "));
+            let description = format!("This report {}; among all accounts {}", mine.shown, shown.join(", "));
             charts.push(Block::Chart(Chart {
                 title: name.clone(),
                 description,
@@ -82,7 +82,7 @@ pub(super) fn benchmarks(
     blocks.extend(charts);
     let headings =
         ["Metric", "This report", "All together"].into_iter().chain(PERCENTILES).map(str::to_owned).collect();
-    let caption = format!("{} and other accounts, by percentile", subject.period.name);
+    let caption = format!("{} and all accounts compared, by percentile", subject.period.name);
     blocks.push(Block::Table(Table { caption, headings, rows: table_rows }));
     Ok(section(blocks))
 }

@@ -156,8 +156,10 @@ fn what_has_no_benchmarks_is_refused() {
     }
     for command in ["explain", "why"] {
         let arguments = [command, "ds", "--compare", "benchmarks", "--fields", "bookRate", "--month", "2025-01"];
-        let fault = workspace.run(&[&arguments[..], &["--account", "a03"]].concat()).failed(2);
-        assert!(fault.contains("only `trueup query` and `trueup batch` have `--compare benchmarks`"), "{fault}");
+        for accounts in [&[][..], &["--account", "a03"]] {
+            let fault = workspace.run(&[&arguments[..], accounts].concat()).failed(2);
+            assert!(fault.contains("only `trueup query` and `trueup batch` have `--compare benchmarks`"), "{fault}");
+        }
     }
     workspace.write(
         "jobs.toml",

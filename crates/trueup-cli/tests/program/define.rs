@@ -60,6 +60,31 @@ fn query(workspace: &Workspace, fields: &str, more: &[&str]) -> String {
 }
 
 #[test]
+fn a_defined_metric_is_described_and_has_no_values() {
+    let workspace = workspace();
+    workspace.write(
+        "share.toml",
+        "[[metric]]\nname = \"share\"\nnumerator = [\"leads\"]\ndenominator = [\"soldLeads\", \"leads\"]\n",
+    );
+    workspace.run(&["define", "ds", "share.toml"]).succeeded();
+    let text = workspace.run(&["fields", "ds", "share"]).succeeded();
+    let measures: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("             ")?.split(':').next()).collect();
+    assert_eq!(measures, ["leads", "soldLeads"], "{text}");
+    let message = workspace.run(&["fields", "ds", "--values", "share"]).failed(1);
+    assert!(message.contains("expected a dimension, but `share` is a metric"), "{message}");
+}
+
+#[test]
+fn a_file_that_is_too_large_is_refused() {
+    let workspace = workspace();
+    // The file is read up to the limit, which is in the middle of a character.
+    workspace.write("large.toml", &format!("# {}", "ü".repeat(1 << 19)));
+    let message = workspace.run(&["define", "ds", "large.toml"]).failed(1);
+    assert!(message.contains("`large.toml`, expected at most 1048576 bytes, but found more"), "{message}");
+}
+
+#[test]
 fn defined_fields_are_asked_for_like_built_in_ones() {
     let workspace = workspace();
     assert_eq!(

@@ -319,7 +319,11 @@ fn months_without_data_are_said_to_be_empty_or_refused() {
     assert!(first.contains("so that March 2025 is not complete") && !first.contains("Change |"), "{first}");
     // The month of the last event may not be over.
     let run = workspace.run(&["report", "ds", "--month", "2025-06", "--format", "md"]);
-    assert!(run.code == 0 && run.stderr.contains("`--through 2025-06-10` compares"), "{run:?}");
+    assert!(
+        run.code == 0
+            && run.stderr.contains("`--through 2025-06-10` (in a jobs file: `through = 2025-06-10`) compares"),
+        "{run:?}"
+    );
     assert!(run.stdout.contains("> **Note.** The data end on 2025-06-10. If events"), "{run:?}");
     let text = report(&workspace, &["--month", "2025-06", "--through", "2025-06-10", "--format", "md"]);
     assert!(

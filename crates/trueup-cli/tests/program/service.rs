@@ -398,6 +398,9 @@ fn what_cannot_be_served_is_reported() {
 #[test]
 fn explore_prints_a_link_where_there_is_no_screen() {
     let workspace = Workspace::with_dataset();
+    // An account that has no row in the table of accounts is shown too.
+    workspace.write("new.csv", "account,opportunityId,type,date\nunlisted,1,lead-originated,2025-01-03\n");
+    workspace.run(&["ingest", "new.csv", "--into", "ds"]).succeeded();
     let mut command = workspace.command();
     command.args(["explore", "ds"]).env("DISPLAY", ":0").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -406,13 +409,21 @@ fn explore_prints_a_link_where_there_is_no_screen() {
     out.read_line(&mut link).unwrap();
     let (address, token) = link.trim_end().split_once("/explore#sign-in=").unwrap();
     assert!(address.starts_with("http://127.0.0.1:") && token.len() == 43, "{link}");
-    let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
-    let request =
-        format!("POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {token}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(r#"{"key":"tu_"#), "{answer}");
+    let ask = |request: &str, key: &str| {
+        let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+        let headers = "Host: h\r\nAccept-Encoding: identity\r\nConnection: close";
+        let request = format!("{request} HTTP/1.1\r\n{headers}\r\nAuthorization: {key}\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        answer
+    };
+    let answer = ask("POST /explore/key", token);
+    let (_, key) = answer.split_once(r#"{"key":""#).unwrap();
+    let key = &key[..key.find('"').unwrap()];
+    assert!(key.starts_with("tu_"), "{answer}");
+    assert!(ask("GET /api", key).contains("\"unlisted\""));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let ended = child.wait_with_output().unwrap();
     let log = String::from_utf8(ended.stderr).unwrap();

@@ -12,7 +12,7 @@ fn text<'a>(version: &'a Value, key: &str) -> &'a str {
     version[key].as_str().unwrap()
 }
 
-/// Adds a version in which the closed work is 2000, and one that defines a metric.
+/// Adds a version in which the closed work is 2000, and one that defines a dimension.
 fn restate(workspace: &Workspace) {
     workspace.write("later.csv", &EVENTS_CSV.replace("1234.50", "2000"));
     workspace.run(&["ingest", "later.csv", "--into", "ds"]).succeeded();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -87,4 +87,20 @@ fn steps_are_exported_if_there_is_a_collector() {
     let unused = Collector::start();
     run(folder.path(), None, &query);
     assert!(unused.received.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_page_can_be_opened_while_steps_are_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("events.csv"), "account,opportunityId,type,date\nacme,1,sold,2025-01-03\n").unwrap();
+    run(folder.path(), None, &["ingest", "events.csv", "--into", "ds"]);
+    let collector = Collector::start();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
+    command.args(["explore", "ds", "--no-browser"]).current_dir(folder.path()).stdout(Stdio::piped());
+    let mut page = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url).spawn().unwrap();
+    let mut link = String::new();
+    BufReader::new(page.stdout.take().unwrap()).read_line(&mut link).unwrap();
+    page.kill().unwrap();
+    page.wait().unwrap();
+    assert!(link.contains("/explore#sign-in="), "{link}");
 }

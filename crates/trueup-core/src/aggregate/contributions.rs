@@ -1,4 +1,4 @@
-//! What each event, and each customer on its state event, adds to the measures of one group.
+//! What each event adds to the measures of one group, for itself or for its customer.
 //!
 //! The filter of the plan selects the events of the group, so that steps 1 and 2 of [`aggregate`](super) find its rows.
 //! What a row counts for follows from the same facts as in step 4.
@@ -14,7 +14,8 @@ use crate::plan::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN};
 use crate::scan::{EventColumns, TextColumn, stage};
 use crate::{Code, Interrupt, Interruption};
 
-/// What an event adds to a measure: for itself or, if it is a state event, for its customer.
+/// What an event adds to a measure, for itself or for its customer. An event stands for its customer if it is the state
+/// event or, for [`Measure::Opportunities`], the customer's first event in the group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contribution {
     /// The index of the event in the row group.

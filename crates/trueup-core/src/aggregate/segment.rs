@@ -43,7 +43,7 @@ pub(crate) struct Segments {
 pub(crate) struct SegmentClass(u32);
 
 impl SegmentClass {
-    /// The class of a segment whose class is unknown, or not needed.
+    /// No class: what a table of classes holds for a history, or a part of one, that has not been seen yet.
     pub(crate) const NONE: Self = Self(0);
 
     /// Returns the number of the class, which is its kind in an [`IncrementTable`](super::facts::IncrementTable).

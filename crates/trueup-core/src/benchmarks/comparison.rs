@@ -79,7 +79,7 @@ pub enum NotBenchmarked {
     #[error("benchmarks are of the events of a month, and not of a cohort of leads; leave the cohort out")]
     Cohort,
     /// The query compares two ranges.
-    #[error("an answer is compared either with another range or with benchmarks")]
+    #[error("an answer is compared either with another range or with benchmarks; leave one of the two out")]
     TwoRanges,
     /// The query reads all accounts.
     #[error("benchmarks compare some accounts with others; name the accounts")]

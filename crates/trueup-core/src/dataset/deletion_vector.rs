@@ -60,6 +60,7 @@ impl DeletionVector {
         rows: impl IntoIterator<Item = Range<u64>>,
         left_days: Days,
     ) {
+        assert!(row_group < file.row_groups.len(), "the file has no such row group");
         let start = file.row_groups[..row_group].iter().map(|entry| entry.rows).sum::<u64>();
         for rows in rows {
             self.rows.insert_range(positions(start + rows.start..start + rows.end));

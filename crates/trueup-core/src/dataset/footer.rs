@@ -284,6 +284,8 @@ mod tests {
         let many = [&[0xfc, 0x81, 0x80, 0x02][..], &[0; 40_000]].concat();
         assert!(check_footer(&footer(&many)).is_err());
         assert!(check_footer(&[]).is_err());
+        // A map (field 1) of 2^64 - 1 pairs of booleans.
+        assert!(check_footer(&[&[0x1b][..], &[0xff; 9], &[0x01, 0x11, 0]].concat()).is_err());
         // Each column is nested in the one before it.
         let column = [0x55, 2, 0];
         let deep = |columns: usize| {

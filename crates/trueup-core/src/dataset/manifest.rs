@@ -113,8 +113,8 @@ pub struct FileList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
-    /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list, or [`VECTORS_FOLDER`] for
-    /// deletion vectors, then `/` and a plain name.
+    /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list, [`VECTORS_FOLDER`] for
+    /// deletion vectors, or [`DEFINITIONS_FOLDER`] for definitions, then `/` and a plain name.
     pub path: String,
     /// The length in bytes.
     pub size: u64,
@@ -124,7 +124,8 @@ pub struct DataFile {
     pub sha256: String,
     /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: String,
-    /// The names of the columns, of a file of events or spend. Files of one list share them.
+    /// The names of the columns, of a file of events or spend. Consecutive files of a list that have the same columns
+    /// share the memory of the names.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub columns: Arc<[String]>,
     /// The row groups of a file of events or spend.

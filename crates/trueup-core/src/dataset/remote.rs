@@ -66,7 +66,7 @@ pub struct RemoteObject {
 #[derive(Debug)]
 pub(super) enum ReadFault {
     Io(io::Error),
-    /// The object has this many bytes, which is not what was promised.
+    /// The object has this many bytes: not as many as promised, or more than the caller takes.
     #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "there are no objects without the feature"))]
     Length(u64),
 }

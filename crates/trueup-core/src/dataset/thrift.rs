@@ -102,6 +102,14 @@ impl<'a> Thrift<'a> {
         (count <= self.0.len()).then_some((count, header & 0x0f))
     }
 
+    /// Skips a value in a list, a set or a map. There a boolean is a byte; in a field it is part of the field's type.
+    fn skip_item(&mut self, kind: u8, depth: usize) -> Option<()> {
+        match kind {
+            kind::TRUE | kind::FALSE => self.take(1),
+            kind => self.skip(kind, depth),
+        }
+    }
+
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match kind {
@@ -113,19 +121,20 @@ impl<'a> Thrift<'a> {
             kind::BINARY => self.skip_binary(),
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
-                (0..count).try_for_each(|_| match kind {
-                    // In a list each boolean is a byte; in a field it is part of the field's type.
-                    kind::TRUE | kind::FALSE => self.take(1),
-                    kind => self.skip(kind, depth),
-                })
+                (0..count).try_for_each(|_| self.skip_item(kind, depth))
             }
             kind::MAP => {
-                let count = self.varint()?;
+                let count = usize::try_from(self.varint()?).ok()?;
                 if count == 0 {
                     return Some(());
                 }
                 let kinds = self.byte()?;
-                (0..count).try_for_each(|_| self.skip(kinds >> 4, depth).and_then(|()| self.skip(kinds & 0x0f, depth)))
+                // Every key and every value has at least one byte.
+                (count <= self.0.len() / 2).then_some(())?;
+                (0..count).try_for_each(|_| {
+                    self.skip_item(kinds >> 4, depth)?;
+                    self.skip_item(kinds & 0x0f, depth)
+                })
             }
             kind::STRUCT => loop {
                 let header = self.byte()?;

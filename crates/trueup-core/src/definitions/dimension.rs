@@ -79,7 +79,7 @@ impl DefinedDimension {
 
     /// Returns whether spend has the dimension, because it has the one that it is derived from.
     #[must_use]
-    pub fn is_split_by_spend(&self) -> bool {
+    pub fn splits_spend(&self) -> bool {
         let source = dictionary::field(&self.from).map(|field| &field.kind);
         matches!(source, Some(FieldKind::Dimension(dimension)) if dimension.spend.is_some())
     }

@@ -4,7 +4,7 @@ use crate::Shown;
 use std::fmt;
 
 /// Why definitions are refused. The [`Display`](fmt::Display) names the line, the definition, the key and the value,
-/// where there is one: ``line 12, metric `net`, `numerator`: `bookRate` is a ratio, ...``.
+/// where there is one: ``line 12, metric `net`, `numerator`: `bookRate`: this is a ratio ...``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinitionError(Box<Fault>);
 

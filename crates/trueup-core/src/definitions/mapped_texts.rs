@@ -13,8 +13,8 @@ pub(crate) struct MappedTexts {
 }
 
 impl MappedTexts {
-    /// Maps the texts of a source that is complete. What the mapping makes of them is kept for as long as the
-    /// source is in memory, so that a repeated query maps no texts.
+    /// Maps the texts of a source that is complete. Unless these are very many, what the mapping makes of them is kept
+    /// for as long as the source is in memory, so that a repeated query maps no texts.
     pub(crate) fn of_dictionary(mapping: &Arc<ValueMapping>, source: &Arc<TextList>) -> Self {
         let mapped = mapping.known.get(source).unwrap_or_else(|| {
             let mut mapped = MappedDictionary::default();

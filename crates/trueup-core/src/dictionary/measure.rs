@@ -61,6 +61,7 @@ pub enum Measure {
     CanceledCustomers,
     /// State rows whose customer has a canceled event later than its earliest booked event of the sub-range.
     CanceledAfterBooking,
+    // A count of the customers of all rows.
     /// Distinct customers of the rows.
     Opportunities,
     // Sums of money.

@@ -193,8 +193,8 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
             ]
         }
         _ => {
-            // Counts are below 2^63, because each counts rows or customers of the dataset.
-            let whole = |number: i128| i64::try_from(number).unwrap_or(i64::MAX);
+            // Only clicks and impressions can be too large; then the result is the nearest number that fits.
+            let whole = |number: i128| i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX });
             let at = |at: usize, values: &Values| match values {
                 Values::Integers(_) => Values::Integers(integers().map(|pair| whole(pair[at])).collect()),
                 _ => Values::Counts(integers().map(|pair| u64::try_from(pair[at]).unwrap_or(0)).collect()),

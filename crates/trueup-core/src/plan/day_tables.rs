@@ -76,7 +76,7 @@ impl DayTables {
         for (number, sub_range) in (0_u32..).zip(sub_ranges) {
             by_day.resize(by_day.len() + sub_range.days() as usize, (number, sub_range.end.number()));
         }
-        by_day.push((Self::OUTSIDE, start.saturating_sub(1)));
+        by_day.push((Self::OUTSIDE, 0));
         Self {
             start,
             end,
@@ -88,8 +88,7 @@ impl DayTables {
     }
 
     /// Returns the sub-range of a day and that sub-range's last day. A day outside the range is in
-    /// [`OUTSIDE`](Self::OUTSIDE), whose last day is the day before the range, so that a history that ends before the
-    /// range does not seem to span two sub-ranges.
+    /// [`OUTSIDE`](Self::OUTSIDE), whose last day has no meaning.
     #[inline]
     pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
         // The offset of a day before the range wraps around to a number beyond the range.

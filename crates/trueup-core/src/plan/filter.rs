@@ -23,7 +23,7 @@ pub(crate) enum Condition<T> {
 pub(crate) enum Ternary {
     False,
     /// There is no value to test: the denominator of a ratio is 0, a percentile is of no durations, or spend does not
-    /// have the dimension.
+    /// have the field.
     Unknown,
     True,
 }

@@ -218,7 +218,7 @@ mod tests {
             }
             assert!(!gone.is_empty() || blocks == all);
         }
-        // The second customer has two events.
+        // The second customer has the events 1 to 3, and the last one the events 598 and 599.
         for rows in [0..2, 2..600, 0..599] {
             assert_eq!(customers.left_blocks(&all, &LeftRows::new(vec![rows]), &days), None);
         }
@@ -244,7 +244,7 @@ mod tests {
         for days in [[6, 5, 3, 3], [5, 6, 3, 2], [3, 5, 4, 3]] {
             assert!(customers(&[0, 2, 4], &days).is_err(), "{days:?}");
         }
-        // As many decreases as customers, but in another place.
+        // One decrease, as a second customer allows, but not where that customer begins.
         assert!(customers(&[0, 2, 4], &[6, 5, 5, 5]).is_err());
     }
 }

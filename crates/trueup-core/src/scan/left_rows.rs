@@ -25,6 +25,11 @@ impl LeftRows {
         self.ranges.iter().map(Range::len).sum()
     }
 
+    /// Returns the place among all rows of the row group of a row whose place among the left rows is given.
+    pub(crate) fn stored_row(&self, row: usize) -> Option<usize> {
+        self.ranges.iter().cloned().flatten().nth(row)
+    }
+
     /// Returns the rows as they are counted among `decoded`; `None` if some are not among them.
     pub(crate) fn among(&self, decoded: &Self) -> Option<Self> {
         let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.ranges.len());
@@ -127,9 +132,12 @@ mod tests {
         #[test]
         fn the_values_of_other_rows_are_removed(is_left in prop::collection::vec(any::<bool>(), 0..40)) {
             let mut values: Vec<usize> = (0..is_left.len()).collect();
-            left_rows(&is_left).select(&mut values);
+            let left = left_rows(&is_left);
+            left.select(&mut values);
             let expected: Vec<usize> = (0..is_left.len()).filter(|row| is_left[*row]).collect();
-            prop_assert_eq!(values, expected);
+            prop_assert_eq!(&values, &expected);
+            prop_assert_eq!((0..left.len()).map_while(|row| left.stored_row(row)).collect::<Vec<_>>(), expected);
+            prop_assert_eq!(left.stored_row(left.len()), None);
         }
     }
 }

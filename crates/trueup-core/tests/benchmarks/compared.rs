@@ -227,7 +227,7 @@ fn what_has_no_benchmark_is_refused() {
     let own = Definitions::parse("[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]").unwrap();
     for (query, message) in [
         (all, "benchmarks compare some accounts with others; name the accounts"),
-        (earlier, "an answer is compared either with another range or with benchmarks"),
+        (earlier, "an answer is compared either with another range or with benchmarks; leave one of the two out"),
         (plain().cohort(Within::All), "not of a cohort of leads"),
         (plain().interval(Interval::Week), "not of each week of a range; leave the interval out"),
         (of(&["leads"]), "none of the metrics has benchmarks; metrics with benchmarks are `bookRate`, `matchRate`"),

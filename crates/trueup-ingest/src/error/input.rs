@@ -176,17 +176,20 @@ pub enum InputFault {
     #[error("only text is read while it is compressed; unpack the file first")]
     CompressedBinary,
     /// The file should be a Parquet file and is not.
-    #[error("expected a Parquet file, but the file does not begin with `PAR1`")]
+    #[error("expected a Parquet file, but the file does not begin with `PAR1`; correct its name or the format")]
     NotParquet,
     /// The file is a Parquet file and should not be.
-    #[error("this is a Parquet file, but its name ends differently; rename it to end in `.parquet`")]
+    #[error(
+        "this is a Parquet file, but its name or the format says otherwise; rename it to end in `.parquet`, or correct the format"
+    )]
     IsParquet,
     /// The file should be an XLSX file and is not.
-    #[error("expected an XLSX file, but the file does not begin as a ZIP archive")]
+    #[error("expected an XLSX file, but the file does not begin as a ZIP archive; correct its name or the format")]
     NotXlsx,
     /// The file is a ZIP archive and should not be.
     #[error(
-        "this is a ZIP archive, such as an XLSX file, but its name ends differently; unpack it, or rename it to end in `.xlsx`"
+        "this is a ZIP archive, such as an XLSX file, but its name or the format says otherwise; unpack it or, if it is an XLSX \
+         file, rename it to end in `.xlsx`, or correct the format"
     )]
     IsZip,
     /// The file is of an older Excel, or a password protects it.
@@ -255,7 +258,10 @@ pub enum InputFault {
     Schema(SchemaFault),
     /// A record batch has other columns than its reader or its stream states, or, if none are stated, than the first
     /// batch.
-    #[error("record batch {batch} (counted from 0) has other columns than the first one")]
+    #[error(
+        "record batch {batch} (counted from 0) has other columns than its source states or, if it states none, than the first \
+         batch"
+    )]
     OtherColumns {
         /// The batch, counted from 0.
         batch: usize,

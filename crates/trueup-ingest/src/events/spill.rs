@@ -118,7 +118,7 @@ impl<'a> EventBuffer<'a> {
         if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 
-    /// Returns whether a row has a value in the column `name`.
+    /// Returns whether the events have the column `name`, even if no row has a value in it.
     pub(super) fn has_dimension(&self, name: &str) -> bool {
         self.summary.dimensions.contains_key(name)
     }

@@ -12,6 +12,7 @@ use super::origin::ValueOrigin;
 use super::rows::RowPlan;
 use super::times::ClockRule;
 use super::values::{NamedMaps, TextRules, ValueReader, read_constant_time, read_count, read_truth};
+use crate::source::coded_text;
 use arrow_array::types::{Date32Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, TimestampMicrosecondArray};
 use arrow_schema::{DataType, TimeUnit};
@@ -184,8 +185,8 @@ fn native(
 /// Plans a column that is read from texts. Returns its type, too.
 fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (DataType, CellPlan) {
     let data_type = match &reader {
-        ValueReader::Stage => codes(),
-        ValueReader::Key | ValueReader::Text | ValueReader::Amount if rules.has_map() => codes(),
+        ValueReader::Stage => coded_text(),
+        ValueReader::Key | ValueReader::Text | ValueReader::Amount if rules.has_map() => coded_text(),
         ValueReader::Key | ValueReader::Text | ValueReader::Amount => DataType::Utf8,
         ValueReader::Day(_) => DataType::Date32,
         ValueReader::Instant(..) => instants(),
@@ -193,11 +194,6 @@ fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (Dat
         ValueReader::Truth => DataType::Boolean,
     };
     (data_type, CellPlan::Texts(Box::new(TextCells { origin, rules, reader })))
-}
-
-/// Returns the type of a column whose texts recur: an Arrow dictionary.
-fn codes() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
 /// Returns the type of points in time.

@@ -61,8 +61,8 @@ pub struct DraftOptions {
 /// ```
 pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
-    super::check_distinct(&given)?;
     given.iter().try_for_each(check_readable_again)?;
+    super::check_distinct(&given)?;
     let samples: Vec<FileSample> =
         files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
@@ -134,8 +134,13 @@ fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
 }
 
 fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_>) {
-    let whole = if sample.is_whole { "All" } else { "The first" };
-    text.comment(&format!("{whole} {} rows were read for this draft.", sample.rows));
+    let rows = match (sample.is_whole, sample.rows) {
+        (true, 1) => "The only row was".to_owned(),
+        (false, 1) => "The first row was".to_owned(),
+        (true, rows) => format!("All {rows} rows were"),
+        (false, rows) => format!("The first {rows} rows were"),
+    };
+    text.comment(&format!("{rows} read for this draft."));
     text.line(&format!("[input.{}]", key(name)));
     text.line(&format!("file = {}", quoted(&sample.file_name)));
     if let Some(format) = sample.format {

@@ -5,7 +5,8 @@ use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
 use crate::source::{
-    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, has_ending, separator, unpacked_name,
+    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, file_name, has_ending, separator,
+    unpacked_name,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
@@ -238,10 +239,6 @@ fn refused(file: &Path, reason: String) -> MappingError {
 /// Returns whether a pattern matches the name of a file, with or without the ending that says how it is compressed.
 fn is_named(pattern: &str, file: &Path) -> bool {
     is_match(pattern, &file_name(file)) || is_match(pattern, &file_name(&unpacked_name(file)))
-}
-
-fn file_name(file: &Path) -> String {
-    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Returns whether a file name matches a pattern: `*` matches any characters, `?` matches one, and any other character

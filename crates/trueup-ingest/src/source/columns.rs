@@ -61,7 +61,8 @@ impl FolderColumn {
     }
 }
 
-fn coded_text() -> DataType {
+/// Returns the type of a column whose texts recur: an Arrow dictionary.
+pub(crate) fn coded_text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 

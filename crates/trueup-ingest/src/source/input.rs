@@ -63,6 +63,11 @@ pub(crate) struct ReadOptions {
     pub(crate) columns: Option<BTreeSet<String>>,
 }
 
+/// Returns the name of a file without its folder; the empty text if it has none.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// Returns whether a file's name has an ending, in any letter case.
 pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))

@@ -1,6 +1,6 @@
 //! Reads Parquet files with row groups of any size.
 
-use super::columns::UUID_MARK;
+use super::columns::{UUID_MARK, coded_text};
 use super::decoded::{DecodedBatch, ReadLimits, RowLocations};
 use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemory};
 use crate::error::InputFault;
@@ -288,7 +288,7 @@ fn with_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Parquet
     let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {
         return Ok(plain);
     };
-    let codes = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let codes = coded_text();
     let fields: Vec<FieldRef> = fields
         .iter()
         .zip(sample.columns())

@@ -64,7 +64,7 @@ struct Bounds {
 pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io::Result<Result<(), InputFault>> {
     let bounds = Bounds { cell: (limits.record_bytes() as u64).max(MIN_CELL_BYTES), held: limits.table_bytes() as u64 };
     let checked = if count_entries(file)? > MAX_PARTS {
-        Err(refusal(format!("it has more than {MAX_PARTS} parts")))
+        Err(refusal(format!("it has more than {MAX_PARTS} parts; export CSV")))
     } else {
         check_parts(file, bounds)
     };
@@ -147,7 +147,10 @@ impl PartScan {
             let event = xml.read_event_into(&mut buffer);
             let left = xml.get_ref().left;
             if left == 0 {
-                return Err(format!("holds a cell, a text or a tag of more than {} bytes", self.bounds.cell));
+                return Err(format!(
+                    "holds a cell, a text or a tag of more than {} bytes; export CSV",
+                    self.bounds.cell
+                ));
             }
             let is_mark = match event {
                 Ok(Event::Start(tag)) => {
@@ -198,10 +201,10 @@ impl PartScan {
             _ => return Ok(false),
         }
         if self.rows > MAX_ROWS {
-            return Err(format!("has more than {MAX_ROWS} rows"));
+            return Err(format!("has more than {MAX_ROWS} rows; export CSV"));
         }
         if self.columns > MAX_COLUMNS {
-            return Err(format!("has more than {MAX_COLUMNS} cells in a row"));
+            return Err(format!("has more than {MAX_COLUMNS} cells in a row; export CSV"));
         }
         let copies = self.styles.saturating_mul(self.longest).saturating_mul(STYLE_COPIES);
         if self.held.saturating_add(copies) > self.bounds.held {

@@ -87,7 +87,7 @@ impl SheetReader {
 
 /// Returns the fault of a file on which the reader panicked.
 fn broken() -> InputFault {
-    InputFault::DamagedWorkbook("its reader could not go on".to_owned())
+    InputFault::DamagedWorkbook("its reader could not go on; export CSV".to_owned())
 }
 
 /// Sends the header and the rows of a sheet. Returns the last part.

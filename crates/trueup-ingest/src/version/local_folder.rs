@@ -43,7 +43,8 @@ pub(super) fn make(files: &Files, id: &str) -> Result<(PathBuf, OpenFile), Inges
         }
         thread::sleep(PAUSE);
     }
-    Err(io::Error::from(io::ErrorKind::WouldBlock)).at("lock", &path)
+    let reason = "other processes removed or locked the new folder each time; try again";
+    Err(io::Error::new(io::ErrorKind::WouldBlock, reason)).at("lock", &path)
 }
 
 /// Removes the folders of killed ingests.

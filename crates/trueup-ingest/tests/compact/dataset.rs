@@ -1,5 +1,5 @@
-//! Datasets as updates leave them: every customer has rows in several files, and deletion vectors leave out all but its
-//! newest history.
+//! Datasets as updates leave them: customers have rows in several files, and deletion vectors leave out all but the
+//! newest history of each.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use trueup_ingest::Ingest;
+use trueup_testkit::damage::copy_folder;
 
 /// Adds a file to an ingest.
 type Add = fn(Ingest, PathBuf) -> Ingest;
@@ -103,6 +104,17 @@ impl Case {
         let mut packed = GzEncoder::new(file, Compression::default());
         packed.write_all(bytes).unwrap();
         packed.finish().unwrap();
+    }
+
+    /// Keeps a copy of the dataset for [`reset`](Self::reset).
+    pub(crate) fn keep(&self) {
+        copy_folder(&self.dataset(), &self.dir.path().join("old")).unwrap();
+    }
+
+    /// Replaces the dataset by the copy that was kept.
+    pub(crate) fn reset(&self) {
+        fs::remove_dir_all(self.dataset()).unwrap();
+        copy_folder(&self.dir.path().join("old"), &self.dataset()).unwrap();
     }
 
     pub(crate) fn dataset(&self) -> PathBuf {

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use trueup_core::dataset::manifest_file;
 use trueup_core::files::Files;
 use trueup_ingest::{Compact, Ingest, Interruption};
-use trueup_testkit::damage::copy_folder;
 
 /// Makes a dataset of three versions, whose files hold accounts between each other's.
 fn case() -> Case {
@@ -20,13 +19,8 @@ fn case() -> Case {
         case.write("events.csv", &text);
         case.ingest(&[("events.csv", Ingest::events)]).run().unwrap();
     }
-    copy_folder(&case.dataset(), &case.dir.path().join("old")).unwrap();
+    case.keep();
     case
-}
-
-fn reset(case: &Case) {
-    fs::remove_dir_all(case.dataset()).unwrap();
-    copy_folder(&case.dir.path().join("old"), &case.dataset()).unwrap();
 }
 
 #[test]
@@ -38,7 +32,7 @@ fn a_failed_operation_of_a_compaction_leaves_the_old_version_or_the_new_one() {
         for way in ways.iter().copied() {
             let mut failed = 0;
             for first in 0.. {
-                reset(&case);
+                case.reset();
                 let failing = Failing::new(way, first, ever_after);
                 let run = compact(Files::failing(failing.clone())).run();
                 let Some((operation, path)) = failing.hit.lock().unwrap().clone() else {
@@ -70,7 +64,7 @@ fn an_interrupt_at_any_operation_of_a_compaction_leaves_nothing_behind() {
     let old = content(&dataset);
     let (mut stopped, mut published) = (0, 0);
     for at in 0.. {
-        reset(&case);
+        case.reset();
         let canceling = Canceling::new(at);
         let compact = Compact::of(&dataset).threads(1).files(Files::failing(canceling.clone()));
         let run = compact.interrupt(canceling.interrupt.clone()).run();

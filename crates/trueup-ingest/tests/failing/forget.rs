@@ -9,7 +9,6 @@ use std::time::Duration;
 use trueup_core::dataset::manifest_file;
 use trueup_core::files::Files;
 use trueup_ingest::{Expire, Forget, Ingest, Interruption};
-use trueup_testkit::damage::copy_folder;
 use trueup_testkit::search::files_with;
 
 /// The customer to forget; no other text has its id.
@@ -27,13 +26,8 @@ fn case() -> Case {
         case.write("events.csv", &format!("account,opportunityId,type,date,eventId\n{rows}"));
         case.ingest(&[("events.csv", Ingest::events)]).run().unwrap();
     }
-    copy_folder(&case.dataset(), &case.dir.path().join("old")).unwrap();
+    case.keep();
     case
-}
-
-fn reset(case: &Case) {
-    fs::remove_dir_all(case.dataset()).unwrap();
-    copy_folder(&case.dir.path().join("old"), &case.dataset()).unwrap();
 }
 
 fn purge(case: &Case, files: Files) -> Forget {
@@ -80,7 +74,7 @@ fn a_failed_operation_of_a_purge_leaves_the_old_version_or_the_new_one() {
         for way in ways.iter().copied() {
             let (mut failed, mut published) = (0, 0);
             for first in 0.. {
-                reset(&case);
+                case.reset();
                 let failing = Failing::new(way, first, ever_after);
                 let run = purge(&case, Files::failing(failing.clone())).run();
                 let Some((operation, path)) = failing.hit.lock().unwrap().clone() else {
@@ -106,7 +100,7 @@ fn an_interrupt_at_any_operation_of_a_purge_leaves_the_old_version_or_the_new_on
     let (old, new) = both(&case);
     let (mut stopped, mut published) = (0, 0);
     for at in 0.. {
-        reset(&case);
+        case.reset();
         let canceling = Canceling::new(at);
         let forget = purge(&case, Files::failing(canceling.clone())).interrupt(canceling.interrupt.clone());
         let run = forget.run();

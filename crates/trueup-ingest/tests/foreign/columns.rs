@@ -1,11 +1,7 @@
 //! Columns that folders give, that are left out, and that become text; and the codecs of Parquet.
 
-use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use crate::case::{Case, EVENTS, accepted, foreign, no_options, refusal};
 use trueup_ingest::Ingest;
-
-fn no_options(ingest: Ingest) -> Ingest {
-    ingest
-}
 
 fn stored(name: &str, options: impl FnOnce(Ingest) -> Ingest) -> Vec<String> {
     let case = Case::new();

@@ -1,15 +1,11 @@
 //! Folders, patterns, pipes and URLs.
 
-use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use crate::case::{Case, EVENTS, accepted, foreign, no_options, refusal};
 use std::fs;
 use std::process::Command;
 use std::thread;
 use trueup_core::message_with_causes;
 use trueup_ingest::{FileFormat, Ingest};
-
-fn no_options(ingest: Ingest) -> Ingest {
-    ingest
-}
 
 #[test]
 fn folders_and_patterns_stand_for_their_files() {
@@ -116,6 +112,9 @@ fn pipes_are_read_once() {
     let error = case.ingest().format(FileFormat::Parquet).events(&path).run().unwrap_err().to_string();
     assert_eq!(
         error,
-        format!("`{}`: expected a Parquet file, but the file does not begin with `PAR1`", path.display())
+        format!(
+            "`{}`: expected a Parquet file, but the file does not begin with `PAR1`; correct its name or the format",
+            path.display()
+        )
     );
 }

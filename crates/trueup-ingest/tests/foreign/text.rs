@@ -1,16 +1,12 @@
-//! Compression, separators and encodings of text files.
+//! Compression, separators and encodings of text files, JSON arrays, insights, and the sheets of a workbook.
 
-use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use crate::case::{Case, EVENTS, accepted, foreign, no_options, refusal};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs;
 use std::io::Write;
 use trueup_core::dataset::manifest_file;
 use trueup_ingest::{Ingest, TextEncoding};
-
-fn no_options(ingest: Ingest) -> Ingest {
-    ingest
-}
 
 fn delimiter(char: char) -> impl FnOnce(Ingest) -> Ingest {
     move |ingest| ingest.delimiter(char)

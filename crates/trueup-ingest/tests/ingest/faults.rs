@@ -72,7 +72,7 @@ fn files_without_a_table_are_refused() {
     );
     assert_eq!(
         refused_events("bad.parquet", "PAR"),
-        "`bad.parquet`: expected a Parquet file, but the file does not begin with `PAR1`"
+        "`bad.parquet`: expected a Parquet file, but the file does not begin with `PAR1`; correct its name or the format"
     );
     assert_eq!(refused_events("bad.csv", "a,b,a\n"), "`bad.csv`: line 1: the header has the column `a` twice");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Limits. A message gives the count and the limit.
+//! Limits. A message gives the limit and, where it is known, the count.
 
 use crate::dataset::{Case, write_csv, write_ndjson, write_parquet};
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn in_every_format(columns: usize, give: impl Fn(Ingest) -> Ingest) -> [Result<u
 }
 
 #[test]
-fn an_input_of_too_many_columns_is_refused_with_their_count() {
+fn an_input_of_too_many_columns_is_refused() {
     assert_eq!(in_every_format(2_000, |ingest| ingest), [Ok(1), Ok(1), Ok(1)]);
     let advice = "leave some out, or raise `--max-columns`";
     assert_eq!(

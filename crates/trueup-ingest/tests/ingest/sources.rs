@@ -183,7 +183,11 @@ fn a_source_that_fails_leaves_nothing() {
     let other = events(&[("1", "sold")]).project(&[0, 1]).unwrap();
     let error = fault(case.ingest().spend(Source::batches([batches()[0].clone(), other])));
     assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::OtherColumns { batch: 1 }, .. }));
-    assert_eq!(error.to_string(), "`spend`: record batch 1 (counted from 0) has other columns than the first one");
+    assert_eq!(
+        error.to_string(),
+        "`spend`: record batch 1 (counted from 0) has other columns than its source states or, if it states none, than the \
+         first batch"
+    );
     let error = fault(case.ingest().events(Source::batches([])));
     assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::NoBatches, .. }));
     let error = fault(case.ingest().insights(Source::batches(batches())));

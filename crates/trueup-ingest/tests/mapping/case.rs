@@ -116,6 +116,11 @@ pub(crate) fn rows(path: &Path) -> Vec<Row> {
     rows
 }
 
+/// Returns the path of a file that the tests of foreign files read too.
+pub(crate) fn foreign(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign").join(name)
+}
+
 /// Replaces a time zone by the offset of UTC, because arrow cannot show timestamps in a named zone.
 fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
     match column.as_primitive_opt::<TimestampMicrosecondType>() {

@@ -1,10 +1,9 @@
 //! Refused rows of mapped inputs in every format and container: how they are shown, counted and limited.
 
-use crate::case::Case;
+use crate::case::{Case, foreign};
 use crate::files::parquet;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
 
@@ -19,10 +18,6 @@ fn mapping(file: &str, stages: &str) -> String {
 
 /// The entry of the map for the stage of the sound row.
 const SOLD: &str = "sold = \"closed\"";
-
-fn foreign(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign").join(name)
-}
 
 /// Removes the folders of files from a message.
 fn without_folders(case: &Case, text: &str) -> String {

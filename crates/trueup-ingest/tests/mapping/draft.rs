@@ -353,15 +353,22 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
 #[test]
 #[cfg(unix)]
 fn a_pipe_is_refused_because_a_second_pass_would_wait_forever() {
+    use std::os::fd::AsRawFd as _;
+
     let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("jobs.csv");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let refusal = draft(std::slice::from_ref(&pipe), &DraftOptions::default()).unwrap_err();
-    assert_eq!(
-        refusal.to_string(),
-        format!(
-            "`{}`: a draft reads a file more than once, which a pipe does not allow; write its content to a file first",
-            pipe.display()
-        )
-    );
+    let named = folder.path().join("jobs.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&named).status().unwrap().success());
+    // As a shell gives the output of a command.
+    let (output, _input) = std::io::pipe().unwrap();
+    let unnamed = PathBuf::from(format!("/dev/fd/{}", output.as_raw_fd()));
+    for pipe in [named, unnamed] {
+        let refusal = draft(std::slice::from_ref(&pipe), &DraftOptions::default()).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            format!(
+                "`{}`: a draft reads a file more than once, which a pipe does not allow; write its content to a file first",
+                pipe.display()
+            )
+        );
+    }
 }

@@ -1,8 +1,8 @@
 //! Inputs in NDJSON, TSV and XLSX.
 
-use crate::case::{Case, column};
+use crate::case::{Case, column, foreign};
 use crate::values::events_with;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const DATED: &str = "date = { value = \"2025-01-01\" }\n";
 
@@ -64,11 +64,11 @@ fn a_tsv_file_is_separated_by_tabs() {
 
 fn workbook(columns: &str, more: &str) -> Case {
     let mapping = events_with(columns).replace("file = \"a.csv\"", &format!("file = \"*.xlsx\"\n{more}"));
-    Case::new(&mapping).file_at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx"))
+    Case::new(&mapping).file_at(jobs())
 }
 
 fn jobs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx")
+    foreign("jobs.xlsx")
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn xlsx_cells_become_texts() {
 /// Programs write some cells of a column as numbers or dates, and others as text.
 #[test]
 fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
-    let mixed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/mixed.xlsx");
+    let mixed = foreign("mixed.xlsx");
     let source = "date = { column = \"day\", format = \"%d.%m.%Y\" }\n\
                   total = { column = \"sum\", remove = \"€ .\", decimal_mark = \",\" }";
     let case = |columns: &str| Case::new(&events_with(columns).replace("a.csv", "mixed.xlsx")).file_at(mixed.clone());

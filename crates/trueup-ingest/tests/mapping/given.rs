@@ -1,8 +1,7 @@
 //! What may be given to a mapping: everything that a canonical ingest reads.
 
-use crate::case::Case;
+use crate::case::{Case, foreign};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
@@ -30,10 +29,6 @@ const EVENTS: [(&str, i128); 3] = [
     ("acme sold 2025-02-03 Zürich", 1_250_500_000),
     ("bolt booked 2025-02-04 Austin, TX", 0),
 ];
-
-fn foreign(name: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign")).join(name)
-}
 
 /// Runs an ingest with the mapping, and checks that the dataset has [`EVENTS`].
 #[track_caller]

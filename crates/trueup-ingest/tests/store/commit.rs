@@ -18,7 +18,7 @@ fn is_commit(request: &Requested) -> bool {
     request.method == "PUT" && request.path.contains("/manifest-")
 }
 
-/// Lets two ingests write to a dataset at the same time, each of which may wait.
+/// Lets two ingests write to a dataset at the same time, each of which may wait for the other until `wait` is over.
 fn race(store: &Store, round: usize, wait: Duration) -> [Result<IngestSummary, IngestError>; 2] {
     let (url, start) = (store.url("acme"), Barrier::new(2));
     let ingest = |writer: usize| {

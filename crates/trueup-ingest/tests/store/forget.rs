@@ -84,7 +84,7 @@ fn of_two_writers_one_begins_again() {
     with_store("forget::of_two_writers_one_begins_again", |store| {
         let url = store.url("acme");
         store.first(&url).run().unwrap();
-        // Another ingest publishes the version while the files of this one are uploaded.
+        // An ingest publishes the version while the files of the call are uploaded.
         let overtake = |wait| {
             let (other, mut is_first) = (store.one(&url, wait), true);
             let mut other = Some(other);

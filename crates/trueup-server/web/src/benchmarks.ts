@@ -24,7 +24,7 @@ export interface Band extends Record<Series, number> {
 export interface BenchmarkScope {
   organization: string;
   accounts: string[];
-  /** The dimensions of the question, all of which benchmarks have; none if each line is an account, or there is only one. */
+  /** The dimensions of the question except those that tell accounts apart; benchmarks have all of them. */
   dimensions: string[];
   filters: [string, string][];
 }

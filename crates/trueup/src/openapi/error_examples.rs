@@ -4,7 +4,7 @@ use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
 use crate::query::{NotEarlier, UnknownInterval, WhyRowFault};
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
-use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
+use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, NotCompared, filter};
 
 /// An error, and where it occurs. Its status, code and text come from the table of errors.
 pub(super) struct ErrorExample {
@@ -138,7 +138,7 @@ fn parameters() -> Vec<ErrorExample> {
             "invalid-query-value",
             ServiceError::InvalidQuery(InvalidQuery::Value {
                 parameter: "compare",
-                fault: NotEarlier(text("last")).to_string(),
+                fault: NotCompared::from(NotEarlier(text("last"))).to_string(),
             }),
             EVENTS,
             "`cohort`, `within`, `compare`, `why` or `limit` has a value that it does not take, or one that does not go with the \

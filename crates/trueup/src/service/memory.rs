@@ -49,17 +49,18 @@ impl QueryMemory {
         let Some(budget) = &self.budget else {
             return run(execution.clone());
         };
-        let wait_limit = execution.interrupt.within(limits.memory_wait);
         let mut reservation = budget.reserve(0)?;
+        let mut wait_limit = None;
         loop {
             let counted = Execution { memory: Some(Arc::new(reservation)), ..execution.clone() };
             match run(counted) {
                 Err(Error::NoRoom(missing)) => {
+                    let wait_limit = wait_limit.get_or_insert_with(|| execution.interrupt.within(limits.memory_wait));
                     if missing.is_too_large() || wait_limit.check().is_err() {
                         return Err(missing.into());
                     }
                     let _slot = self.queue.enter(limits.memory_queue).ok_or(missing)?;
-                    let reserved = budget.reserve_within(missing.bytes, &wait_limit);
+                    let reserved = budget.reserve_within(missing.bytes, wait_limit);
                     execution.interrupt.check()?;
                     reservation = reserved?;
                 }

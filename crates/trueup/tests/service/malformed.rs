@@ -131,7 +131,7 @@ fn bad_values_of_cohorts_and_comparisons_name_the_parameter() {
         (
             "compare=",
             "`compare`: expected `previous-period`, `previous-year`, or two days from 1970-01-01 to 2149-06-06 such as \
-             `2025-01-01..2025-01-31`, but found ``",
+             `2025-01-01..2025-01-31`, but found ``; `benchmarks` compares with other accounts",
         ),
         (
             "compare=previous-year&compare=previous-period",

@@ -17,8 +17,8 @@ const SUBGROUPS: [&str; 2] = ["demo-group-east", "demo-group-west"];
 /// An organization that the user does not see.
 const OTHER_GROUP: &str = "other-group";
 
-/// Number of accounts in the group. Most accounts must be outside the user's reach, because benchmarks are computed
-/// from the accounts outside.
+/// Number of accounts in the group. Most accounts must be outside the user's reach, because a benchmark is shown only
+/// if enough accounts outside have a value.
 const ACCOUNTS_IN_GROUP: usize = 6;
 
 /// The metrics of the benchmarks example.

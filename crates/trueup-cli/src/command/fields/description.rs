@@ -124,12 +124,12 @@ impl<'a> FieldDescription<'a> {
     }
 
     /// Returns whether spend has the dimension; `None` for metrics and columns.
-    fn is_split_by_spend(&self) -> Option<bool> {
+    fn splits_spend(&self) -> Option<bool> {
         match self.source {
             FieldSource::Dictionary(Field { kind: FieldKind::Dimension(dimension), .. }) => {
                 Some(dimension.spend.is_some())
             }
-            FieldSource::Dimension(dimension) => Some(dimension.is_split_by_spend()),
+            FieldSource::Dimension(dimension) => Some(dimension.splits_spend()),
             _ => None,
         }
     }
@@ -150,10 +150,10 @@ impl<'a> FieldDescription<'a> {
         if let Some(metric) = self.metric() {
             writeln!(out, "unit       {}", metric.unit.name())?;
             writeln!(out, "formula    {}", metric.formula)?;
-            let mut measures = metric.measures;
-            measures.dedup();
-            for measure in measures {
-                writeln!(out, "             {}: {}", measure.name(), measure.definition())?;
+            for (at, measure) in metric.measures.iter().enumerate() {
+                if !metric.measures[..at].contains(measure) {
+                    writeln!(out, "             {}: {}", measure.name(), measure.definition())?;
+                }
             }
             writeln!(out, "adds up    {}", metric.adds_up)?;
             writeln!(out, "better     {}", metric.direction.name())?;
@@ -161,7 +161,7 @@ impl<'a> FieldDescription<'a> {
         if let FieldSource::Dimension(dimension) = self.source {
             writeln!(out, "from       {}", dimension.from)?;
         }
-        if let Some(is_split) = self.is_split_by_spend() {
+        if let Some(is_split) = self.splits_spend() {
             let splits = if is_split { "is split by it" } else { "is not split: each value shows the whole" };
             writeln!(out, "spend      {splits}")?;
         }

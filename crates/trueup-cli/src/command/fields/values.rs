@@ -31,7 +31,7 @@ impl<'a> ValueCounts<'a> {
     /// # Errors
     /// If `name` is a metric, or a file cannot be read.
     pub(super) fn of(dataset: &Dataset, name: &'a str) -> Result<Self, Failure> {
-        if dictionary::metric(name).is_some() {
+        if dictionary::metric(name).is_some() || dataset.definitions().metric(name).is_some() {
             return Err(Failure::request(format!("expected a dimension, but `{name}` is a metric")));
         }
         // A dataset without rows has no values on any day.

@@ -99,7 +99,8 @@ impl RemoteFolder {
         let has_user = !url.username().is_empty() && scheme != ObjectStoreScheme::MicrosoftAzure;
         if has_user || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
             return Err(refused(
-                "a location has no user, password or `?`; credentials come from the environment, as for the tools of the store",
+                "a location has no user, password, `?` or `#`; credentials come from the environment, as for the tools of the \
+                 store",
             ));
         }
         install_tls();

@@ -1,5 +1,5 @@
-//! The section of a row group: the hashes of its customers and event ids, each with a *page*. Of each hash, 12 bits are
-//! stored as they are, and about two bits say where among all hashes it lies. The rows of a row group are counted in
+//! The section of a row group: the keys of its customers and event ids, each with a *page*. Of each key, 12 bits are
+//! stored as they are, and about two bits say where among all keys it lies. The rows of a row group are counted in
 //! pages, whose size the contents say. A section never lacks a page that has a key, and seems to have a key that it
 //! does not have one time in 4,096.
 //!

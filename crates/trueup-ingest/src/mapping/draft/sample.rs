@@ -7,7 +7,7 @@ use crate::mapping::cells::Texts;
 use crate::mapping::error::MappingError;
 use crate::mapping::inputs::format_of;
 use crate::row_fault::{RowFault, Rule};
-use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, unpacked_name};
+use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, file_name, unpacked_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -106,7 +106,7 @@ impl FileSample {
         let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
         let mut sample = Self {
             path: path.to_owned(),
-            file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            file_name: file_name(path),
             format: format_of(&unpacked_name(path)).is_none().then_some(match format {
                 InputFormat::Parquet => "parquet",
                 InputFormat::Ndjson => "ndjson",

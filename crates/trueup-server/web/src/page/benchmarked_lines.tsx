@@ -90,7 +90,7 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
       {hasBands && (
         <>
           <p class="hint">
-            The figures of all accounts in the same industries, yours among them{isLeftOut && `. Only whole months have benchmarks, at most the newest ${MAX_MONTHS}`}.
+            The figures of all accounts in the same industries (in all industries if an account of yours has none), yours among them{isLeftOut && `. Only whole months have benchmarks, at most the newest ${MAX_MONTHS}`}.
           </p>
           <BandTable bands={bands} months={days.map(({ start }) => start.slice(0, 7))} format={format} label={label} of={segments.length > 0 ? (lines[banded]?.label ?? "") : ""} />
         </>

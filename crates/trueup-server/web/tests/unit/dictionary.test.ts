@@ -36,7 +36,7 @@ test("a change is good or bad by the direction of its metric", () => {
   assert.deepEqual([dictionary.judge("spend.change", 5), dictionary.judge("bookRate.previous", 5), dictionary.judge("bookRate", 5)], ["", "", ""]);
 });
 
-test("the page asks for open leads by itself, and only about cohorts", () => {
+test("open leads are not offered, but have a label", () => {
   assert.ok(INDEX.dictionary.offers("medianDaysLeadToSold") && !INDEX.dictionary.offers("openLeads") && !INDEX.dictionary.offers("campaign"));
   assert.ok(!INDEX.dictionary.all("metric").some(({ name }) => name === "openLeads"));
   assert.equal(INDEX.dictionary.label("openLeads"), "Open Leads");

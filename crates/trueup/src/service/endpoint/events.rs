@@ -14,7 +14,7 @@ use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::json::JsonRows;
 use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier};
-use crate::{Dataset, Error, Execution, Interrupt, QueryError, ResultTable, Shown};
+use crate::{Dataset, Error, Execution, Interrupt, NotCompared, QueryError, ResultTable, Shown};
 use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -70,7 +70,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             "The range to compare with: the period before, the same days a year before, or from one day to another. After \
              each metric `m`, a row has `m.previous`, `m.change`, `m.ratio` and, of a ratio, `m.rateEffect` and \
              `m.mixEffect`. With `benchmarks`, each metric that has benchmarks comes with `m.benchmark`, `m.difference` and \
-             `m.ratio`; the range is then one calendar month, or its days up to today. Only with the interval `total`.",
+             `m.ratio`; the range is then one calendar month, the current one up to today, or the one before up to the same day. Only with the interval `total`.",
             "previous-period",
         ),
         why::WHY,
@@ -102,8 +102,9 @@ impl Service {
     /// Answers a query over the accounts in scope. The limits of the service apply.
     ///
     /// The scope replaces the accounts that the query names; [`Scope::narrow`] selects fewer. A name is among the
-    /// answer's [unknown fields](ResultTable::unknown_fields) if the dictionary does not have it and no event in scope,
-    /// of any day, has a value in a column of that name. Such names are never refused.
+    /// answer's [unknown fields](ResultTable::unknown_fields) if neither the dictionary nor the definitions of the
+    /// dataset have it, and no event in scope, of any day, has a value in a column of that name. Such names are never
+    /// refused.
     ///
     /// # Errors
     /// The query is invalid or too large, takes too long, or finds no memory within [`Limits::memory_wait`]; or the
@@ -291,7 +292,7 @@ fn cohort(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, Se
 /// Makes the query compare, if the parameters ask for it.
 fn compared(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
     let Some(text) = parameters.first(COMPARE).filter(|text| *text != BENCHMARKS) else { return Ok(query) };
-    let query = query.compare(text.parse().map_err(|fault: NotEarlier| invalid(COMPARE, fault))?);
+    let query = query.compare(text.parse().map_err(|fault: NotEarlier| invalid(COMPARE, NotCompared::from(fault)))?);
     // The other faults of the query have been reported, or come later.
     match query.check() {
         Err(
