@@ -286,7 +286,7 @@ def main():
 
     program = os.path.abspath(options.program) if options.program else build_program()
     dataset = os.path.abspath(options.dataset) if options.dataset else make_dataset(program, options)
-    folder = os.path.join(options.work, "tables-" + os.path.basename(dataset))
+    folder = os.path.join(options.work, tables.folder_name(dataset))
     begun = time.time()
     # In a separate process, whose end frees the memory.
     subprocess.run([sys.executable, tables.__file__, dataset, folder], check=True)

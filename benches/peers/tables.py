@@ -1,6 +1,7 @@
 """The tables that peers hold in memory, built once from the dataset's files, with what can be computed before a range is known."""
 
 import glob
+import hashlib
 import json
 import os
 import sys
@@ -27,10 +28,22 @@ FEW = [
 NEVER = 65_536
 
 
+def newest_manifest(dataset):
+    """Returns the bytes of the newest manifest."""
+    with open(max(glob.glob(os.path.join(dataset, "manifest-*.json"))), "rb") as file:
+        return file.read()
+
+
+def folder_name(dataset):
+    """Returns a name for the folder of the tables, which no other dataset and no other version of this one has."""
+    name = os.path.basename(dataset)
+    digest = hashlib.sha256(name.encode() + newest_manifest(dataset)).hexdigest()
+    return f"tables-{name}-{digest[:12]}"
+
+
 def files(dataset, table):
     """Returns the files of a table that the newest manifest names, itself or in lists of files (docs/format.md), sorted by path."""
-    with open(max(glob.glob(os.path.join(dataset, "manifest-*.json")))) as file:
-        manifest = json.load(file)
+    manifest = json.loads(newest_manifest(dataset))
     if table in manifest["lists"]:
         paths = [path for one in manifest["lists"][table] for path in listed(dataset, one)]
     else:

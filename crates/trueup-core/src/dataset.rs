@@ -216,11 +216,26 @@ impl Dataset {
     ///
     /// # Errors
     /// A definition has the name of a column, or is derived from a dimension that is unknown.
-    pub fn with_definitions(mut self, definitions: Definitions) -> Result<Self, DefinitionError> {
+    pub fn with_definitions(self, definitions: Definitions) -> Result<Self, DefinitionError> {
         definitions.check_columns(&self.columns)?;
+        Ok(self.redefined(definitions))
+    }
+
+    /// Returns the same dataset with the definitions of a later version of it, in place of its own. A dimension that is
+    /// derived from a column which only the later version has is derived from an empty text.
+    ///
+    /// # Errors
+    /// A definition has the name of a column.
+    pub fn with_definitions_of(self, later: &Self) -> Result<Self, DefinitionError> {
+        later.definitions.check_columns(&self.columns.union(&later.columns).cloned().collect())?;
+        Ok(self.redefined(later.definitions.clone()))
+    }
+
+    /// Returns the same dataset with definitions that suit its columns.
+    fn redefined(mut self, definitions: Definitions) -> Self {
         self.id = self.id.with_definitions(definitions.text());
         self.definitions = definitions;
-        Ok(self)
+        self
     }
 
     /// Returns the query with the definitions of this dataset.

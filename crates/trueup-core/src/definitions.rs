@@ -233,7 +233,8 @@ impl Definitions {
         self.metric(name).is_some() || self.dimension(name).is_some()
     }
 
-    /// Returns the format of a field of the dictionary or of these definitions; `None` for any other name.
+    /// Returns the format of a field of the dictionary or of a metric of these definitions; `None` for any other name,
+    /// also that of a defined dimension.
     #[must_use]
     pub fn format(&self, name: &str) -> Option<ValueFormat> {
         let built_in = dictionary::field(name).map(|field| field.format);

@@ -76,8 +76,9 @@ pub struct Execution {
 
 /// A function that receives how far a query is: the number of rows that it has read so far, and the number that it
 /// reads in all. It is called after each row group, by the thread that has read the row group. A query with totals or a
-/// comparison reads rows several times, and so does [`why`](Dataset::why), once for the answer and once for the lines:
-/// both numbers then begin again.
+/// comparison reads rows several times. So does [`why`](Dataset::why): once for the answer, once for the lines and, for
+/// a row without events, sometimes once more to see whether rows with events show its spend. Both numbers then begin
+/// again.
 #[derive(Clone)]
 pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
 
@@ -364,7 +365,7 @@ fn aggregate(
             }
             AnyRowGroup::Spend(row_group) => {
                 let columns = row_group.read_until(&plan.spend_projection, ahead.take(at), &execution.interrupt)?;
-                aggregator.partial.add_spend(&aggregate_spend(context, &columns));
+                aggregator.partial.add_spend(&aggregate_spend(context, &columns, &execution.interrupt)?);
             }
         }
         share.set(|| aggregator.bytes())?;

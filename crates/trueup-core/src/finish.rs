@@ -36,7 +36,7 @@ mod tests;
 
 pub(crate) use arrow::MAX_TEXT_BYTES;
 pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
-pub use difference::DifferentColumns;
+pub use difference::NotComparable;
 pub(crate) use exact::nearest_quotient;
 pub(crate) use measures::to_f64;
 pub use parquet::ParquetProgress;

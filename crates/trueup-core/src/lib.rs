@@ -47,9 +47,7 @@ pub use execute::{
     EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation,
     Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch, Why,
 };
-pub use finish::{
-    Column, DifferentColumns, ExtraMemory, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values,
-};
+pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;

@@ -10,6 +10,8 @@ const EDIT: usize = 4;
 const MIN_PREFIX: usize = 3;
 /// The fewest characters of a word for each edit in it that is forgiven.
 const CHARS_PER_EDIT: usize = 4;
+/// The most characters of a text or a word that is compared by edits, because the time grows with the square of them.
+const MAX_EDITED: usize = 64;
 /// Words that do not tell one name from another.
 const FILLERS: [&str; 10] = ["a", "by", "count", "in", "nr", "num", "number", "of", "per", "the"];
 
@@ -56,15 +58,17 @@ impl Wanted {
     }
 
     /// Returns the cost of the edits that make the two texts equal. Returns `None` if it is above the cost of one edit
-    /// per three characters of the text, or of three edits; a difference in case alone is never too much.
+    /// per three characters of the text, or of three edits, or if the text is longer than [`MAX_EDITED`]; a difference
+    /// in case alone is never too much.
     fn edits(&self, known: &str) -> Option<usize> {
         let length = self.letters.len();
-        if known.chars().count().abs_diff(length) > 3 {
+        if length > MAX_EDITED || known.chars().count().abs_diff(length) > 3 {
             return None;
         }
-        let folded = edits(&self.folded, &letters(&known.to_lowercase()));
-        let cost = EDIT * folded + usize::from(folded < edits(&self.letters, &letters(known)));
-        (cost <= (EDIT * (length / 3).min(3)).max(1)).then_some(cost)
+        let most = (length / 3).min(3);
+        let folded = edits(&self.folded, &letters(&known.to_lowercase()), most)?;
+        let cost = EDIT * folded + usize::from(edits(&self.letters, &letters(known), folded).is_none());
+        (cost <= (EDIT * most).max(1)).then_some(cost)
     }
 
     /// Returns twice the number of words that only `known` has, plus the number of words that it has in another form;
@@ -105,7 +109,9 @@ fn is_form_of(word: &str, other: &str) -> bool {
     let (word_letters, other_letters) = (letters(word), letters(other));
     let shorter = word_letters.len().min(other_letters.len());
     let is_prefix = shorter >= MIN_PREFIX && (word.starts_with(other) || other.starts_with(word));
-    is_prefix || edits(&word_letters, &other_letters) <= (shorter / CHARS_PER_EDIT).min(2)
+    let most = (shorter / CHARS_PER_EDIT).min(2);
+    let may_be_edited = shorter <= MAX_EDITED && word_letters.len().abs_diff(other_letters.len()) <= most;
+    is_prefix || may_be_edited && edits(&word_letters, &other_letters, most).is_some()
 }
 
 /// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per`
@@ -149,8 +155,8 @@ fn letters(text: &str) -> Vec<char> {
 }
 
 /// Returns the fewest letters to insert, delete or replace, or neighbors to swap: the distance of optimal string
-/// alignment. Computed row by row, where a swap looks back two rows.
-fn edits(from: &[char], to: &[char]) -> usize {
+/// alignment. Returns `None` if there are more than `most`. Computed row by row, where a swap looks back two rows.
+fn edits(from: &[char], to: &[char], most: usize) -> Option<usize> {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (at, letter) in from.iter().enumerate() {
@@ -165,9 +171,13 @@ fn edits(from: &[char], to: &[char]) -> usize {
             }
             next.push(left);
         }
+        // The next rows follow from these two, and have no smaller numbers.
+        if next.iter().chain(&row).all(|edits| *edits > most) {
+            return None;
+        }
         before = std::mem::replace(&mut row, next);
     }
-    row.last().copied().unwrap_or(0)
+    row.last().copied().filter(|edits| *edits <= most)
 }
 
 #[cfg(test)]
@@ -226,9 +236,29 @@ mod tests {
 
     #[test]
     fn edits_count_insertions_deletions_replacements_and_swaps() {
-        let distance = |from, to| edits(&letters(from), &letters(to));
-        assert_eq!((distance("", ""), distance("ab", ""), distance("", "ab")), (0, 2, 2));
-        assert_eq!((distance("kitten", "sitting"), distance("abc", "abc")), (3, 0));
-        assert_eq!((distance("lead", "laed"), distance("abcd", "badc"), distance("ca", "abc")), (1, 2, 3));
+        for (from, to, distance) in [
+            ("", "", 0),
+            ("ab", "", 2),
+            ("", "ab", 2),
+            ("kitten", "sitting", 3),
+            ("abc", "abc", 0),
+            ("lead", "laed", 1),
+            ("abcd", "badc", 2),
+            ("ca", "abc", 3),
+        ] {
+            for most in 0..5 {
+                let expected = (distance <= most).then_some(distance);
+                assert_eq!(edits(&letters(from), &letters(to), most), expected, "{from} {to} {most}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_are_not_compared_letter_by_letter() {
+        // Letter by letter, each of these would take a minute.
+        let long = |end: &str| "a".repeat(1 << 20) + end;
+        assert_eq!(most_similar(&long("b"), [long("c").as_str(), "a"]), [""; 0]);
+        let upper = long("b").to_uppercase();
+        assert_eq!(most_similar(&long("b"), [upper.as_str()]), [&upper]);
     }
 }

@@ -20,9 +20,9 @@ use trueup_core::dataset::manifest_file::ManifestError;
 /// An ingest that failed.
 ///
 /// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the
-/// file, the row, and the value at fault in one line, except that a mapping that is not TOML is shown in several;
-/// [`source`](std::error::Error::source) is the cause, if there is one. A program that acts on an error matches its
-/// [`kind`](Self::kind), or the [`row`](Self::row) at fault.
+/// file, the row, and the value at fault. It has one line, unless the value has line ends or the message shows a
+/// mapping that is not TOML; [`source`](std::error::Error::source) is the cause, if there is one. A program that acts
+/// on an error matches its [`kind`](Self::kind), or the [`row`](Self::row) at fault.
 ///
 /// ```
 /// use trueup_ingest::{Ingest, InputLocation, Reason, Rule};

@@ -4,7 +4,7 @@ mod urls;
 
 pub(crate) use urls::expand_url;
 
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, OPEN};
 use crate::source::{is_known_name, unpacked_name};
 use crate::{IngestError, Input};
 use std::ffi::OsStr;
@@ -20,8 +20,8 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 /// says whether a folder's files are taken whatever their names.
 ///
 /// # Errors
-/// The path is a folder without files, with a file that is not taken, or that cannot be listed; or a pattern that is
-/// broken or matches nothing.
+/// The path is a folder without files, with a file that is not taken or a link to a folder, or that cannot be listed;
+/// or a pattern that is broken or matches nothing.
 pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
     if path.is_dir() {
         return files_below(path, takes_any);
@@ -41,6 +41,9 @@ pub(crate) fn expand(path: &Path, takes_any: bool) -> Result<Vec<PathBuf>, Inges
         })?;
         if entry.is_dir() { files.extend(files_below(&entry, takes_any)?) } else { files.push(entry) }
     }
+    // A pattern such as `**/*` matches both a folder and the files below it.
+    files.sort();
+    files.dedup();
     if files.is_empty() { Err(ErrorKind::NoMatch(path.to_owned()).into()) } else { Ok(files) }
 }
 
@@ -67,6 +70,9 @@ fn files_below(folder: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestErr
             // A link to a folder is not followed, because a link to a folder above would have no end.
             if entry.file_type().at("list", &path)?.is_dir() {
                 folders.push(path);
+            } else if path.is_dir() {
+                let source = "this is a link to a folder, which is not followed; give the folder that it leads to";
+                return Err(ErrorKind::Io { action: OPEN, path, source: io::Error::other(source) }.into());
             } else if takes_any || is_known_name(&unpacked_name(&path)) {
                 files.push(path);
             } else {

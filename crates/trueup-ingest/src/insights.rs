@@ -61,8 +61,13 @@ pub(crate) fn ingest(
             return Err(InputFault::Empty.of(&input.shown));
         }
         let copy = scratch.path().join(format!("insights-{number}"));
-        let path = if source::write_text(reader.files, input, &copy)? { &copy } else { &input.path };
+        let is_copied = source::write_text(reader.files, input, &copy)?;
+        let path = if is_copied { &copy } else { &input.path };
         let file = reader.files.open(path).at(OPEN, path)?;
+        // A compressed file, or one with a byte order mark, may have no text.
+        if is_copied && file.metadata().at(OPEN, path)?.len() == 0 {
+            return Err(InputFault::Empty.of(&input.shown));
+        }
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
         file.each_line(files.len(), &mut |location, line| {
             reader.monitor.check()?;
@@ -113,12 +118,16 @@ impl DocumentIndex {
 
     /// Adds a document. Returns whether it replaces another one.
     fn add(&mut self, key: (String, Day), location: DocumentLocation) -> Result<bool, IngestError> {
-        self.bytes += key.0.len() + DOCUMENT_BYTES;
+        let key_bytes = key.0.len() + DOCUMENT_BYTES;
+        if self.documents.insert(key, location).is_some() {
+            return Ok(true);
+        }
+        self.bytes += key_bytes;
         let (bytes, limit) = (self.bytes, self.limit);
         if bytes > limit {
             return Err(ErrorKind::LargeTable { what: "keys of insights", bytes, limit }.into());
         }
-        Ok(self.documents.insert(key, location).is_some())
+        Ok(false)
     }
 
     /// Writes all documents, by account and date.
@@ -277,5 +286,22 @@ impl DocumentFault {
             cells: RowCells::Texts(Vec::new()),
             joined: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_is_replaced_takes_no_more_memory() {
+        let mut index = DocumentIndex::new(DOCUMENT_BYTES + 1);
+        let mut add = |account: &str| {
+            let key = parse(&format!(r#"{{"account":"{account}","date":"2025-01-31","insight":{{}}}}"#)).unwrap();
+            index.add(key, DocumentLocation { file: 0, line: 1, start: 0, bytes: 1 })
+        };
+        assert!(!add("a").unwrap());
+        assert!(add("a").unwrap());
+        assert!(add("b").is_err());
     }
 }

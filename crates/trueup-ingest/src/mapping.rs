@@ -148,9 +148,9 @@ impl Mapping {
     /// A file is given twice or belongs to no input or to several, an input has no file, its files have different
     /// columns, a file cannot be read or written or is not in its format, joined inputs or first conversions do not fit
     /// in memory, a column does not exist or has a type that its key cannot use, a key of a joined input recurs without
-    /// `many`, a row without a match is refused, or a value cannot be read; the first such row is reported. A time
-    /// without an offset is such a value, unless the mapping has a `time_zone` for its column. Files written before the
-    /// error stay in the folder and are of no use.
+    /// `many`, a row without a match is refused, a row matches too many combinations of rows, or a value cannot be
+    /// read; the first such row is reported. A time without an offset is such a value, unless the mapping has a
+    /// `time_zone` for its column. Files written before the error stay in the folder and are of no use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();

@@ -5,8 +5,9 @@ mod file;
 
 pub use file::{OutputError, OutputFile};
 
-use crate::table::Table;
+use crate::version::{FOLDERS, RECORD_PREFIX};
 use file::{OutputContext, OutputTarget, TemporaryFile, folder_of};
+use std::ffi::OsStr;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -163,8 +164,9 @@ impl Outputs {
             }
         }
         let folder = folder_of(place);
-        let is_of_table = folder.file_name().is_some_and(|name| Table::ALL.iter().any(|table| name == table.name()));
-        let above = if is_of_table { folder.parent() } else { None };
+        let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let is_of_dataset = FOLDERS.contains(&name) || name.starts_with(RECORD_PREFIX);
+        let above = if is_of_dataset { folder.parent() } else { None };
         for dataset in [Some(folder), above].into_iter().flatten().filter(|folder| folder.exists()) {
             if !manifest_file::versions(dataset)?.is_empty() {
                 return refused(dataset);
@@ -262,4 +264,27 @@ fn may_have_links(found: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn may_have_links(_: &Metadata) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_in_no_folder_of_a_dataset() {
+        let dir = tempfile::tempdir().unwrap();
+        let dataset = dir.path().canonicalize().unwrap();
+        fs::write(dataset.join(manifest_file::file_name(1)), "").unwrap();
+        let record = format!("{RECORD_PREFIX}0");
+        for folder in FOLDERS.into_iter().chain([record.as_str(), ""]) {
+            let path = dataset.join(folder).join("x");
+            fs::create_dir_all(folder_of(&path)).unwrap();
+            fs::write(&path, "of the dataset").unwrap();
+            let refused = Outputs::new(true).create(&path);
+            assert!(
+                matches!(refused, Err(OutputError::InDataset { dataset: found, .. }) if found == dataset),
+                "{folder}"
+            );
+        }
+    }
 }

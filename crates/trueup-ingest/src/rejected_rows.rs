@@ -13,7 +13,7 @@ use trueup_core::Shown;
 /// it the first rows. If there are many rules, the last line counts the rows that break the rules not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RejectedRows {
-    /// The rows of each rule and column, in the order in which they were first found.
+    /// The rows of each rule and column, in the order in which they were first found; at most [`MAX_RULES`].
     rules: Vec<BrokenRule>,
     rows: u64,
 }
@@ -43,6 +43,9 @@ pub struct RejectedRow {
     pub value: String,
 }
 
+/// The most rules and columns whose rows are kept apart: a file may break a rule in another column in each row.
+const MAX_RULES: usize = 200;
+
 /// The most rows of a rule that are kept.
 const FIRST_ROWS: usize = 3;
 
@@ -56,7 +59,8 @@ impl RejectedRows {
         self.rows
     }
 
-    /// Returns the rules, the one that the most rows break first.
+    /// Returns the rules, the one that the most rows break first. Of very many rules and columns, the later ones count
+    /// only in [`rows`](Self::rows).
     #[must_use]
     pub fn rules(&self) -> Vec<&BrokenRule> {
         let mut rules: Vec<&BrokenRule> = self.rules.iter().collect();
@@ -67,6 +71,7 @@ impl RejectedRows {
     /// Adds a row of a file.
     pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) {
         self.rows += 1;
+        let is_full = self.rules.len() >= MAX_RULES;
         let known = self
             .rules
             .iter_mut()
@@ -87,6 +92,7 @@ impl RejectedRows {
                     }
                 }
             }
+            None if is_full => {}
             None => self.rules.push(BrokenRule {
                 rule: fault.rule.clone(),
                 column: fault.column.clone(),
@@ -110,12 +116,9 @@ impl fmt::Display for RejectedRows {
         for (at, rule) in rules.iter().take(SHOWN_RULES).enumerate() {
             write!(f, "{}{rule}", if at == 0 { "" } else { "\n" })?;
         }
-        let more = rules.get(SHOWN_RULES..).unwrap_or_default();
-        if more.is_empty() {
-            return Ok(());
-        }
-        let rows: u64 = more.iter().map(|rule| rule.rows).sum();
-        match rows {
+        let shown: u64 = rules.iter().take(SHOWN_RULES).map(|rule| rule.rows).sum();
+        match self.rows - shown {
+            0 => Ok(()),
             1 => f.write_str("\n1 row breaks another rule"),
             rows => write!(f, "\n{rows} rows break other rules"),
         }
@@ -126,15 +129,20 @@ impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Rows(self.rows))?;
         if let Some(column) = &self.column {
-            write!(f, ", column `{}`", Shown(column))?;
+            write!(f, ", column `{}`", Shown(&in_one_line(column)))?;
         }
         write!(f, ": {}", self.rule)?;
         for RejectedRow { file, location, value } in &self.first {
             write!(f, "\n  `{}`, {location}: ", file.display())?;
-            if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{value}`")? }
+            if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{}`", in_one_line(value))? }
         }
         Ok(())
     }
+}
+
+/// Replaces line ends by blanks, because each row has a line of its own.
+fn in_one_line(text: &str) -> String {
+    text.replace(['\r', '\n'], " ")
 }
 
 /// A number of rows for a message.
@@ -275,6 +283,39 @@ impl std::str::FromStr for MaxRejects {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row_fault::RowCells;
+
+    fn fault(line: u64, column: &str, value: &str) -> RowFault {
+        RowFault {
+            location: InputLocation::Line(line),
+            column: Some(column.to_owned()),
+            value: Some(value.to_owned()),
+            rule: Rule::SheetValue,
+            found: String::new(),
+            cells: RowCells::Texts(Vec::new()),
+            joined: None,
+        }
+    }
+
+    #[test]
+    fn rows_of_very_many_columns_are_counted() {
+        let mut rejected = RejectedRows::default();
+        for line in 0..1_000 {
+            rejected.add(Path::new("a.csv"), &fault(line, &format!("column {line}"), "x"));
+        }
+        rejected.add(Path::new("a.csv"), &fault(1_000, "column 0", "x"));
+        let rules = rejected.rules();
+        assert_eq!((rejected.rows(), rules.len(), rules[0].rows), (1_001, MAX_RULES, 2));
+        assert!(rejected.to_string().ends_with("\n980 rows break other rules"), "{rejected}");
+    }
+
+    #[test]
+    fn each_row_has_a_line() {
+        let mut rejected = RejectedRows::default();
+        rejected.add(Path::new("a.csv"), &fault(2, "no\nte", "one\r\ntwo\nthree"));
+        let expected = "1 row, column `no te`: expected a value\n  `a.csv`, line 2: `one  two three`";
+        assert_eq!(rejected.to_string(), expected);
+    }
 
     #[test]
     fn limits_are_exact() {

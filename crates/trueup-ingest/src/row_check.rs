@@ -82,7 +82,7 @@ fn without_rows(batch: &RecordBatch, texts: &[LongText]) -> Result<(RecordBatch,
 
 /// Returns the rows of a column whose text has more than `longest` bytes, each with the number of bytes.
 fn long_rows(column: &dyn Array, longest: usize) -> Vec<(usize, usize)> {
-    match column.data_type() {
+    let mut found = match column.data_type() {
         DataType::Utf8 => long_offsets(column.as_string::<i32>().value_offsets(), longest),
         DataType::LargeUtf8 => long_offsets(column.as_string::<i64>().value_offsets(), longest),
         DataType::Utf8View => {
@@ -95,11 +95,14 @@ fn long_rows(column: &dyn Array, longest: usize) -> Vec<(usize, usize)> {
             if texts.is_empty() {
                 return Vec::new();
             }
-            let keys = coded.normalized_keys().into_iter().enumerate().filter(|(row, _)| column.is_valid(*row));
+            let keys = coded.normalized_keys().into_iter().enumerate();
             keys.filter_map(|(row, key)| Some((row, *texts.get(&key)?))).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    // The place of a null may have bytes, too.
+    found.retain(|(row, _)| column.is_valid(*row));
+    found
 }
 
 fn long_offsets<O: OffsetSizeTrait>(offsets: &[O], longest: usize) -> Vec<(usize, usize)> {
@@ -191,5 +194,31 @@ impl PendingFault {
             }
         };
         Ok(RowFault { location, column, value, rule, found, cells, joined: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, DictionaryArray, LargeStringArray, StringArray, StringViewArray};
+    use arrow_select::nullif::nullif;
+
+    #[test]
+    fn a_null_is_not_too_long() {
+        let long = "n".repeat(1_001);
+        let texts = vec![long.as_str(), "short", long.as_str()];
+        let columns: [ArrayRef; 4] = [
+            Arc::new(StringArray::from(texts.clone())),
+            Arc::new(LargeStringArray::from(texts.clone())),
+            Arc::new(StringViewArray::from(texts.clone())),
+            Arc::new(texts.into_iter().collect::<DictionaryArray<Int32Type>>()),
+        ];
+        for column in columns {
+            assert_eq!(long_rows(&column, 1_000), [(0, 1_001), (2, 1_001)], "{}", column.data_type());
+            // The bytes of the first text stay.
+            let column = nullif(&column, &BooleanArray::from(vec![true, false, false])).unwrap();
+            assert_eq!(long_rows(&column, 1_000), [(2, 1_001)], "{}", column.data_type());
+        }
     }
 }

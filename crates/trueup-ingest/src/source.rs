@@ -58,6 +58,7 @@ use arrow_schema::SchemaRef;
 use chunk::ChunkBytes;
 use compression::{Compression, CountedReader};
 use csv::CsvFormat;
+use decoded::check_name;
 use detect::{TextFormat, binary_format, read_begin, text_format};
 use json_array::JsonArray;
 use rayon::prelude::*;
@@ -189,10 +190,15 @@ impl<'a> InputReader<'a> {
     }
 
     /// Returns the columns of a file as a whole. NDJSON is read to its end for this.
-    pub(crate) fn all_columns(mut self) -> Result<SchemaRef, IngestError> {
+    ///
+    /// # Errors
+    /// The file cannot be read, its text is in another encoding, or its objects together have too many members or one
+    /// with too long a name.
+    pub(crate) fn all_columns(mut self, limits: ReadLimits) -> Result<SchemaRef, IngestError> {
         if let Some(columns) = self.columns {
             return Ok(columns);
         }
+        let (options, of_input) = (&self.input.options, |fault: InputFault| fault.of(&self.input.shown));
         let mut names = BTreeSet::new();
         loop {
             let mut blocks = Vec::new();
@@ -203,11 +209,16 @@ impl<'a> InputReader<'a> {
             }
             if blocks.is_empty() {
                 let members = csv::text_schema(&names.into_iter().collect::<Vec<String>>());
-                return self.input.options.columns(&members).map_err(|fault| fault.of(&self.input.shown));
+                return options.columns(&members).map_err(of_input);
             }
             let found = blocks.into_par_iter().map(|(block, is_array)| ndjson::member_names(block, is_array));
             let found = found.collect::<Result<Vec<_>, _>>();
-            names.extend(found.map_err(|fault| fault.of(&self.input.shown))?.into_iter().flatten());
+            let found = found.map_err(of_input)?.into_iter().flatten();
+            names.extend(found.filter(|name| options.reads(name)));
+            if names.len() > limits.max_columns {
+                return Err(of_input(InputFault::ManyColumns { limit: limits.max_columns }));
+            }
+            names.iter().try_for_each(|name| check_name(name)).map_err(of_input)?;
         }
     }
 

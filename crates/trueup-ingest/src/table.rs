@@ -10,8 +10,6 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Spend, Self::Accounts, Self::Insights];
-
     /// Returns the name of the table in manifests, and of its folder.
     pub(crate) const fn name(self) -> &'static str {
         match self {

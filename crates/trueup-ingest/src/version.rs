@@ -23,7 +23,7 @@ mod scratch;
 mod store_version;
 mod vectors;
 
-pub(crate) use file_names::writer_of;
+pub(crate) use file_names::{RECORD_PREFIX, writer_of};
 pub(crate) use scratch::Scratch;
 
 use crate::IngestError;
@@ -32,7 +32,7 @@ use crate::monitor::Monitor;
 use crate::pending_file::PendingFile;
 use crate::table::Table;
 use file_lists::StoredLists;
-use file_names::{RECORD_PREFIX, has_id, is_id, random_id};
+use file_names::{has_id, is_id, random_id};
 use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
@@ -51,7 +51,7 @@ use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-const FOLDERS: [&str; 7] = [
+pub(crate) const FOLDERS: [&str; 7] = [
     Table::Events.name(),
     Table::Spend.name(),
     Table::Accounts.name(),
@@ -453,9 +453,10 @@ impl VersionBuilder {
         for made in &self.made {
             // New folders above the dataset are durable only once their parents are synced.
             if let Made::Folder(folder) = made
-                && let Some(parent) =
-                    folder.parent().filter(|parent| *parent != self.dir && !parent.as_os_str().is_empty())
+                && let Some(parent) = folder.parent().filter(|parent| *parent != self.dir)
             {
+                // The parent of a relative path of one name is empty.
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
                 self.files.sync_folder(parent).at("sync", parent)?;
             }
         }

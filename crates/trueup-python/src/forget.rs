@@ -120,8 +120,7 @@ fn with_customers(forget: Forget, value: &Bound<'_, PyAny>) -> Result<Forget, Fa
     let pairs: Vec<(String, String)> = value
         .try_iter()
         .map_err(|_| expected())?
-        .map(|pair| pair?.extract())
-        .collect::<PyResult<_>>()
-        .map_err(|_| expected())?;
+        .map(|pair| pair?.extract().map_err(|_| expected()))
+        .collect::<Result<_, Failure>>()?;
     Ok(pairs.into_iter().fold(forget, |forget, (account, id)| forget.customer(account, id)))
 }

@@ -94,8 +94,9 @@ pub(crate) fn restated(
 ) -> Result<ResultTable, Failure> {
     // A column or a definition may be newer than the earlier version, in which such a field is then empty.
     let opened = trueup::Dataset::open_as_of(&before.path, before.as_of)?;
-    let opened = opened.with_definitions(after.definitions().clone()).map_err(|fault| {
-        Failure::Query(format!("{}, which the definitions of the later version need: {fault}", before.as_of))
+    let opened = opened.with_definitions_of(after).map_err(|fault| {
+        let before = before.as_of;
+        Failure::Query(format!("{before} cannot be answered with the definitions of the later version: {fault}"))
     })?;
     let earlier = opened.run(&query.clone().allow_unknown(true), execution.clone())?.with_totals_row();
     let later = after.run(query, execution.clone())?.with_totals_row();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,16 @@ def test_customers_are_forgotten(folder: Path, tmp_path: Path) -> None:
 def events_of(folder: Path, version: int) -> list[dict[str, object]]:
     answer = trueup.open(folder, as_of=version).query(["account", "opportunityId", "eventCount"], month="2025-01")
     return answer.to_dicts()
+
+
+def test_an_exception_of_the_customers_is_raised(folder: Path) -> None:
+    def failing() -> Iterator[tuple[str, str]]:
+        yield "acme", ANN
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        trueup.forget(folder, failing())
+    assert [version.version for version in trueup.open(folder).versions()] == [1, 2]
 
 
 def test_faulty_calls_are_refused(folder: Path, tmp_path: Path) -> None:

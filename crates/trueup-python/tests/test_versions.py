@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,19 @@ def test_a_difference_shows_what_was_restated(folder: Path) -> None:
     # Backwards, what was added is removed.
     statuses = trueup.open(folder, as_of=1).diff(2, "campaign,leads", month="2025-01")["status"]
     assert statuses == ["removed"]
+
+
+def test_a_difference_shows_a_dimension_of_a_column_that_only_the_later_version_has(
+    folder: Path, tmp_path: Path, program: str
+) -> None:
+    events = tmp_path / "regions.csv"
+    events.write_text("account,opportunityId,type,date,eventId,region\nacme,3,lead-originated,2025-01-05,e4,North\n")
+    trueup.ingest(folder, events)
+    definitions = tmp_path / "definitions.toml"
+    definitions.write_text('[[dimension]]\nname = "area"\nfrom = "region"\ncases = [{ equals = ["North"], value = "Up" }]\n')
+    subprocess.run([program, "define", str(folder), str(definitions)], check=True)
+    changes = trueup.open(folder).diff(2, "area,leads", month="2025-01").to_dicts()
+    assert changes == [{"status": "added", "area": "Up", "leads": 1, "leads.previous": 0, "leads.change": 1}]
 
 
 def test_faulty_differences_are_refused(folder: Path) -> None:

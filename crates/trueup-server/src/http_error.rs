@@ -67,6 +67,9 @@ impl HostFault {
     }
 }
 
+/// The longest URL that hyper reads, in bytes.
+const MAX_TARGET_BYTES: usize = 65_534;
+
 impl HttpError {
     /// Checks a request against the limits, and its header `Host`. Returns `None` if it may be passed to the facade.
     pub(crate) fn of<B>(request: &Request<B>, settings: &Settings) -> Option<Self> {
@@ -86,11 +89,10 @@ impl HttpError {
 
     /// Returns why hyper has refused a request with a status, as far as the head of the request shows it.
     pub(crate) fn of_refused(status: StatusCode, head: &HeadReader, settings: &Settings) -> Self {
+        let too_long = Self::UrlTooLong { limit: settings.max_url_bytes.min(MAX_TARGET_BYTES) };
         match status {
-            StatusCode::URI_TOO_LONG => Self::UrlTooLong { limit: settings.max_url_bytes },
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.is_in_target() => {
-                Self::UrlTooLong { limit: settings.max_url_bytes }
-            }
+            StatusCode::URI_TOO_LONG => too_long,
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.is_in_target() => too_long,
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.headers() > settings.max_headers => {
                 Self::TooManyHeaders { limit: settings.max_headers }
             }

@@ -1,5 +1,5 @@
-//! The figures of a server, in the text format of Prometheus. Requests are counted when they end; everything else is
-//! read when somebody asks for the figures.
+//! The figures of a server, in the text format of Prometheus. Requests and their bytes are counted when they end,
+//! durations when the head of the answer is ready; everything else is read when somebody asks for the figures.
 
 use crate::endpoint::ENDPOINTS;
 use crate::readiness::NotReady;

@@ -67,11 +67,11 @@ pub use trueup_core::dataset::Tables;
 pub use trueup_core::dataset::{BlockCache, set_block_cache};
 pub use trueup_core::dataset::{ColumnCacheCounts, Insight, is_url};
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, DifferentColumns, Error, Execution,
-    ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt,
-    Interruption, MemoryBudget, NoRoom, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
-    Reservation, ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value,
-    ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension,
+    ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
+    NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios, Reservation,
+    ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, ValueSearch,
+    Values, Why, day, definitions, dictionary, message_with_causes, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

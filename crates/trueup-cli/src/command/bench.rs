@@ -29,6 +29,9 @@ Examples:
   trueup bench my-data --callers 8 --format json
   printf 'channel cold\\nchannel hot\\n' | trueup bench my-data --on-request";
 
+/// What is said of a dataset without rows, for which the suite has no queries.
+const NOTHING_TO_MEASURE: &str = "the dataset is empty, so there is nothing to measure";
+
 /// Measure the time of a suite of queries on a dataset
 ///
 /// The queries cover the last 90 days of the data, its last year, or all of it, and group by dimensions of the
@@ -104,7 +107,7 @@ impl BenchCommand {
             queries.retain(|query| self.queries.iter().any(|name| name == query.name));
         }
         if queries.is_empty() {
-            notice::warning("the dataset is empty, so there is nothing to measure");
+            notice::warning(NOTHING_TO_MEASURE);
         }
         let repetitions = Repetitions { repeat: self.repeat, callers: self.callers.into(), splits: self.splits };
         let mut writer = ReportWriter::new(&target, self.format);
@@ -181,6 +184,9 @@ fn answer_line(
 /// Returns the query of a name.
 fn find<'a>(queries: &'a [BenchQuery], name: &str) -> Result<&'a BenchQuery, Failure> {
     queries.iter().find(|query| query.name == name).ok_or_else(|| {
+        if queries.is_empty() {
+            return Failure::request(NOTHING_TO_MEASURE);
+        }
         let names: Vec<&str> = queries.iter().map(|query| query.name).collect();
         Failure::request(format!("expected one of the queries {}, but found `{}`", names.join(", "), Shown(name)))
     })

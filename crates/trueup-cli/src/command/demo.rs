@@ -52,6 +52,8 @@ impl DemoCommand {
         let end = settings.end().map_err(Failure::usage)?;
         let end = Day::from_date(end).map_err(Failure::fault)?;
         let dir = self.dir.unwrap_or_else(|| build::default_folder(&settings));
+        // Without a `/` or `/.` at the end.
+        let dir: PathBuf = dir.components().collect();
         if build::holds_demo(&dir, &settings)? {
             notice::note(format_args!("`{}` already holds this demo; delete it to create it again", dir.display()));
         } else {

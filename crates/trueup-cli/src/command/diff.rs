@@ -79,8 +79,9 @@ impl DiffCommand {
         warn_about_range("", &query, &after);
         let execution = || Execution { threads: self.threads, ..Execution::default() };
         // A column or a definition may be newer than the earlier version, in which such a field is then empty.
-        let before = before.with_definitions(after.definitions().clone()).map_err(|fault| {
-            Failure::request(format!("{}, which the definitions of {} need: {fault}", self.before, self.after))
+        let before = before.with_definitions_of(&after).map_err(|fault| {
+            let (before, after) = (self.before, self.after);
+            Failure::request(format!("{before} cannot be answered with the definitions of {after}: {fault}"))
         })?;
         let query_before = query.clone().allow_unknown(true);
         let unseen = unseen_values((&before, &query_before), (&after, &query), &execution())?;

@@ -43,10 +43,20 @@ pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
 
 /// Parses a positive number of seconds, such as `30` or `0.5`.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
+    duration(text).filter(|duration| !duration.is_zero()).ok_or_else(|| {
+        format!("expected a positive number of seconds, such as `30` or `0.5`, but found `{}`", Shown(text))
+    })
+}
+
+/// Parses a number of seconds, such as `30`, `0.5` or `0`.
+pub(super) fn seconds_or_zero(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .ok_or_else(|| format!("expected a number of seconds, such as `30`, `0.5` or `0`, but found `{}`", Shown(text)))
+}
+
+/// Returns the time of a number of seconds.
+fn duration(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }
 
 /// Parses an age in weeks, days, hours, minutes or seconds, such as `30d`, `12h` or `0s`.
@@ -129,7 +139,7 @@ pub(super) fn read_secret(path: &Path, expected: &str) -> Result<SecretKey, Fail
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_THREADS, age, bytes, seconds, threads};
+    use super::{MAX_THREADS, age, bytes, seconds, seconds_or_zero, threads};
     use std::time::Duration;
 
     #[test]
@@ -165,10 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_positive() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["", "0", "-1", "NaN", "inf", "1e30", "10s"] {
-            assert!(seconds(text).is_err(), "{text}");
+    fn seconds_are_positive_or_also_zero() {
+        for parse in [seconds, seconds_or_zero] {
+            assert_eq!(parse("0.5"), Ok(Duration::from_millis(500)));
+            for text in ["", "-1", "NaN", "inf", "1e30", "10s"] {
+                assert!(parse(text).is_err(), "{text}");
+            }
         }
+        assert!(seconds("0").unwrap_err().contains("expected a positive number of seconds"));
+        assert_eq!(seconds_or_zero("0"), Ok(Duration::ZERO));
     }
 }

@@ -3,7 +3,7 @@
 pub(super) mod background;
 
 use super::open_dataset;
-use super::option_values::{bytes, seconds};
+use super::option_values::{bytes, seconds, seconds_or_zero};
 use super::service::ServiceArgs;
 use crate::exit::Failure;
 use crate::notice;
@@ -91,11 +91,11 @@ pub(crate) struct ServeCommand {
 
     /// Seconds to go on accepting requests after a stop signal, while /ready answers 503, so that a load balancer sends
     /// the next ones elsewhere; by default 0
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds_or_zero)]
     shutdown_delay: Option<Duration>,
 
     /// Seconds that running requests have to finish after the --shutdown-delay; by default 30
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds_or_zero)]
     shutdown_grace: Option<Duration>,
 }
 

@@ -125,10 +125,11 @@ fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Na
     // Stable, so that groups with equal contributions stay in the order of the answer.
     parts.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
     let shown = parts.iter().take_while(|(_, contribution)| is_shown(*contribution)).count();
+    let limit = shown.min(NAMED);
     // "All others" are at least two.
-    let limit = if parts.len() == NAMED + 1 { parts.len() } else { NAMED };
+    let limit = if limit > 0 && parts.len() == limit + 1 { parts.len() } else { limit };
     let mut named: Vec<AnswerRow> = parts.iter().map(|(row, _)| *row).collect();
-    let others = named.split_off(shown.min(limit));
+    let others = named.split_off(limit);
     NamedGroups { named, others }
 }
 

@@ -109,4 +109,6 @@ fn what_cannot_be_measured_is_reported() {
     let run = workspace.run(&["bench", "none"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stderr.contains("the dataset is empty"), "{run:?}");
+    let message = workspace.run(&["bench", "none", "--query", "channel"]).failed(1);
+    assert!(message.contains("the dataset is empty"), "{message}");
 }

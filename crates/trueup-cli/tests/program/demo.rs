@@ -111,6 +111,20 @@ fn the_seed_determines_the_data() {
 }
 
 #[test]
+fn the_folder_of_the_demo_may_be_empty_but_needs_a_name() {
+    let workspace = Workspace::new();
+    let message = workspace.run(&["demo", "."]).failed(2);
+    assert!(message.contains("`.`: expected the name of a folder to create"), "{message}");
+    assert!(workspace.names().is_empty());
+
+    std::fs::create_dir(workspace.path("q")).unwrap();
+    let run = workspace.run(&["demo", "q/.", "--events", "2000", "--accounts", "2"]);
+    assert!(run.code == 0 && run.stderr.contains("created the demo dataset `q`"), "{run:?}");
+    assert_eq!(workspace.names(), ["q", "q-report.html"]);
+    assert!(run.stdout.contains(" demo q-40 --accounts 40\n"), "{}", run.stdout);
+}
+
+#[test]
 fn the_demo_does_not_touch_other_folders() {
     let workspace = Workspace::with_dataset();
     let message = workspace.run(&["demo", "ds", "--events", "2000"]).failed(1);

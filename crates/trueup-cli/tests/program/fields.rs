@@ -217,11 +217,12 @@ fn every_key_of_inspect_verify_explain_and_fields_is_documented() {
     let (workspace, _) = Workspace::with_directory();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let explain = ["explain", "ds", "--fields", "campaign,leads", "--analyze", "--format", "json"];
+    let explain = ["explain", "ds", "--fields", "campaign,leads", "--compare", "previous-period"];
+    let explain = [&explain[..], &["--analyze", "--format", "json"], &RANGE].concat();
     let mut keys = Vec::new();
     add_keys(&object(&workspace, &["inspect", "ds", "--format", "json"]), &mut keys);
     add_keys(&object(&workspace, &["verify", "ds", "--format", "json"]), &mut keys);
-    add_keys(&object(&workspace, &[explain.as_slice(), RANGE.as_slice()].concat()), &mut keys);
+    add_keys(&object(&workspace, &explain), &mut keys);
     add_keys(&Json::Array(listed(&workspace, &["leads"])), &mut keys);
     assert!(keys.len() > 40, "{keys:?}");
     let missing: Vec<&String> = keys.iter().filter(|key| !page.contains(&format!("`{key}`"))).collect();

@@ -87,6 +87,15 @@ fn a_service_that_stops_answers_until_a_load_balancer_has_noticed() {
 }
 
 #[test]
+fn a_service_may_stop_without_a_delay() {
+    let (workspace, _) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &["--shutdown-delay", "0", "--shutdown-grace", "0"]);
+    assert_eq!(server.stop("-TERM").0.code(), Some(0));
+    let message = workspace.run(&["serve", "ds", "--memory-wait", "0"]).failed(2);
+    assert!(message.contains("expected a positive number of seconds"), "{message}");
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let (workspace, _) = Workspace::with_directory();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

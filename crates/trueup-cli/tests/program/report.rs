@@ -193,6 +193,23 @@ fn the_sentences_say_what_changed_and_why() {
 }
 
 #[test]
+fn a_single_other_channel_is_named() {
+    let workspace = Workspace::new();
+    let mut events = "account,opportunityId,type,date,total,attributionChannel\n".to_owned();
+    for (month, ads, mail) in [("03", "100", "100"), ("04", "2100", "100.001")] {
+        for (channel, total) in [("Ads", ads), ("Mail", mail)] {
+            events.push_str(&format!("a,{channel}-{month},lead-originated,2025-{month}-01,,{channel}\n"));
+            events.push_str(&format!("a,{channel}-{month},closed,2025-{month}-05,{total},{channel}\n"));
+        }
+    }
+    workspace.write("events.csv", &events);
+    let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = report(&workspace, &["--month", "2025-04", "--through", "2025-04-05", "--format", "md"]);
+    assert!(text.contains("By channel: Ads 2,000.00 more and Mail 0.00 more.\n"), "{text}");
+}
+
+#[test]
 fn every_number_is_from_a_query() {
     let workspace = small();
     let whole = report(&workspace, &["--month", "2025-04"]);

@@ -1,6 +1,6 @@
 //! `trueup versions`, and `--as-of`: earlier versions of a dataset.
 
-use crate::workspace::{EVENTS_CSV, EVENTS_URL, Workspace};
+use crate::workspace::{EVENTS_CSV, EVENTS_URL, RANGE, Workspace};
 use serde_json::Value;
 
 /// Lists the versions of `ds` as JSON.
@@ -218,6 +218,27 @@ fn a_diff_shows_what_was_restated() {
         "csv",
     ]);
     assert!(brand.succeeded().contains("changed,2025-01-01,2025-01-31,,2000,1234.5,765.5\n"));
+}
+
+/// The definition of the later version can be used, although the earlier one does not have what it is derived from.
+#[test]
+fn a_diff_shows_a_dimension_of_a_column_that_only_the_later_version_has() {
+    let workspace = Workspace::new();
+    workspace.write("1.csv", "account,opportunityId,type,date,eventId\nacme,1,lead-originated,2025-01-03,e1\n");
+    workspace
+        .write("2.csv", "account,opportunityId,type,date,eventId,region\nacme,2,lead-originated,2025-01-05,e2,North\n");
+    for events in ["1.csv", "2.csv"] {
+        workspace.run(&["ingest", events, "--into", "ds"]).succeeded();
+    }
+    workspace.write(
+        "d.toml",
+        "[[dimension]]\nname = \"area\"\nfrom = \"region\"\ncases = [{ equals = [\"North\"], value = \"Up\" }]\n",
+    );
+    workspace.run(&["define", "ds", "d.toml"]).succeeded();
+    let changes = workspace
+        .run(&[&["diff", "ds", "1", "3", "--fields", "area,leads", "--format", "csv"], &RANGE[..]].concat())
+        .succeeded();
+    assert_eq!(changes, "status,area,leads,leads.previous,leads.change\nadded,Up,1,0,1\n");
 }
 
 #[test]

@@ -53,8 +53,8 @@ struct CountedColumns<'a> {
 }
 
 impl Contributions {
-    /// Returns what the events of a row group contribute to `measures`, none of which is one of spend. The plan must
-    /// have aggregated them, so that their columns are read.
+    /// Returns what the events of a row group contribute to `measures`, none of which is one of spend. They must be
+    /// among the measures that the plan aggregates, so that their columns are read.
     ///
     /// # Errors
     /// The interrupt ends the query.

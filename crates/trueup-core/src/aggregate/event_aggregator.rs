@@ -42,8 +42,13 @@ struct BoundQuery<'a> {
 
 impl<'a> BoundQuery<'a> {
     /// Binds the query to the columns of a row group; `customers` is the number of customers that the query reads.
-    fn new(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
-        let filter = EventFilter::bind(context, columns);
+    fn new(
+        context: &'a QueryContext<'a>,
+        columns: &'a EventColumns,
+        customers: usize,
+        interrupt: &'a Interrupt,
+    ) -> Self {
+        let filter = EventFilter::bind(context, columns, interrupt);
         let grouping = Grouping::bind(context, columns, customers);
         let granularity = grouping.granularity().min(filter.granularity());
         let are_rows_filtered = filter.granularity() == Granularity::Row;
@@ -101,10 +106,10 @@ impl<'a> EventAggregator<'a> {
         let leads = LeadHistories::select(plan, columns, blocks.clone());
         let leads = leads.as_ref();
         let columns = leads.map_or(columns, LeadHistories::columns);
-        let mut query = BoundQuery::new(self.context, columns, customers);
+        let mut query = BoundQuery::new(self.context, columns, customers, interrupt);
         let dense_key_bits = query.grouping.dense_key_bits();
         let SegmentMemo { cache, histogram } = &mut self.memo;
-        let passing = query.filter.passing_customers(blocks.clone(), cache);
+        let passing = query.filter.passing_customers(blocks.clone(), cache)?;
         let is_cleared = cache.begin_row_group(query.granularity);
         histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits);
         let reads_events = query.counting.reads_events() || plan.sub_ranges.len() > 1;
@@ -118,23 +123,23 @@ impl<'a> EventAggregator<'a> {
             self.memo.cache.classify(columns, segments, whole_patterns);
             if segments.len() >= BATCH_SEGMENTS {
                 interrupt.check()?;
-                self.add_batch(&mut query);
+                self.add_batch(&mut query)?;
             }
         }
-        self.add_batch(&mut query);
+        self.add_batch(&mut query)?;
         self.memo.histogram.flush(&mut query.grouping, &mut self.partial.grouped);
         Ok(())
     }
 
     /// Adds the segments of the batch, and clears it.
-    fn add_batch(&mut self, query: &mut BoundQuery<'_>) {
+    fn add_batch(&mut self, query: &mut BoundQuery<'_>) -> Result<(), Interruption> {
         let Self { partial, memo: SegmentMemo { cache, histogram }, batch, last_segments, .. } = self;
         let BoundQuery { filter, grouping, counting, granularity } = query;
         let segments = batch.segments.len();
         if segments == 0 {
-            return;
+            return Ok(());
         }
-        filter.apply(batch, cache, *granularity == Granularity::Row);
+        filter.apply(batch, cache, *granularity == Granularity::Row)?;
         let rows = match granularity {
             Granularity::Row => batch.rows.events.len(),
             _ => batch.segments.lengths.iter().map(|length| *length as usize).sum(),
@@ -147,5 +152,6 @@ impl<'a> EventAggregator<'a> {
         }
         last_segments.end_batch(segments);
         batch.clear();
+        Ok(())
     }
 }

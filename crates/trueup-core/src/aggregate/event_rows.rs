@@ -91,15 +91,16 @@ pub(super) fn for_each_batch<'b>(
     interrupt: &Interrupt,
     add: &mut impl FnMut(&SegmentBatch, &SegmentCache),
 ) -> Result<(), Interruption> {
-    let mut filter = EventFilter::bind(context, columns);
+    let mut filter = EventFilter::bind(context, columns, interrupt);
     let mut cache = SegmentCache::new(context.increments);
     cache.begin_row_group(Granularity::Row);
-    let passing = filter.passing_customers(blocks.clone(), &cache);
+    let passing = filter.passing_customers(blocks.clone(), &cache)?;
     let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
     let mut add_batch = |batch: &mut SegmentBatch, cache: &SegmentCache| {
-        filter.apply(batch, cache, true);
+        filter.apply(batch, cache, true)?;
         add(batch, cache);
         batch.clear();
+        Ok(())
     };
     for block in blocks {
         let patterns =
@@ -107,9 +108,8 @@ pub(super) fn for_each_batch<'b>(
         cache.classify(columns, &mut batch.segments, patterns);
         if batch.segments.len() >= BATCH_SEGMENTS {
             interrupt.check()?;
-            add_batch(&mut batch, &cache);
+            add_batch(&mut batch, &cache)?;
         }
     }
-    add_batch(&mut batch, &cache);
-    Ok(())
+    add_batch(&mut batch, &cache)
 }

@@ -5,10 +5,10 @@ use super::context::QueryContext;
 use super::key_encoder::KeyEncoder;
 use super::segment::{GroupingUnits, SegmentBatch, SegmentCache, Segments};
 use super::types::{Granularity, select_indexes};
-use crate::TextList;
 use crate::filter::TextPredicate;
 use crate::plan::{AmountRange, Condition, FieldPredicate, Ternary};
 use crate::scan::{CustomerBlock, EventColumns};
+use crate::{Interrupt, Interruption, TextList};
 
 /// A query's filter on events, bound to the columns of a row group.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(crate) struct EventFilter<'a> {
     /// `None` if the query has no filter on events.
     condition: Option<Condition<BoundPredicate<'a>>>,
     granularity: Granularity,
+    interrupt: &'a Interrupt,
     /// The codes of the dimension that is tested.
     codes: Vec<u32>,
     /// The indexes of the units that pass.
@@ -30,6 +31,11 @@ enum BoundPredicate<'a> {
     Total(&'a AmountRange),
 }
 
+/// The number of bytes that regular expressions are matched with between two checks of the interrupt: few, because a
+/// large expression may take some 100 microseconds for each, and enough that the checks take a small part of the time
+/// that small expressions take. Any other test counts as one byte.
+const INTERRUPT_CHECK_BYTES: usize = 128;
+
 /// A predicate on the texts of codes, evaluated once per code.
 #[derive(Debug)]
 pub(crate) struct CodePredicate<'a> {
@@ -39,7 +45,7 @@ pub(crate) struct CodePredicate<'a> {
 }
 
 impl<'a> EventFilter<'a> {
-    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns) -> Self {
+    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, interrupt: &'a Interrupt) -> Self {
         let mut bind = |predicate: &'a FieldPredicate| match predicate {
             FieldPredicate::Dimension(dimension, predicate) => {
                 BoundPredicate::Dimension(KeyEncoder::bind(context, columns, dimension), CodePredicate::new(predicate))
@@ -49,7 +55,7 @@ impl<'a> EventFilter<'a> {
         let condition = context.plan.event_filter.as_ref().map(|condition| condition.map(&mut bind));
         let predicates = condition.iter().flat_map(Condition::leaves);
         let granularity = predicates.map(BoundPredicate::granularity).min().unwrap_or(Granularity::Customer);
-        Self { columns, condition, granularity, codes: Vec::new(), passing: Vec::new() }
+        Self { columns, condition, granularity, interrupt, codes: Vec::new(), passing: Vec::new() }
     }
 
     /// Returns the largest units that pass or fail as a whole.
@@ -59,57 +65,74 @@ impl<'a> EventFilter<'a> {
 
     /// Returns for each customer of the row group whether it is in one of the blocks and passes. Returns `None` if
     /// every customer passes, or if customers do not pass or fail as a whole.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
     pub(crate) fn passing_customers<'b>(
         &mut self,
         blocks: impl Iterator<Item = &'b CustomerBlock>,
         cache: &SegmentCache,
-    ) -> Option<Vec<bool>> {
+    ) -> Result<Option<Vec<bool>>, Interruption> {
         if self.condition.is_none() || self.granularity != Granularity::Customer {
-            return None;
+            return Ok(None);
         }
         let customers = Segments::of_customers(self.columns, blocks);
-        let results = self.evaluate(&GroupingUnits::of_segments(&customers, cache))?;
+        let Some(results) = self.evaluate(&GroupingUnits::of_segments(&customers, cache))? else { return Ok(None) };
         let mut passing = vec![false; self.columns.customers.len()];
         for (customer, result) in customers.customers.iter().zip(results) {
             passing[*customer as usize] = result == Ternary::True;
         }
-        Some(passing)
+        Ok(Some(passing))
     }
 
     /// Drops the segments of a batch that do not pass or, if rows are filtered one by one, the rows. `needs_rows` says
     /// whether the rows of the batch are needed; it must be set if rows are filtered.
-    pub(crate) fn apply(&mut self, batch: &mut SegmentBatch, cache: &SegmentCache, needs_rows: bool) {
-        if self.granularity == Granularity::Segment && self.select(batch, cache) {
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn apply(
+        &mut self,
+        batch: &mut SegmentBatch,
+        cache: &SegmentCache,
+        needs_rows: bool,
+    ) -> Result<(), Interruption> {
+        if self.granularity == Granularity::Segment && self.select(batch, cache)? {
             batch.segments.retain(&self.passing);
         }
         if needs_rows {
             batch.expand_rows();
         }
-        if self.granularity == Granularity::Row && self.select(batch, cache) {
+        if self.granularity == Granularity::Row && self.select(batch, cache)? {
             batch.rows.retain(&self.passing);
         }
+        Ok(())
     }
 
     /// Selects the units that pass. Returns false if there is no filter.
-    fn select(&mut self, batch: &SegmentBatch, cache: &SegmentCache) -> bool {
-        let Some(results) = self.evaluate(&batch.units(self.granularity, cache)) else { return false };
+    fn select(&mut self, batch: &SegmentBatch, cache: &SegmentCache) -> Result<bool, Interruption> {
+        let Some(results) = self.evaluate(&batch.units(self.granularity, cache))? else { return Ok(false) };
         select_indexes(&mut self.passing, results.iter().map(|result| *result == Ternary::True));
-        true
+        Ok(true)
     }
 
     /// Returns whether each unit passes; `None` if there is no filter.
-    fn evaluate(&mut self, units: &GroupingUnits<'_>) -> Option<Vec<Ternary>> {
-        let Self { columns, condition, codes, .. } = self;
+    fn evaluate(&mut self, units: &GroupingUnits<'_>) -> Result<Option<Vec<Ternary>>, Interruption> {
+        let Self { columns, condition, codes, interrupt, .. } = self;
+        let Some(condition) = condition else { return Ok(None) };
+        let mut tested = Ok(());
         let mut test = |predicate: &mut BoundPredicate<'_>, results: &mut Vec<Ternary>| match predicate {
+            // The results are dropped, so that the other predicates need none.
+            _ if tested.is_err() => {}
             BoundPredicate::Dimension(encoder, predicate) => {
                 encoder.encode(units, codes);
-                predicate.test(codes, encoder.texts(), results);
+                tested = predicate.test(codes, encoder.texts(), interrupt, results);
             }
             BoundPredicate::Total(range) => {
                 range.test(columns.totals.as_deref(), units.events, Ternary::from, results);
             }
         };
-        Some(condition.as_mut()?.evaluate(units.len(), &mut test))
+        let results = condition.evaluate(units.len(), &mut test);
+        tested.map(|()| Some(results))
     }
 }
 
@@ -129,9 +152,59 @@ impl<'a> CodePredicate<'a> {
     }
 
     /// Appends the result of each code.
-    pub(crate) fn test(&mut self, codes: &[u32], texts: &TextList, results: &mut Vec<Ternary>) {
-        let known = self.results.len();
-        self.results.extend((known..texts.len()).map(|code| Ternary::from(self.predicate.passes(&texts[code]))));
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn test(
+        &mut self,
+        codes: &[u32],
+        texts: &TextList,
+        interrupt: &Interrupt,
+        results: &mut Vec<Ternary>,
+    ) -> Result<(), Interruption> {
+        let mut unchecked = 0;
+        for code in self.results.len()..texts.len() {
+            let text = &texts[code];
+            let mut check = |test: &TextPredicate| {
+                // A regular expression takes a time that is proportional to the text, and up to a thousand times as
+                // long as other tests.
+                unchecked += if matches!(test, TextPredicate::Matches(_)) { text.len() + 1 } else { 1 };
+                if unchecked < INTERRUPT_CHECK_BYTES {
+                    return Ok(());
+                }
+                unchecked = 0;
+                interrupt.check()
+            };
+            self.results.push(Ternary::from(self.predicate.passes(text, &mut check)?));
+        }
         results.extend(codes.iter().map(|code| self.results[*code as usize]));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{CompiledPatterns, Predicate};
+
+    /// Returns how many texts a canceled query tests before it ends.
+    fn tested(test: &Predicate, text: &str) -> usize {
+        let test = TextPredicate::new(test, &mut CompiledPatterns::default()).unwrap();
+        let condition = Condition::Not(Box::new(Condition::Any(vec![Condition::Test(test)])));
+        let texts: TextList = std::iter::repeat_n(text, 2_000).collect();
+        let (mut predicate, interrupt, mut results) =
+            (CodePredicate::new(&condition), Interrupt::default(), Vec::new());
+        interrupt.cancel();
+        assert_eq!(predicate.test(&[0, 1_999], &texts, &interrupt, &mut results), Err(Interruption::Canceled));
+        assert!(results.is_empty());
+        predicate.results.len()
+    }
+
+    #[test]
+    fn a_canceled_query_tests_few_more_texts() {
+        let matches = Predicate::Matches { pattern: "a.*e".to_owned(), flags: String::new() };
+        assert_eq!(tested(&matches, &"a".repeat(400)), 0);
+        assert_eq!(tested(&matches, "spring!"), INTERRUPT_CHECK_BYTES / 8 - 1);
+        assert_eq!(tested(&Predicate::NotEmpty, &"a".repeat(400)), INTERRUPT_CHECK_BYTES - 1);
     }
 }

@@ -52,9 +52,18 @@ impl SpendGroups {
 
     /// Adds the spend of another partial result. `shared` has for each dimension of the query, by the other's code, the
     /// code here.
-    fn merge(&mut self, other: &Self, shared: &[Vec<u32>], texts: &[Interner]) {
+    fn merge(
+        &mut self,
+        other: &Self,
+        shared: &[Vec<u32>],
+        texts: &[Interner],
+        interrupt: &Interrupt,
+    ) -> Result<(), Interruption> {
         let mut key = vec![0; other.dimensions.len() + 1];
         for (group, sums) in other.sums.iter().enumerate() {
+            if group.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
+                interrupt.check()?;
+            }
             let (sub_range, codes) = other.table.key(group).split_at(1);
             key[..1].copy_from_slice(sub_range);
             for (at, (dimension, code)) in other.dimensions.iter().zip(codes).enumerate() {
@@ -62,6 +71,7 @@ impl SpendGroups {
             }
             self.add(&key, sums, texts);
         }
+        Ok(())
     }
 }
 
@@ -93,8 +103,7 @@ impl PartialResult {
         }
         let shared = self.grouped.merge(other.grouped, interrupt)?;
         self.rows += other.rows;
-        self.spend.merge(&other.spend, &shared, &self.grouped.groups.texts);
-        Ok(())
+        self.spend.merge(&other.spend, &shared, &self.grouped.groups.texts, interrupt)
     }
 
     /// Adds the spend of a row group.
@@ -187,5 +196,23 @@ impl PartialResult {
             Ok(self.spend.table.find(&spend_key))
         };
         (0..table.len()).map(slot).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::MeasureLayout;
+
+    #[test]
+    fn a_canceled_query_merges_no_spend() {
+        let shape = ResultShape { sub_ranges: 1, dimensions: Vec::new(), layout: MeasureLayout::default() };
+        let (mut one, mut other) = (SpendGroups::new(&shape), SpendGroups::new(&shape));
+        other.add(&[0], &SpendSums { clicks: 1, ..SpendSums::default() }, &[]);
+        let interrupt = Interrupt::default();
+        assert_eq!(one.merge(&other, &[], &[], &interrupt), Ok(()));
+        interrupt.cancel();
+        assert_eq!(one.merge(&other, &[], &[], &interrupt), Err(Interruption::Canceled));
+        assert_eq!(one.sums, other.sums);
     }
 }

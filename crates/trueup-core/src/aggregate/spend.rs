@@ -4,11 +4,11 @@ use super::context::QueryContext;
 use super::filter::CodePredicate;
 use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
-use crate::Code;
 use crate::definitions::MappedTexts;
 use crate::dictionary::{Measure, SpendColumn};
 use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
+use crate::{Code, Interrupt, Interruption};
 use std::sync::Arc;
 
 /// The sums of spend rows. Money is in millionths of a currency unit.
@@ -54,7 +54,14 @@ pub(crate) struct SpendPartial {
 const BATCH_ROWS: usize = 1 << 12;
 
 /// Aggregates a row group of the spend table.
-pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns) -> SpendPartial {
+///
+/// # Errors
+/// The interrupt ends the query.
+pub(crate) fn aggregate_spend(
+    context: &QueryContext<'_>,
+    columns: &SpendColumns,
+    interrupt: &Interrupt,
+) -> Result<SpendPartial, Interruption> {
     let plan = context.plan;
     let selected = context.selected(&columns.accounts.texts);
     let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
@@ -72,7 +79,7 @@ pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
         select_rows(context, columns, &selected, first, &mut rows);
         if let Some(filter) = &mut filter {
-            filter.retain(&mut rows);
+            filter.retain(&mut rows, interrupt)?;
         }
         sub_ranges.clear();
         match &*plan.sub_ranges {
@@ -85,11 +92,18 @@ pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns
         sums.resize(groups.len(), SpendSums::default());
         add_rows(columns, &rows, &slots, needs_campaign_spend, &mut sums);
     }
-    SpendPartial { groups, sums, texts }
+    Ok(SpendPartial { groups, sums, texts })
 }
 
 /// Returns the rows of a row group that a plan sums.
-pub(crate) fn spend_rows(context: &QueryContext<'_>, columns: &SpendColumns) -> Vec<u32> {
+///
+/// # Errors
+/// The interrupt ends the query.
+pub(crate) fn spend_rows(
+    context: &QueryContext<'_>,
+    columns: &SpendColumns,
+    interrupt: &Interrupt,
+) -> Result<Vec<u32>, Interruption> {
     let selected = context.selected(&columns.accounts.texts);
     let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
     let mut filter = context.plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
@@ -97,14 +111,15 @@ pub(crate) fn spend_rows(context: &QueryContext<'_>, columns: &SpendColumns) -> 
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
         select_rows(context, columns, &selected, first, &mut rows);
         if let Some(filter) = &mut filter {
-            filter.retain(&mut rows);
+            filter.retain(&mut rows, interrupt)?;
         }
         all.append(&mut rows);
     }
-    all
+    Ok(all)
 }
 
-/// Writes to `rows` which of the next [`BATCH_ROWS`] rows from `first` on are in the range and of a selected account.
+/// Writes to `rows` which of the next [`BATCH_ROWS`] rows from `first` on are left, in the range, and of a selected
+/// account.
 fn select_rows(
     context: &QueryContext<'_>,
     columns: &SpendColumns,
@@ -192,17 +207,25 @@ impl<'a> SpendFilter<'a> {
 
     /// Drops the rows that certainly fail. A row also passes if its result is unknown because spend does not have a
     /// field that would decide.
-    fn retain(&mut self, rows: &mut Vec<u32>) {
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    fn retain(&mut self, rows: &mut Vec<u32>, interrupt: &Interrupt) -> Result<(), Interruption> {
         let Self { condition, codes } = self;
+        let mut tested = Ok(());
         let results = condition.evaluate(rows.len(), &mut |predicate, results: &mut Vec<Ternary>| match predicate {
+            // The results are dropped, so that the other predicates need none.
+            _ if tested.is_err() => {}
             Some(SpendPredicate { encoder, texts, predicate }) => {
                 encoder.encode(rows, codes);
-                predicate.test(codes, texts, results);
+                tested = predicate.test(codes, texts, interrupt, results);
             }
             None => results.resize(rows.len(), Ternary::Unknown),
         });
+        tested?;
         let mut results = results.into_iter();
         rows.retain(|_| results.next() != Some(Ternary::False));
+        Ok(())
     }
 }
 

@@ -1,11 +1,13 @@
 //! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
-//! [`read_all_rows`] reads the rows of a file of any schema.
+//! [`read_all_rows`] reads the rows of a file of any schema without this check: the bytes of such a file have the
+//! checksum of the manifest.
 
 use super::error::DatasetError;
 use super::file_slice::FileSlice;
 use super::thrift::{FieldValue, Thrift, write_structure_count};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::errors::{ParquetError, Result};
@@ -199,11 +201,11 @@ fn general(message: String) -> ParquetError {
 }
 
 /// Reads all rows of a Parquet file, whatever its schema.
-pub(super) fn read_all_rows(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
+pub(super) fn read_all_rows(path: &Path, bytes: Bytes) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-    let length = file.len();
+    let length = bytes.len() as u64;
     let read = || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         check_chunk_ranges(builder.metadata(), length)?;
         Ok(builder.build()?.collect::<Result<_, _>>()?)
     };

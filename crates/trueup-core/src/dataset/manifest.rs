@@ -153,7 +153,8 @@ pub struct RowGroupEntry {
 pub struct Batch {
     /// The version that the ingest made.
     pub version: u64,
-    /// For each table with new rows (`events`, `spend`, `accounts`, `insights`), where the rows came from.
+    /// For each table with inputs that the dataset did not have already (`events`, `spend`, `accounts`, `insights`),
+    /// even if these have no rows: where its rows came from.
     pub tables: BTreeMap<String, BatchTable>,
 }
 

@@ -22,7 +22,6 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -257,25 +256,6 @@ pub struct Tables {
 impl Default for Tables {
     fn default() -> Self {
         Self { events: Vec::new(), spend: Vec::new(), accounts: Vec::new(), row_group_rows: 65_536 }
-    }
-}
-
-impl Tables {
-    /// Reads Parquet files in canonical form.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn from_parquet<P: AsRef<Path>>(events: &[P], spend: &[P], accounts: &[P]) -> Result<Self, Error> {
-        let read = |paths: &[P]| -> Result<Vec<RecordBatch>, Error> {
-            let mut batches = Vec::new();
-            for path in paths {
-                let path = path.as_ref();
-                let file = File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })?;
-                batches.extend(read_all_rows(path, file)?);
-            }
-            Ok(batches)
-        };
-        Ok(Self { events: read(events)?, spend: read(spend)?, accounts: read(accounts)?, ..Self::default() })
     }
 }
 

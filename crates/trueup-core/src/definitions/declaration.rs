@@ -109,10 +109,7 @@ struct SpannedFile {
 
 impl DefinitionsFile {
     pub(super) fn read(text: &str) -> Result<Self, DefinitionError> {
-        if text.len() > MAX_DEFINITIONS_BYTES {
-            let reason = format!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found {}", text.len());
-            return Err(DefinitionError::new(reason));
-        }
+        check_size(text)?;
         let SpannedFile { metric, dimension } = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
         let at = |span: Range<usize>| Some(place(text, span.start).0);
         Ok(Self {
@@ -151,5 +148,15 @@ pub(super) fn to_toml(
         dimension: &'a [DimensionDefinition],
     }
     let text = toml::to_string(&File { metric: metrics, dimension: dimensions });
-    text.map_err(|error| DefinitionError::new(error.to_string()))
+    let text = text.map_err(|error| DefinitionError::new(error.to_string()))?;
+    check_size(&text)?;
+    Ok(text)
+}
+
+/// Refuses definitions that are larger than a dataset may have.
+fn check_size(text: &str) -> Result<(), DefinitionError> {
+    if text.len() <= MAX_DEFINITIONS_BYTES {
+        return Ok(());
+    }
+    Err(DefinitionError::new(format!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found {}", text.len())))
 }

@@ -1,4 +1,4 @@
-use super::{Case, Definitions, DimensionDefinition, MetricDefinition, Otherwise};
+use super::{Case, Definitions, DimensionDefinition, MAX_DEFINITIONS_BYTES, MetricDefinition, Otherwise};
 use crate::dictionary::{Additivity, Unit};
 use std::collections::BTreeSet;
 
@@ -198,4 +198,17 @@ fn parts_of_dates_are_texts() {
     assert_eq!(part("weekday", "week", "1969-12-29"), is("1"));
     assert_eq!(part("weekday", "firstBooked", ""), is(""));
     assert_eq!(part("year", "ownColumn", "May"), is(""));
+}
+
+#[test]
+fn definitions_that_no_dataset_can_have_are_refused() {
+    let definition = Some("a".repeat(MAX_DEFINITIONS_BYTES));
+    let metric = MetricDefinition {
+        name: "net".to_owned(),
+        numerator: vec!["leads".to_owned()],
+        definition,
+        ..MetricDefinition::default()
+    };
+    let refused = Definitions::new(vec![metric], Vec::new()).unwrap_err().to_string();
+    assert!(refused.starts_with("expected at most 1048576 bytes, but found "), "{refused}");
 }

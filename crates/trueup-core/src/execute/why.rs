@@ -268,13 +268,13 @@ fn collect<'a>(
     let of_row_group = |at: usize| {
         execution.interrupt.check()?;
         let Some((_, row_group)) = row_groups.get(at) else { return Ok(Lines::none(measures.len())) };
+        let share = Share::new(execution.memory.clone());
         let lines = match row_group {
             AnyRowGroup::Events(row_group) => {
-                let share = Share::new(execution.memory.clone());
                 Lines::of_events(context, row_group, measures, listing, &execution.interrupt, share)?
             }
             AnyRowGroup::Spend(row_group) => {
-                Lines::of_spend(context, row_group, measures, listing, &execution.interrupt)?
+                Lines::of_spend(context, row_group, measures, listing, &execution.interrupt, share)?
             }
         };
         execution.report(&read_rows, row_group.rows(), row_groups.rows());

@@ -142,9 +142,18 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The largest number of bytes that the compiled regular expressions of one request may take together.
 pub const MAX_PATTERNS_BYTES: usize = 1 << 24;
 
+/// The bytes that an automaton of a small compiled regular expression may take in each thread that matches it. The
+/// automata are built as texts are matched, and begin again when they do not fit.
+pub(super) const MIN_CACHE_BYTES: usize = 1 << 17;
+/// The bytes that an automaton of any compiled regular expression may take in each thread that matches it.
+const MAX_CACHE_BYTES: usize = 1 << 21;
+/// The bytes that an automaton may take in each thread for each byte of a compiled regular expression. With less than
+/// about a quarter of that, the expression would be matched without an automaton, which takes many times as long.
+const CACHE_FACTOR: usize = 4;
+
 /// A compiled regular expression.
 #[derive(Clone, Debug)]
-pub(crate) struct CompiledPattern(Arc<Regex>);
+pub(crate) struct CompiledPattern(pub(super) Arc<Regex>);
 
 impl CompiledPattern {
     pub(crate) fn is_match(&self, text: &str) -> bool {
@@ -156,7 +165,9 @@ impl CompiledPattern {
 ///
 /// Each distinct expression is compiled once, although both the reader of a request and the query need it. An
 /// expression has at most [`MAX_PATTERN_CHARS`] characters, and each of its automata takes at most
-/// [`MAX_PATTERN_BYTES`]; all expressions together take at most [`MAX_PATTERNS_BYTES`].
+/// [`MAX_PATTERN_BYTES`]; all expressions together take at most [`MAX_PATTERNS_BYTES`] once they are compiled. While a
+/// thread matches an expression, it may take 128 KiB more for each of its automata, or four times the bytes of the
+/// compiled expression if that is more, but at most 2 MiB.
 ///
 /// ```
 /// use trueup_core::Interrupt;
@@ -233,9 +244,17 @@ fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
         .multi_line(multi_line)
         .dot_matches_new_line(dot_is_all)
         .ignore_whitespace(spaced);
-    let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES));
-    let built = Regex::builder().configure(config).syntax(syntax).build(pattern);
-    built.map_err(|error| bad_pattern(pattern, &error))
+    let build = |cache_bytes| {
+        let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES)).hybrid_cache_capacity(cache_bytes);
+        let built = Regex::builder().configure(config).syntax(syntax).build(pattern);
+        built.map_err(|error| bad_pattern(pattern, &error))
+    };
+    let regex = build(MIN_CACHE_BYTES)?;
+    // The size of an expression is known only once it is compiled.
+    match regex.memory_usage().saturating_mul(CACHE_FACTOR).min(MAX_CACHE_BYTES) {
+        cache_bytes if cache_bytes > MIN_CACHE_BYTES => build(cache_bytes),
+        _ => Ok(regex),
+    }
 }
 
 fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {

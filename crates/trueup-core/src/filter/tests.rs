@@ -1,7 +1,10 @@
 //! The compiled predicates.
 
+use super::predicate::MIN_CACHE_BYTES;
 use super::*;
 use crate::Interrupt;
+use regex_automata::Input;
+use regex_automata::meta::{Config, Regex};
 
 #[test]
 fn only_plain_decimal_numbers_are_read() {
@@ -63,4 +66,34 @@ fn nothing_is_compiled_after_an_interrupt() {
     assert_eq!(patterns.compile("b", "").unwrap_err(), FilterFault::Interrupted(Interruption::Canceled));
     assert_eq!(patterns.compiled.len(), 1);
     patterns.compile("a", "").unwrap();
+}
+
+#[test]
+fn a_thread_matches_a_small_pattern_with_little_memory() {
+    // The automaton has a state for each set of places among the last 15 that have one of the letters a to m.
+    let pattern = CompiledPatterns::default().compile("[a-m][a-z]{14}[0-9A-F]", "").unwrap();
+    let mut random = 1_usize;
+    let mut letter = || {
+        random = (random * 1_103_515_245 + 12_345) % (1 << 31);
+        char::from(b"abcdefghijklmnopqrstuvwxyz"[(random >> 16) % 26])
+    };
+    let mut cache = pattern.0.create_cache();
+    for _ in 0..100 {
+        let text: String = (0..400).map(|_| letter()).collect();
+        assert_eq!(pattern.0.search_half_with(&mut cache, &Input::new(&text)), None);
+    }
+    assert!(cache.memory_usage() < 2 * MIN_CACHE_BYTES, "{}", cache.memory_usage());
+}
+
+#[test]
+fn no_pattern_is_too_large_for_its_automata() {
+    for pattern in ["a.*e", r"\w{3}", r"^\w+ \w+-\w+ \w+ \w+$", r"\w{20}"] {
+        let compiled = CompiledPatterns::default().compile(pattern, "").unwrap();
+        // The default size of the caches is enough for every pattern that compiles. An automaton that is left out would
+        // not take its first bytes.
+        let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES));
+        let expected = Regex::builder().configure(config).build(pattern).unwrap();
+        let bytes = |regex: &Regex| regex.create_cache().memory_usage();
+        assert_eq!(bytes(&compiled.0), bytes(&expected), "{pattern}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Column, ResultTable, Texts, Values};
 use crate::{Day, Shown, TextList};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the first column of a difference, whose texts are [`STATUSES`].
 const STATUS: &str = "status";
@@ -10,16 +10,23 @@ const STATUS: &str = "status";
 /// The texts of the column [`STATUS`], in the order of their codes.
 const STATUSES: [&str; 3] = ["added", "changed", "removed"];
 
-/// Two answers that cannot be compared, because a column has values of another kind, or is not in both.
+/// Two answers that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the answers cannot be compared: the column `{}` is not in both, or has values of another kind in one; \
-     compare two answers to the same query",
-    Shown(.name)
-)]
-pub struct DifferentColumns {
-    /// The column.
-    pub name: String,
+#[non_exhaustive]
+pub enum NotComparable {
+    /// A column has values of another kind in one of the answers, or is not in both.
+    #[error(
+        "the answers cannot be compared: the column `{}` is not in both, or has values of another kind in one; \
+         compare two answers to the same query",
+        Shown(.0)
+    )]
+    DifferentColumns(String),
+    /// The difference would have two columns of this name.
+    #[error(
+        "a difference has a column `{}` of its own, and so the query cannot have a field of this name; leave it out",
+        Shown(.0)
+    )]
+    ColumnOfDifference(String),
 }
 
 /// A value of a column that a row is known by.
@@ -46,15 +53,15 @@ impl ResultTable {
     /// The totals are left out, unless both answers have them [as a row](Self::with_totals_row).
     ///
     /// # Errors
-    /// The answers do not have the same columns.
-    pub fn changes_since(&self, before: &Self) -> Result<Self, DifferentColumns> {
+    /// The answers do not have the same columns, or a column has a name that another column of the difference has.
+    pub fn changes_since(&self, before: &Self) -> Result<Self, NotComparable> {
         let answers = [before, self];
         for at in 0..self.columns.len().max(before.columns.len()) {
             match answers.map(|answer| answer.columns.get(at)) {
                 [Some(one), Some(two)] if one.name == two.name && kind(&one.values) == kind(&two.values) => {}
                 [one, two] => {
                     let name = two.or(one).map(|column| column.name.clone()).unwrap_or_default();
-                    return Err(DifferentColumns { name });
+                    return Err(NotComparable::DifferentColumns(name));
                 }
             }
         }
@@ -80,6 +87,10 @@ impl ResultTable {
         let mut columns = vec![Column { name: STATUS.to_owned(), values: Values::Texts(status) }];
         for (one, other) in before.columns.iter().zip(&self.columns) {
             columns.extend(changes([one, other], &rows));
+        }
+        let mut names = BTreeSet::new();
+        if let Some(column) = columns.iter().find(|column| !names.insert(&column.name)) {
+            return Err(NotComparable::ColumnOfDifference(column.name.clone()));
         }
         let mut table = Self::from_columns(columns);
         table.definitions = self.definitions.clone();

@@ -15,7 +15,8 @@ const QUOTIENT_BITS: i64 = 66;
 /// each, and of small constants. The quotient is therefore 0 or a normal double, and scaling by a power of two is
 /// exact.
 pub(crate) fn nearest_quotient(numerator: &BigInt, denominator: &BigInt) -> f64 {
-    let small = |number: &BigInt| i64::try_from(number).ok().filter(|number| number.abs() <= MAX_EXACT);
+    let exact = -MAX_EXACT..=MAX_EXACT;
+    let small = |number: &BigInt| i64::try_from(number).ok().filter(|number| exact.contains(number));
     if let (Some(numerator), Some(denominator)) = (small(numerator), small(denominator)) {
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53; then one correctly rounded division")]
         return numerator as f64 / denominator as f64 + 0.0;
@@ -56,6 +57,7 @@ mod tests {
     fn a_quotient_is_rounded_once() {
         assert_eq!(nearest(1, 3), 1.0 / 3.0);
         assert_eq!(nearest(-2, 6), -1.0 / 3.0);
+        assert_eq!(nearest(i64::MIN.into(), 1), -(2_f64.powi(63)));
         assert_eq!(nearest(2, -6), -1.0 / 3.0);
         assert!(nearest(0, -5).is_sign_positive() && nearest(0, 1 << 100).is_sign_positive());
         // Halfway between two doubles: the even one. The slightest more: the next.

@@ -51,8 +51,8 @@ pub struct ExtraMemory {
 /// One column of a result table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// `start`, `end`, the field's name, in a comparison also with a suffix such as `.change`, or, after
-    /// [`ResultTable::with_totals_row`], `rowType`.
+    /// `start`, `end`, or the field's name, in a comparison or a difference also with a suffix such as `.change`;
+    /// `rowType` after [`ResultTable::with_totals_row`], and `status` in a difference.
     pub name: String,
     /// The values, one per row.
     pub values: Values,

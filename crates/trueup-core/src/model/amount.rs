@@ -133,7 +133,8 @@ fn scaled(coefficient: i128, exponent: i32) -> Result<i64, Reason> {
 
 /// Returns an amount in millionths that is in range, or [`Reason::AmountRange`].
 fn within(micros: i128) -> Result<i64, Reason> {
-    i64::try_from(micros).ok().filter(|micros| micros.abs() <= MAX_MICROS).ok_or(Reason::AmountRange)
+    let allowed = -MAX_MICROS..=MAX_MICROS;
+    i64::try_from(micros).ok().filter(|micros| allowed.contains(micros)).ok_or(Reason::AmountRange)
 }
 
 #[cfg(test)]

@@ -143,7 +143,20 @@ impl SpendNormalizer {
 /// # Errors
 /// Returns an error if a batch is not in stored form, or if the result is too large for one batch.
 pub fn concat_spend(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
-    concat_batches(&stored_spend_schema(), batches)
+    let schema = stored_spend_schema();
+    batches.iter().try_for_each(|batch| check_stored(&schema, batch))?;
+    concat_batches(&schema, batches)
+}
+
+/// Checks that a batch has the columns of stored spend, by their number and types.
+fn check_stored(schema: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> {
+    let mut columns = schema.fields().iter().zip(batch.columns());
+    if schema.fields().len() == batch.num_columns()
+        && columns.all(|(field, column)| field.data_type() == column.data_type())
+    {
+        return Ok(());
+    }
+    Err(ArrowError::SchemaError(format!("expected stored spend, but found {}", batch.schema_ref())))
 }
 
 /// Sorts stored spend by calendar quarter, account, date, and then every other column; null comes first. The rows of a
@@ -152,13 +165,7 @@ pub fn concat_spend(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> 
 /// # Errors
 /// Returns an error if the batch is not in stored form, or if it has too many rows.
 pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let schema = stored_spend_schema();
-    let same = schema.fields().len() == batch.num_columns();
-    if !same
-        || !schema.fields().iter().zip(batch.columns()).all(|(field, column)| field.data_type() == column.data_type())
-    {
-        return Err(ArrowError::SchemaError(format!("expected stored spend, but found {}", batch.schema_ref())));
-    }
+    check_stored(&stored_spend_schema(), batch)?;
     let len = u32::try_from(batch.num_rows()).map_err(|_| too_many_rows(batch.num_rows()))?;
     let quarters = spend_quarters(batch);
     let by_quarter: Comparator<'_> = Box::new(|one, other| quarters[one].cmp(&quarters[other]));

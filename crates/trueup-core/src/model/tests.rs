@@ -20,6 +20,15 @@ const METRICS: &str = "eventCount conversions leads soldLeads closedLeads opport
     bookRate matchRate payingCustomerRate customerCancelRate cancelRate roasPotential roasClosed stepBookRate \
     stepEstimateRate stepSoldRate stepCloseRate";
 
+/// Returns a table in which every column may be null.
+pub(super) fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, values)| (name, values, true))).unwrap()
+}
+
+pub(super) fn texts(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
 #[test]
 fn computed_fields_and_metrics_are_ignored() {
     for name in COMPUTED.split(' ').chain(METRICS.split_whitespace()).filter(|name| !name.is_empty()) {

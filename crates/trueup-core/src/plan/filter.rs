@@ -2,6 +2,7 @@
 //! tests in three-valued logic.
 
 use super::{AmountRange, DimensionRef, MetricRef};
+use crate::Interruption;
 use crate::definitions::Definitions;
 use crate::error::QueryError;
 use crate::filter::{
@@ -65,13 +66,18 @@ impl<T> Condition<T> {
         }
     }
 
-    /// Returns whether the condition holds for one value, given whether each test does; no test may be unknown.
-    fn holds(&self, test: &impl Fn(&T) -> bool) -> bool {
+    /// Returns whether the condition holds for one value, given whether each test does; no test may be unknown. The
+    /// first error of a test ends the evaluation.
+    fn holds(&self, test: &mut impl FnMut(&T) -> Result<bool, Interruption>) -> Result<bool, Interruption> {
         match self {
             Self::Test(leaf) => test(leaf),
-            Self::Not(part) => !part.holds(test),
-            Self::All(parts) => parts.iter().all(|part| part.holds(test)),
-            Self::Any(parts) => parts.iter().any(|part| part.holds(test)),
+            Self::Not(part) => part.holds(test).map(|holds| !holds),
+            Self::All(parts) => {
+                parts.iter().map(|part| part.holds(test)).find(|holds| *holds != Ok(true)).unwrap_or(Ok(true))
+            }
+            Self::Any(parts) => {
+                parts.iter().map(|part| part.holds(test)).find(|holds| *holds != Ok(false)).unwrap_or(Ok(false))
+            }
         }
     }
 
@@ -147,9 +153,14 @@ impl RowPredicate {
 }
 
 impl Condition<TextPredicate> {
-    /// Returns whether a text passes. The result is never unknown, because every event has a text.
-    pub(crate) fn passes(&self, text: &str) -> bool {
-        self.holds(&|test| test.holds(text))
+    /// Returns whether a text passes. The result is never unknown, because every event has a text. `check` is called
+    /// before each test, and its error ends the evaluation.
+    pub(crate) fn passes(
+        &self,
+        text: &str,
+        check: &mut impl FnMut(&TextPredicate) -> Result<(), Interruption>,
+    ) -> Result<bool, Interruption> {
+        self.holds(&mut |test| check(test).map(|()| test.holds(text)))
     }
 }
 

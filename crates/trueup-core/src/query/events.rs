@@ -320,8 +320,8 @@ impl EventsQuery {
         self.range.sub_ranges(self.interval)
     }
 
-    /// Returns the number of columns of the result: one per distinct field, and with an interval two more for the
-    /// first and the last day of the sub-range.
+    /// Returns the number of columns of the result: one per distinct field (in a [comparison](Self::compare) several
+    /// per metric), and with an interval two more for the first and the last day of the sub-range.
     ///
     /// ```
     /// use trueup_core::query::{EventsQuery, Interval};

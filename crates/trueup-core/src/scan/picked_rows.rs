@@ -195,7 +195,11 @@ impl ColumnChunk<'_> {
                     Some((width, bytes)) => replace_by_codes(picked, needed, (bytes, width), values.len())?,
                     None => {
                         let count = match data.encoding {
-                            Encoding::DELTA_BINARY_PACKED => delta_count(data.values).ok_or(OTHER_ENCODING)?,
+                            // A damaged page may say that it has more values than rows.
+                            Encoding::DELTA_BINARY_PACKED => {
+                                let count = delta_count(data.values).filter(|count| *count <= data.rows);
+                                count.ok_or(OTHER_ENCODING)?
+                            }
                             _ => needed,
                         };
                         values_of_page.clear();

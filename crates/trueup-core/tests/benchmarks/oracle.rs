@@ -62,7 +62,7 @@ impl Member {
     }
 }
 
-/// Queries accounts, with the filters of the request. Filters work "as a filter on events does".
+/// Queries accounts, with the filters of the request.
 pub(crate) fn segments(dataset: &Dataset, accounts: &[&str], request: &RandomRequest) -> Segments {
     let dimensions = request.selection.dimensions().iter().map(|dimension| dimension.name());
     let fields: Vec<&str> = dimensions.chain(AMOUNTS).collect();

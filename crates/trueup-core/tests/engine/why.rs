@@ -1,12 +1,19 @@
 //! Explained rows: the lines behind each number of the oracle's answers are those of the oracle, and add up to it,
 //! customer by customer.
 
+use crate::disk::write;
 use crate::run::{dataset, requested};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use trueup_core::dataset::Tables as CanonicalTables;
 use trueup_core::dictionary::{self, Formula, Measure};
 use trueup_core::query::{EventsQuery, Interval, LineOrder, WhyQuery, WhyRowFault};
-use trueup_core::{Dataset, Error, Execution, ExplainedMeasure, QueryError, ResultTable, Value, Why, money};
+use trueup_core::{
+    Dataset, Error, Execution, ExplainedMeasure, MemoryBudget, QueryError, ResultTable, Value, Why, money,
+};
+use trueup_ingest::Ingest;
 use trueup_testkit::cases::{case, cohort_case, duration_case};
 use trueup_testkit::oracle::{AnsweredRow, ExplainedLine, METRICS, Request, Tables, answer, explained};
 
@@ -313,4 +320,51 @@ fn a_question_that_no_lines_can_answer_is_refused() {
     ] {
         assert_eq!(refused(question), expected);
     }
+}
+
+fn repeated(text: &str, rows: usize) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, rows)))
+}
+
+/// Explains a metric of January. Returns the most bytes that the explanation took.
+fn peak(dataset: &Dataset, metric: &str, limit: Option<usize>) -> usize {
+    let days = ["2025-01-01", "2025-01-31"].map(|day| day.parse().unwrap());
+    let question = WhyQuery::new(EventsQuery::new([metric], days[0], days[1]));
+    let question = limit.into_iter().fold(question, WhyQuery::limit);
+    let budget = MemoryBudget::new(1 << 30);
+    let memory = Some(Arc::new(budget.reserve(0).unwrap()));
+    drop(dataset.why(&question, Execution { memory, ..Execution::default() }).unwrap());
+    assert_eq!(budget.held(), 0);
+    budget.peak()
+}
+
+#[test]
+fn lines_of_spend_take_memory() {
+    let spend = RecordBatch::try_from_iter([
+        ("account", repeated("a", 100)),
+        ("date", repeated("2025-01-01", 100)),
+        ("campaign", repeated(&"x".repeat(1_000), 100)),
+        ("clicks", Arc::new(Int64Array::from(vec![1; 100])) as ArrayRef),
+    ]);
+    let tables = CanonicalTables { spend: vec![spend.unwrap()], ..CanonicalTables::default() };
+    let bytes = peak(&Dataset::from_tables(&tables).unwrap(), "clicks", None);
+    assert!(bytes > 100_000, "{bytes}");
+}
+
+#[test]
+fn the_ids_of_a_row_group_with_a_listed_line_take_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, into) = (folder.path().join("events.parquet"), folder.path().join("dataset"));
+    let ids = Arc::new(StringArray::from_iter_values((0..500).map(|row| format!("{row:01000}")))) as ArrayRef;
+    let events = RecordBatch::try_from_iter([
+        ("account", repeated("a", 500)),
+        ("opportunityId", ids.clone()),
+        ("type", repeated("lead-originated", 500)),
+        ("date", repeated("2025-01-01", 500)),
+        ("eventId", ids),
+    ]);
+    write(&input, &events.unwrap(), 500);
+    Ingest::into(&into).events(input).run().unwrap();
+    let bytes = peak(&Dataset::open(into).unwrap(), "leads", Some(1));
+    assert!(bytes > 1_000_000, "{bytes}");
 }

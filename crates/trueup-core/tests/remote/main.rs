@@ -7,7 +7,8 @@ mod stored;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ fn opening_takes_the_same_few_requests_whatever_the_number_of_files() {
 }
 
 #[test]
-fn reopening_requests_nothing_that_both_versions_have() {
+fn reopening_requests_the_manifest_the_lists_and_new_files_only() {
     let stored = Stored::new();
     let opened = stored.remote();
     let expected = answers(&opened);
@@ -353,6 +354,59 @@ fn an_input_that_failed_fails_again_when_it_is_read_on() {
     assert_eq!((first.kind(), first.to_string()), (second.kind(), second.to_string()));
 }
 
+/// Returns the URL of a server that gives each connection one answer, and closes it.
+fn answering<const N: usize>(answers: [String; N]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for answer in answers {
+            let mut stream = listener.accept().unwrap().0;
+            let request = BufReader::new(&stream).lines();
+            request.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn an_input_that_could_be_cut_short_is_an_error() {
+    let read = |url: String| {
+        let Ok(RemoteFiles::One(file)) = RemoteFile::find(Path::new(&url)) else { panic!("`{url}` means a file") };
+        let mut text = String::new();
+        file.into_reader().read_to_string(&mut text).map(|_| text).map_err(|error| error.to_string())
+    };
+    let unclear = "the server does not say where the file ends";
+    for encoding in ["", "transfer-encoding: identity\r\n"] {
+        let refused = read(answering([format!("HTTP/1.1 200 OK\r\n{encoding}\r\n01234")])).unwrap_err();
+        assert!(refused.starts_with(unclear), "{refused}");
+    }
+    // The first answer is cut off. The server continues with an answer of these headers and bytes.
+    let continued = |headers: &str, bytes: &str| {
+        let tag = "etag: \"a\"\r\naccept-ranges: bytes\r\n";
+        let first = format!("HTTP/1.1 200 OK\r\n{tag}content-length: 10\r\n\r\n01234");
+        read(answering([first, format!("HTTP/1.1 206 Partial Content\r\n{tag}{headers}\r\n{bytes}")]))
+    };
+    let whole = continued("content-range: bytes 5-9/10\r\ncontent-length: 5\r\n", "56789");
+    assert_eq!(whole.as_deref(), Ok("0123456789"));
+    let cut = continued("content-range: bytes 5-9/10\r\n", "567").unwrap_err();
+    assert!(cut.starts_with(unclear), "{cut}");
+    for range in ["5-7/10", "4-9/10", "5-9/*"] {
+        let headers = format!("content-range: bytes {range}\r\ncontent-length: 3\r\n");
+        let part = continued(&headers, "567").unwrap_err();
+        assert!(part.contains("the server does not continue the file"), "{range}: {part}");
+    }
+}
+
+#[test]
+fn a_list_of_versions_that_could_be_cut_short_is_an_error() {
+    let names = [1, 2].map(manifest_file::file_name);
+    let cut = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{} {}", names[0], &names[1][..8]);
+    let refused = refused(&format!("{}/acme", answering([cut])));
+    assert!(refused.contains("does not say where the list of the folder ends"), "{refused}");
+    assert!(refused.contains("name a version"), "{refused}");
+}
+
 #[test]
 fn locations_with_credentials_or_unknown_schemes_are_refused_and_not_shown() {
     for location in ["https://me:secret@127.0.0.1:1/x", "https://secret@127.0.0.1:1/x", "s3://bucket/x?token=secret"] {
@@ -386,6 +440,6 @@ fn a_long_file_is_read_in_parts() {
     drop(stored.server.take_log());
     let read = dataset.insights(&AccountFilter::All, None, 100, &Interrupt::default()).unwrap();
     assert_eq!(read.documents.iter().map(|insight| insight.document.len()).max(), Some((12 << 20) + 11));
-    let length = |request: &Requested| request.range.as_ref().map_or(0, |range| range.end - range.start);
+    let length = |request: &Requested| request.range.as_ref().map_or(u64::MAX, |range| range.end - range.start);
     assert!(stored.server.take_log().iter().all(|request| length(request) <= 8 << 20));
 }

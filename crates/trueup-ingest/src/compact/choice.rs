@@ -83,7 +83,7 @@ struct Run<'a> {
     left: u64,
     superseded: u64,
     bytes: u64,
-    /// The upper bound of the accounts of each file, by the lower bound.
+    /// The accounts of its files, as ranges that do not overlap: the upper bound by the lower one.
     accounts: BTreeMap<&'a str, &'a str>,
     has_unknown: bool,
 }
@@ -116,15 +116,23 @@ impl<'a> Run<'a> {
         self.superseded += file.superseded;
         self.bytes += file.bytes;
         match file.accounts {
-            Some((first, last)) => {
-                let known = self.accounts.entry(first).or_insert(last);
-                *known = last.max(known);
-            }
+            Some((first, last)) => self.cover(first, last),
             None => self.has_unknown = true,
         }
     }
 
-    /// Adds files of another pass.
+    /// Adds a range of accounts, united with the ranges that it overlaps: the files of a distributed ingest overlap.
+    fn cover(&mut self, mut first: &'a str, mut last: &'a str) {
+        while let Some((&start, &end)) = self.accounts.range(..=last).next_back()
+            && end >= first
+        {
+            self.accounts.remove(start);
+            (first, last) = (start.min(first), end.max(last));
+        }
+        self.accounts.insert(first, last);
+    }
+
+    /// Adds files of another pass, which has no account in common with this run.
     fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
         self.left += other.left;
@@ -135,8 +143,7 @@ impl<'a> Run<'a> {
 
     /// Returns whether files of both may have rows of the same account.
     fn overlaps(&self, other: &Self) -> bool {
-        // The upper bounds of a run ascend with the lower ones, so the last file whose lower bound is not above `last`
-        // decides.
+        // The ranges of a run do not overlap, so the last one whose lower bound is not above `last` decides.
         let overlaps = |(first, last): (&&'a str, &&'a str)| {
             self.accounts.range(..=*last).next_back().is_some_and(|(_, end)| end >= first)
         };

@@ -89,11 +89,13 @@ impl<'c> Wanted<'c> {
     }
 }
 
-/// Returns whether a text has a word: the word occurs, and neither a letter nor a digit is next to it.
+/// Returns whether a text has a word: the word occurs, and neither a letter nor a digit is next to it. No text has the
+/// empty word.
 fn has_word(text: &str, word: &str) -> bool {
     let is_end = |next: Option<char>| next.is_none_or(|next| !next.is_alphanumeric());
-    text.match_indices(word)
-        .any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next()))
+    let mut found = text.match_indices(word);
+    !word.is_empty()
+        && found.any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next()))
 }
 
 /// What a line of the file says of its row.
@@ -161,5 +163,12 @@ mod tests {
             assert_eq!(is_removed(&format!(r#"{{"file":"a.csv","value":"late","row":{cells}}}"#)), expected, "{cells}");
         }
         assert!(is_removed(r#"{"file":"a.ndjson","value":"{\"opportunityId\": \"17\", ","row":{}}"#));
+    }
+
+    #[test]
+    fn a_customer_without_an_id_has_no_rows() {
+        let customers = BTreeSet::from([Customer { account: "acme".to_owned(), opportunity_id: String::new() }]);
+        let row = r#"{"file":"a.csv","value":"","row":{"account":"acme","note":"of 17, late"}}"#;
+        assert!(!Wanted::new(&customers).has(&serde_json::from_str(row).unwrap()));
     }
 }

@@ -8,6 +8,7 @@ use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known
 use crate::table::Table;
 use crate::{IngestError, Input, Outputs};
 use glob::Pattern;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Ingest {
 /// folder of the dataset.
 fn check_paths<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
     let dataset = if is_url(dataset) { Some(without_credentials(dataset)) } else { fs::canonicalize(dataset).ok() };
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for input in inputs {
         let real = match fs::canonicalize(&input.path) {
             _ if is_url(&input.path) => input.path.clone(),
@@ -110,10 +111,9 @@ fn check_paths<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> R
         if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
             return Err(ErrorKind::InputInDataset(input.path.clone()).into());
         }
-        if seen.contains(&real) {
+        if !seen.insert(real) {
             return Err(ErrorKind::GivenTwice(input.path.clone()).into());
         }
-        seen.push(real);
     }
     Ok(())
 }

@@ -103,8 +103,10 @@ impl Ingest {
         let monitor = Arc::new(self.common.monitor(true));
         monitor.check()?;
         let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };
-        let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, &monitor)?;
-        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, &monitor)?;
+        let begun = VersionBuilder::begin(&self.common.files, &self.common.dir, &monitor);
+        let (mut version, latest) = begun.map_err(|error| monitor.explain(error))?;
+        let received = receive(given, &mut version, &monitor).map_err(|error| monitor.explain(error))?;
+        let ReceivedInputs { inputs: given, received: _received } = received;
         on_threads(self.common.threads, move || {
             let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor);
             begun.map_err(|error| monitor.explain(error))
@@ -206,7 +208,8 @@ impl StagedIngest {
         batch.tables.insert(Table::Events.name().to_owned(), table);
         manifest.batches.push(batch);
         monitor.check()?;
-        version.publish(&mut manifest, CommitOperation::Ingest, &monitor)?;
+        let published = version.publish(&mut manifest, CommitOperation::Ingest, &monitor);
+        published.map_err(|error| monitor.explain(error))?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
         let mut warnings = BTreeSet::new();
         for warning in staged.iter().flat_map(|part| &part.warnings) {

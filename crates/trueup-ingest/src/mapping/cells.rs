@@ -46,7 +46,7 @@ impl Texts {
         Ok(match Self::of(column)? {
             Self::Plain(texts) => match (marks, column) {
                 (Some(marks), _) => Self::Marked(texts, marks.clone()),
-                (None, Some(column)) if !column.data_type().is_string() => {
+                (None, Some(column)) if !is_text(column.data_type()) => {
                     let marks = BooleanArray::from(vec![true; texts.len()]);
                     Self::Marked(texts, marks)
                 }
@@ -72,6 +72,8 @@ impl Texts {
             DataType::Float32 => shortest(column.as_primitive::<Float32Type>().iter().map(|float| Some(float? + 0.0))),
             DataType::Float64 => shortest(column.as_primitive::<Float64Type>().iter().map(|float| Some(float? + 0.0))),
             DataType::Float16 => return Self::of(Some(&arrow_cast::cast(column, &DataType::Float32)?)),
+            // Its text would have a time of day.
+            DataType::Date64 => return Self::of(Some(&arrow_cast::cast(column, &DataType::Date32)?)),
             _ => arrow_cast::cast(column, &DataType::Utf8)?.as_string::<i32>().clone(),
         }))
     }
@@ -115,6 +117,14 @@ impl Texts {
     }
 }
 
+/// Returns whether values of a type are texts, or codes of texts.
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => values.is_string(),
+        plain => plain.is_string(),
+    }
+}
+
 /// Returns floats as their shortest decimals.
 fn shortest<F: std::fmt::Display>(floats: impl Iterator<Item = Option<F>>) -> StringArray {
     let mut texts = StringBuilder::new();
@@ -136,6 +146,12 @@ pub(super) struct PickedRows {
 impl PickedRows {
     pub(super) fn len(&self) -> usize {
         self.from.len()
+    }
+
+    /// Keeps the first `rows` rows.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.from.truncate(rows);
+        self.joined.iter_mut().for_each(|joined| joined.truncate(rows));
     }
 
     /// Keeps the rows for which `kept` is true.
@@ -194,8 +210,9 @@ impl<'a> RowView<'a> {
             column.cloned().unwrap_or_else(|| new_null_array(&DataType::Null, rows))
         });
         let mut arrays: Vec<ArrayRef> = batches.collect();
-        // A row without a match takes a null.
-        let data_type = arrays.first().map_or(DataType::Utf8, |array| array.data_type().clone());
+        // A row without a match takes a null. An input without rows has no batch that says its type.
+        let planned = || if as_text { DataType::Utf8 } else { self.plan.data_type(at).clone() };
+        let data_type = arrays.first().map_or_else(planned, |array| array.data_type().clone());
         arrays.push(new_null_array(&data_type, 1));
         let none = (arrays.len() - 1, 0);
         let place = |row: &HeldRow| if *row == HeldRow::NONE { none } else { (row.batch as usize, row.row as usize) };

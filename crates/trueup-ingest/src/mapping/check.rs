@@ -50,11 +50,19 @@ fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
         let reason = "expected the name of a file without its folder; `*` and `?` match other characters";
         return Err(KeyFault::new(format!("{key}.file"), reason).with_value(&input.file));
     }
-    let mut seen = BTreeSet::new();
-    match input.rename.values().find(|name| !seen.insert(*name)) {
-        Some(twice) => Err(KeyFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice)),
-        None => Ok(()),
+    if let Some(twice) = repeated(input.rename.values()) {
+        return Err(KeyFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice));
     }
+    if let Some(twice) = repeated(input.header.iter().flatten()) {
+        return Err(KeyFault::new(format!("{key}.header"), "two columns have this name").with_value(twice));
+    }
+    Ok(())
+}
+
+/// Returns a name that is in the list twice.
+fn repeated<'n>(mut names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+    let mut seen = BTreeSet::new();
+    names.find(|name| !seen.insert(*name))
 }
 
 fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
@@ -96,7 +104,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     Ok(())
 }
 
-/// Checks that a table names inputs that exist, each under a name of its own.
+/// Checks that a table names inputs that exist, each under a name of its own, and that its conditions have values.
 fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
         let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
@@ -112,6 +120,11 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         };
     };
     known(from, format!("{key}.from"))?;
+    for (name, conditions) in [("where", &table.only), ("unless", &table.unless)] {
+        if let Some((column, _)) = conditions.iter().find(|(_, values)| values.texts().is_empty()) {
+            return Err(KeyFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
+        }
+    }
     let mut aliases = BTreeSet::from([from.as_str()]);
     for (at, join) in table.join.iter().enumerate() {
         let key = format!("{key}.join[{at}]");
@@ -154,6 +167,9 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
     for (from, to) in rules.map().filter(|(_, to)| !to.is_empty()) {
         reader.check(to).map_err(|reason| KeyFault::new(format!("{key}.map.{from}"), reason).with_value(to))?;
     }
+    if let Some(default) = source.default.as_ref().map(|default| &default.0).filter(|text| !text.is_empty()) {
+        reader.check(default).map_err(|reason| KeyFault::new(format!("{key}.default"), reason).with_value(default))?;
+    }
     match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {
             let required = matches!(column_type, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();
@@ -164,7 +180,7 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
             for (name, part) in parts {
                 check_source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
-            if parts.iter().all(|(_, part)| part.column.is_none()) {
+            if parts.iter().all(|(_, part)| part.value.is_some()) {
                 return Err(KeyFault::new(key, "at least one of the parts must be a column"));
             }
             Ok(())

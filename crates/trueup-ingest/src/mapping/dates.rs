@@ -1,6 +1,6 @@
 //! Reads texts as dates and times, by a format or as ISO 8601.
 
-use chrono::format::{Item, Numeric, Pad, Parsed, StrftimeItems, parse};
+use chrono::format::{Fixed, Item, Numeric, Pad, Parsed, StrftimeItems, parse};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use trueup_core::Day;
 use trueup_core::model::{ClockTime, GivenTime, Reason, UtcMicros, day_from_text};
@@ -37,6 +37,32 @@ impl DateFormat {
         let mut formats = texts.iter().map(|text| Self::new(text)).collect::<Option<Vec<Self>>>()?.into_iter();
         let first = formats.next()?;
         Some(Self { others: formats.collect(), ..first })
+    }
+
+    /// Returns the first of the formats from which nothing can be read, because it lacks the year or the day, or, for
+    /// points in time, the hour. Seconds since 1970 and the formats of RFCs lack nothing.
+    pub(super) fn incomplete(&self, is_instant: bool) -> Option<&str> {
+        let is_whole = |item: &Item<'_>| {
+            matches!(item, Item::Numeric(Numeric::Timestamp, _) | Item::Fixed(Fixed::RFC2822 | Fixed::RFC3339))
+        };
+        let is_year = |item: &Item<'_>| {
+            use Numeric::{IsoYear, IsoYearMod100, Year, YearMod100};
+            matches!(item, Item::Numeric(Year | YearMod100 | IsoYear | IsoYearMod100, _))
+        };
+        let is_day = |item: &Item<'_>| {
+            use Numeric::{Day, NumDaysFromSun, Ordinal, WeekdayFromMon};
+            matches!(
+                item,
+                Item::Numeric(Day | Ordinal | NumDaysFromSun | WeekdayFromMon, _)
+                    | Item::Fixed(Fixed::ShortWeekdayName | Fixed::LongWeekdayName)
+            )
+        };
+        let is_hour = |item: &Item<'_>| matches!(item, Item::Numeric(Numeric::Hour | Numeric::Hour12, _));
+        let lacks = |format: &&Self| {
+            let has = |is_part: &dyn Fn(&Item<'_>) -> bool| format.items.iter().any(is_part);
+            !has(&is_whole) && !(has(&is_year) && has(&is_day) && (!is_instant || has(&is_hour)))
+        };
+        [self].into_iter().chain(&self.others).find(lacks).map(|format| format.text.as_str())
     }
 
     /// Reads a text in the format that it has. A text that fits several formats and means something else in one of them

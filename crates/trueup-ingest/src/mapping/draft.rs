@@ -20,12 +20,12 @@ mod text;
 use super::error::MappingError;
 use crate::TextEncoding;
 use crate::given::is_stream;
-use crate::source::{Input, unpacked_name};
+use crate::source::{Input, file_name, unpacked_name};
 use kind::{FileKind, kinds};
 use sample::FileSample;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use table::{DraftInput, Drafted, TableDraft};
-use text::{DraftText, key, quoted};
+use text::{DraftText, key, on_one_line, quoted};
 
 /// How files are read for a draft. The draft states these options, so that the ingest reads the files in the same
 /// way.
@@ -45,7 +45,7 @@ pub struct DraftOptions {
 /// comment: the draft does not load before its questions are answered.
 ///
 /// # Errors
-/// A file cannot be read, is a pipe, is not in its format, lacks the sheet, or is given twice.
+/// A file cannot be read, is a pipe, is not in its format, lacks the sheet, is given twice, or has the name of another.
 ///
 /// # Examples
 /// ```
@@ -63,6 +63,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     given.iter().try_for_each(check_readable_again)?;
     super::check_distinct(&given)?;
+    check_names(&given)?;
     let samples: Vec<FileSample> =
         files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
@@ -92,7 +93,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
         text.line("#[[accounts]]");
         text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");
     }
-    let names: Vec<String> = samples.iter().map(|sample| shell_word(&sample.file_name)).collect();
+    let names: Vec<String> = samples.iter().map(|sample| on_one_line(&shell_word(&sample.file_name))).collect();
     let head = format!(
         "# A draft of a mapping. docs/mapping.md explains every key. When it is right:\n\
          #   trueup ingest {} --mapping THIS_FILE --into DATASET\n",
@@ -106,6 +107,24 @@ fn check_readable_again(input: &Input) -> Result<(), MappingError> {
     let reason = "a draft reads a file more than once, which a pipe does not allow; write its content to a file first";
     let refusal = || MappingError::File { path: input.path.clone(), reason: reason.to_owned() };
     if is_stream(input) { Err(refusal()) } else { Ok(()) }
+}
+
+/// Refuses a file that has the name of another one, with or without the ending that says how it is compressed: the
+/// inputs of both would read it, and such a mapping does not load.
+fn check_names(given: &[Input]) -> Result<(), MappingError> {
+    let reads =
+        |name: &Path, file: &Path| [file_name(file), file_name(&unpacked_name(file))].contains(&file_name(name));
+    for file in given {
+        if let Some(other) = given.iter().find(|other| other.path != file.path && reads(&other.path, &file.path)) {
+            let reason = format!(
+                "a mapping tells files apart by their names, so that the input of `{}` reads this file, too; leave this file out of \
+                 the draft if both have the same columns, or else rename one",
+                other.path.display()
+            );
+            return Err(MappingError::File { path: file.path.clone(), reason });
+        }
+    }
+    Ok(())
 }
 
 /// Returns a text as a word of a shell, in quotes if it needs them.

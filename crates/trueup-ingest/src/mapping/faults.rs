@@ -18,7 +18,7 @@ pub(super) struct FoundFault {
     /// The value; empty if there is none.
     pub(super) value: String,
     /// What was expected.
-    expected: String,
+    pub(super) expected: String,
     /// The file and the location of the value, if it comes from a joined input.
     joined: Option<(PathBuf, InputLocation)>,
 }

@@ -45,7 +45,8 @@ impl HeldMemory {
         Err(match what {
             MemoryUse::JoinedFile(path) => ErrorKind::LargeJoin { path: path.to_owned(), bytes, limit },
             MemoryUse::FirstConversions => {
-                ErrorKind::LargeTable { what: "first conversions of the customers", bytes, limit }
+                let what = "inputs that the mapping joins, and the first conversions of the customers,";
+                ErrorKind::LargeTable { what, bytes, limit }
             }
         }
         .into())

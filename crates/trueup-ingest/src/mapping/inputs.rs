@@ -101,7 +101,7 @@ fn open_input<'f>(
         let path = given.shown.as_path();
         let mut options = read_options(given, input, &key).map_err(|fault| fault.of(reading.mapping))?;
         let mut file = Input { options: Arc::new(options.clone()), ..given.clone() };
-        let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns()?;
+        let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns(reading.limits)?;
         let columns = named_columns(&schema, input, path, &key).map_err(|fault| fault.of(reading.mapping))?;
         // Other columns may hold anything, because nothing reads them.
         let read = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));

@@ -7,11 +7,11 @@ use super::declaration::{Join, TableDeclaration, Unmatched};
 use super::error::{KeyFault, PlanFault};
 use super::faults::{FoundFault, RawFault};
 use super::held::{HeldRow, HeldRows, MemoryUse};
-use super::inputs::{OpenedInput, Reading};
+use super::inputs::{InputColumn, OpenedInput, Reading};
 use crate::IngestError;
 use crate::error::ErrorContext;
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +23,8 @@ use std::sync::Arc;
 pub(super) struct RowPlan {
     /// The name of the input whose rows become rows of the table; empty if there is none.
     from: String,
-    /// For each input of the table, the names of its columns in its files.
-    names_in_file: Vec<Vec<String>>,
+    /// For each input of the table, its columns.
+    columns: Vec<Vec<InputColumn>>,
     joins: Vec<JoinPlan>,
     conditions: Vec<Condition>,
     /// The columns that are read as text.
@@ -40,9 +40,13 @@ struct JoinPlan {
     /// The key's columns on this side.
     here: Vec<ColumnRef>,
     unmatched: Unmatched,
+    many: bool,
     /// The fault of a row that may not be unmatched, without its value.
     refusal: FoundFault,
 }
+
+/// The smallest value of [`RowPlan::most_matches`].
+const MIN_MATCHES: usize = 1 << 16;
 
 impl RowPlan {
     /// Plans the rows of a table, and finds the columns that its keys can name. A table without an input has one row.
@@ -77,8 +81,8 @@ impl RowPlan {
         key: &str,
     ) -> Result<KnownColumns, KeyFault> {
         let opened = find_input(name, inputs, key)?;
-        let known = KnownColumns::new(alias, self.names_in_file.len(), &opened.columns);
-        self.names_in_file.push(opened.columns.iter().map(|column| column.in_file.clone()).collect());
+        let known = KnownColumns::new(alias, self.columns.len(), &opened.columns);
+        self.columns.push(opened.columns.clone());
         Ok(known)
     }
 
@@ -100,11 +104,10 @@ impl RowPlan {
                 shared.push(other.name.clone());
             }
             here_keys.push(self.add_text(here.text(&on)?));
-            there_keys.push(other.text(&on)?.column);
+            there_keys.push(other.text(&on)?);
         }
         let held = find_input(&join.input, inputs, &on)?.held_rows(reading)?;
-        let names_there = self.names_in_file.last().map_or(&[][..], Vec::as_slice);
-        let there_keys: Vec<&str> = there_keys.into_iter().map(|column| names_there[column].as_str()).collect();
+        let there_keys: Vec<&str> = there_keys.into_iter().map(|column| self.name_in_file(column)).collect();
         let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
             let reason = format!(
@@ -115,7 +118,8 @@ impl RowPlan {
         }
         let expected = format!("expected a row of the input `{}` with the same key", join.input);
         let refusal = FoundFault::new(&on, &names.join(", "), expected);
-        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched: join.unmatched, refusal });
+        let (unmatched, many) = (join.unmatched, join.many);
+        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, many, refusal });
         known.join(there, &shared);
         Ok(())
     }
@@ -134,8 +138,8 @@ impl RowPlan {
             for batch in &held.batches {
                 let column = batch.column_by_name(self.name_in_file(*at));
                 let texts = Texts::of_column(batch, self.name_in_file(*at)).doing("read a joined input")?;
-                // Texts share the memory of a column of texts.
-                if column.is_some_and(|column| !column.data_type().is_string()) {
+                // Texts share the memory of a column of `Utf8`.
+                if column.is_some_and(|column| *column.data_type() != DataType::Utf8) {
                     reading.memory.add(texts.bytes(), MemoryUse::JoinedFile(held.last_file()))?;
                 }
                 all.push(texts);
@@ -157,7 +161,19 @@ impl RowPlan {
 
     /// Returns the name of a column in its files.
     pub(super) fn name_in_file(&self, at: ColumnRef) -> &str {
-        &self.names_in_file[at.input][at.column]
+        &self.columns[at.input][at.column].in_file
+    }
+
+    /// Returns the type of a column's values.
+    pub(super) fn data_type(&self, at: ColumnRef) -> &DataType {
+        &self.columns[at.input][at.column].data_type
+    }
+
+    /// Returns the most combinations of rows of the joined inputs that a row may match. These rows are held in memory,
+    /// but what several joins make of them may be many times as much. A single join never reaches the limit.
+    fn most_matches(&self) -> usize {
+        let batches = self.joins.iter().flat_map(|join| &join.held.batches);
+        batches.map(RecordBatch::num_rows).sum::<usize>().max(MIN_MATCHES)
     }
 
     /// Returns a warning for each `where` whose values no row has had, so that it left out every row.
@@ -167,7 +183,7 @@ impl RowPlan {
 
     /// Returns the texts of a batch of the first input, by column.
     pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
-        let mut texts = vec![Texts::Absent; self.names_in_file.first().map_or(0, Vec::len)];
+        let mut texts = vec![Texts::Absent; self.columns.first().map_or(0, Vec::len)];
         for at in self.text_columns.iter().filter(|at| at.input == 0) {
             texts[at.column] = Texts::of_column(batch, self.name_in_file(*at))?;
         }
@@ -176,7 +192,7 @@ impl RowPlan {
 
     /// Joins and picks rows, from row `first` of a batch with `rows` rows on, until at least `limit` are picked or the
     /// batch ends; a row that matches several is never cut. Returns the picked rows, the row of the batch at which to
-    /// go on, and the faults of rows that may not be unmatched.
+    /// go on, and the faults of rows that may not be unmatched, or that match too many.
     pub(super) fn pick(
         &self,
         texts: &[Texts],
@@ -186,10 +202,21 @@ impl RowPlan {
     ) -> (PickedRows, usize, Vec<RawFault>) {
         let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
         let others = vec![FirstTexts::default(); self.conditions.len()];
-        let mut picker = RowPicker { plan: self, texts, chosen: Vec::new(), picked, others, faults: Vec::new() };
+        let (chosen, faults) = (Vec::new(), Vec::new());
+        let mut picker = RowPicker { plan: self, texts, chosen, left: 0, picked, others, faults };
+        let most = self.most_matches();
         let mut row = first;
         while row < rows && picker.picked.len() < limit {
-            picker.pick(row);
+            let (picked, faults) = (picker.picked.len(), picker.faults.len());
+            picker.left = most;
+            if !picker.pick(row) {
+                let fault = picker.excess(row, most);
+                picker.chosen.clear();
+                // The row is refused as a whole.
+                picker.picked.truncate(picked);
+                picker.faults.truncate(faults);
+                picker.faults.extend(fault);
+            }
             row += 1;
         }
         self.conditions.iter().zip(&picker.others).for_each(|(condition, others)| condition.add(others));
@@ -211,6 +238,8 @@ struct RowPicker<'a> {
     texts: &'a [Texts],
     /// The rows that are joined so far to the row that is being picked, by join.
     chosen: Vec<HeldRow>,
+    /// The further combinations of rows that the row may match.
+    left: usize,
     picked: PickedRows,
     /// What rows have instead of the values of the conditions.
     others: Vec<FirstTexts>,
@@ -218,8 +247,9 @@ struct RowPicker<'a> {
 }
 
 impl RowPicker<'_> {
-    /// Joins the next input to a row of the first input, and then the inputs after it.
-    fn pick(&mut self, row: usize) {
+    /// Joins the next input to a row of the first input, and then the inputs after it. Returns false once the row
+    /// matches too many; `chosen` then has the rows of the first combination too many.
+    fn pick(&mut self, row: usize) -> bool {
         let Some(join) = self.plan.joins.get(self.chosen.len()) else {
             let (mut is_picked, mut others) = (true, std::mem::take(&mut self.others));
             // Each condition sees every row, because a value that no row has is worth a warning.
@@ -228,35 +258,64 @@ impl RowPicker<'_> {
             }
             self.others = others;
             if is_picked {
+                if !self.count() {
+                    return false;
+                }
                 // No batch has more rows than a `u32` can count.
                 self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
                 self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));
             }
-            return;
+            return true;
         };
         let key = join_key(join.here.iter().map(|column| self.text(*column, row)));
         let (first, others) = key.map_or((None, &[][..]), |key| join.index.find(&key));
         match (first, join.unmatched) {
-            (Some(first), _) => {
-                for held in [first].iter().chain(others) {
-                    self.chosen.push(*held);
-                    self.pick(row);
-                    self.chosen.pop();
-                }
-            }
-            (None, Unmatched::Keep) => {
-                self.chosen.push(HeldRow::NONE);
-                self.pick(row);
-                self.chosen.pop();
-            }
-            (None, Unmatched::Drop) => {}
+            (Some(first), _) => [first].iter().chain(others).all(|held| self.pick_with(*held, row)),
+            (None, Unmatched::Keep) => self.pick_with(HeldRow::NONE, row),
+            (None, Unmatched::Drop) => true,
             (None, Unmatched::Refuse) => {
-                let texts: Vec<&str> = join.here.iter().filter_map(|column| self.text(*column, row)).collect();
+                if !self.count() {
+                    return false;
+                }
                 let mut fault = join.refusal.clone();
-                fault.value = texts.join(" ");
+                fault.value = self.key_text(join, row);
                 self.faults.push(RawFault { row, fault });
+                true
             }
         }
+    }
+
+    /// Joins a row of the next input, and then the inputs after it.
+    fn pick_with(&mut self, held: HeldRow, row: usize) -> bool {
+        self.chosen.push(held);
+        let fits = self.pick(row);
+        if fits {
+            self.chosen.pop();
+        }
+        fits
+    }
+
+    /// Counts a combination of rows. Returns whether the row may match it.
+    fn count(&mut self) -> bool {
+        let is_left = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_left
+    }
+
+    /// Returns the fault of a row that matches more than `most` combinations, at its last join with `many`. Without
+    /// such a join, a row matches at most one combination.
+    fn excess(&self, row: usize, most: usize) -> Option<RawFault> {
+        let join = self.plan.joins[..self.chosen.len()].iter().rfind(|join| join.many)?;
+        let mut fault = join.refusal.clone();
+        fault.value = self.key_text(join, row);
+        fault.expected = format!("expected a key that at most {most} combinations of rows of the joined inputs match");
+        Some(RawFault { row, fault })
+    }
+
+    /// Returns the key of a row in a join.
+    fn key_text(&self, join: &JoinPlan, row: usize) -> String {
+        let texts: Vec<&str> = join.here.iter().filter_map(|column| self.text(*column, row)).collect();
+        texts.join(" ")
     }
 
     fn text(&self, at: ColumnRef, row: usize) -> Option<&str> {

@@ -63,23 +63,27 @@ impl TextRules {
         self.remove.is_empty() && self.decimal_mark.is_none() && self.map.is_none() && self.default.is_none()
     }
 
-    /// Returns the text to read; `None` if there is no value. A value that the map does not have is an error if
-    /// `unmapped` refuses it.
-    pub(super) fn apply<'a>(&'a self, text: Option<&'a str>, form: CellForm) -> Result<Option<Cow<'a, str>>, String> {
-        let mut text = self.cleaned(text, form);
+    /// Returns the text to read, and its form; `None` if there is no value. What the mapping itself gives is a text,
+    /// whatever the form of the cell. A value that the map does not have is an error if `unmapped` refuses it.
+    pub(super) fn apply<'a>(
+        &'a self,
+        text: Option<&'a str>,
+        form: CellForm,
+    ) -> Result<Option<(Cow<'a, str>, CellForm)>, String> {
+        let given = |text: &'a str| Some((Cow::Borrowed(text), CellForm::Text)).filter(|_| !text.is_empty());
+        let mut found = self.cleaned(text, form).map(|text| (text, form));
         if let Some(map) = &self.map {
-            let value = text.as_deref().unwrap_or("");
+            let value = found.as_ref().map_or("", |(text, _)| text.as_ref());
             match map.get(value) {
-                Some(mapped) => text = Some(Cow::Borrowed(mapped.0.as_str())),
+                Some(mapped) => found = given(&mapped.0),
                 None if value.is_empty() || self.unmapped == Unmapped::Keep => {}
                 None if self.unmapped == Unmapped::Refuse => {
                     return Err("expected a value that the map has".to_owned());
                 }
-                None => text = None,
+                None => found = None,
             }
         }
-        let text = text.filter(|text| !text.is_empty());
-        Ok(text.or_else(|| self.default.as_deref().filter(|text| !text.is_empty()).map(Cow::Borrowed)))
+        Ok(found.or_else(|| self.default.as_deref().and_then(given)))
     }
 
     /// Returns whether a row with this text is left out.
@@ -143,6 +147,15 @@ impl ValueReader {
                     .with_value(formats.texts().join(", "))
             })?),
         };
+        let is_instant = column_type == ColumnType::Instant;
+        if let Some(incomplete) = format.as_ref().and_then(|format| format.incomplete(is_instant)) {
+            let wanted = if is_instant {
+                "expected specifiers of a date and a time of day, such as `%Y-%m-%d %H:%M`"
+            } else {
+                "expected specifiers of a date, such as `%Y-%m-%d`"
+            };
+            return Err(KeyFault::new(format!("{key}.format"), wanted).with_value(incomplete));
+        }
         let clock = match &source.time_zone {
             None => clock.clone(),
             Some(name) => ClockRule::Zone(name.parse::<Tz>().map_err(|_| {

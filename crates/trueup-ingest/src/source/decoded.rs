@@ -224,7 +224,8 @@ impl ReadLimits {
     }
 }
 
-fn check_name(name: &str) -> Result<(), InputFault> {
+/// Checks the length of a column's name.
+pub(super) fn check_name(name: &str) -> Result<(), InputFault> {
     if name.len() <= MAX_NAME_BYTES {
         return Ok(());
     }

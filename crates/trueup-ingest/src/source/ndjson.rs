@@ -169,8 +169,8 @@ impl<'k> BatchBuilder<'k> {
         at
     }
 
-    /// Adds an object as a row. A malformed object adds nothing, because all its cells are rendered before the first is
-    /// added.
+    /// Adds an object as a row. An object that is malformed or has too many new members adds nothing, because all its
+    /// cells are rendered before the first is added.
     fn push(&mut self, members: &Members<'_>) -> Result<(), RecordFault> {
         self.objects += 1;
         let mut cells = Vec::with_capacity(members.0.len());
@@ -200,6 +200,9 @@ impl<'k> BatchBuilder<'k> {
             })?;
             cells.push((index, name, cell, !value.get().starts_with('"')));
         }
+        if self.columns.len() + new.len() > self.max_columns {
+            return Err(RecordFault::File(InputFault::ManyColumns { limit: self.max_columns }));
+        }
         let marks_values = self.given.options.columns.is_some();
         for (index, name, cell, is_value) in cells {
             let at = index.unwrap_or_else(|| self.add(name));
@@ -211,9 +214,6 @@ impl<'k> BatchBuilder<'k> {
             column.texts.append_option(cell.filter(|cell| !cell.is_empty()));
         }
         self.rows += 1;
-        if self.columns.len() > self.max_columns {
-            return Err(RecordFault::File(InputFault::ManyColumns { limit: self.max_columns }));
-        }
         Ok(())
     }
 

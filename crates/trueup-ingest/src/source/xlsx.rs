@@ -141,8 +141,12 @@ fn read_sheet(
         }
         let (Some(cell), Some((row, column))) = (cell, place) else { break };
         if row < sheet.row || row >= MAX_ROWS {
-            let reason =
-                format!("the cell {}{} comes after row {}", letters(column), u64::from(row) + 1, sheet.row + 1);
+            let cell = format!("the cell {}{}", letters(column), u64::from(row) + 1);
+            let reason = if row < sheet.row {
+                format!("{cell} comes after row {}", sheet.row + 1)
+            } else {
+                format!("{cell} is below row {MAX_ROWS}, the last that a sheet can have")
+            };
             return Ok(SheetPart::Failed(InputFault::DamagedWorkbook(reason)));
         }
         sheet.row = row;
@@ -370,7 +374,7 @@ impl SheetColumns {
                 let found = format!(", but {place} has a value, too");
                 return Some(SheetFault { column: None, value, rule, found });
             };
-            let is_read = options.columns.as_ref().is_none_or(|columns| columns.contains(name));
+            let is_read = options.decodes(name);
             let is_error = matches!(cell, SheetCell::Error(_)) && !options.empty.contains(&value);
             (is_read && is_error).then(|| {
                 let found = format!(", but {place} holds the error `{value}`");

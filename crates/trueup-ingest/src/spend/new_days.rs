@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use trueup_core::dataset::manifest::RowGroupEntry;
 
-/// Bytes of memory per day of an account, and per account besides its key, approximately.
+/// Bytes of memory per day of an account, approximately.
 const DAY_BYTES: usize = 16;
+
+/// Bytes of memory per account besides its key and its days, approximately.
+const ACCOUNT_BYTES: usize = 160;
 
 /// Collects the days of new rows.
 pub(super) struct NewDays {
@@ -37,7 +40,7 @@ impl NewDays {
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
         for (account, day) in account_days(batch).doing("read spend")? {
             if !self.days.contains_key(account) {
-                self.bytes += account.len() + DAY_BYTES;
+                self.bytes += account.len() + ACCOUNT_BYTES;
             }
             if self.days.entry_ref(account).or_default().insert(day) {
                 self.bytes += DAY_BYTES;
@@ -85,6 +88,21 @@ impl ReplacedDays {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::{ArrayRef, Date32Array, StringArray};
+    use std::sync::Arc;
+    use trueup_core::model::{ACCOUNT, DATE};
+
+    #[test]
+    fn accounts_take_more_memory_than_their_days() {
+        let add = |rows: &[(&str, i32)]| {
+            let accounts: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|(account, _)| account)));
+            let days: ArrayRef = Arc::new(Date32Array::from_iter_values(rows.iter().map(|(_, day)| *day)));
+            NewDays::new(1_000).add(&RecordBatch::try_from_iter([(ACCOUNT, accounts), (DATE, days)]).unwrap())
+        };
+        add(&[("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 1), ("b", 2), ("b", 3)]).unwrap();
+        let accounts = ["a", "b", "c", "d", "e", "f", "g"].map(|account| (account, 1));
+        assert!(add(&accounts).is_err());
+    }
 
     #[test]
     fn row_groups_are_found_by_accounts_and_days() {

@@ -5,7 +5,7 @@ use crate::error::ErrorContext;
 use trueup_core::dataset::manifest::hex;
 
 /// The beginning of a record's name; the id follows.
-pub(super) const RECORD_PREFIX: &str = ".trueup-pending-";
+pub(crate) const RECORD_PREFIX: &str = ".trueup-pending-";
 
 /// Digits of an id. With 128 random bits, no two ingests share an id, and no other program writes files with such
 /// names.

@@ -5,6 +5,7 @@ use super::file_names::is_id;
 use crate::IngestError;
 use crate::error::ErrorContext;
 use std::env;
+use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -35,11 +36,14 @@ pub(super) fn make(files: &Files, id: &str) -> Result<(PathBuf, OpenFile), Inges
             _ => {}
         }
         // Another ingest may look at the folder before it is locked, find it abandoned, and remove it.
-        if let Ok(folder) = files.open(&path)
-            && folder.try_lock().is_ok()
-            && path.exists()
-        {
-            return Ok((path, folder));
+        match files.open(&path) {
+            Ok(folder) => match folder.try_lock() {
+                Ok(()) if path.exists() => return Ok((path, folder)),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error).at("lock", &path),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).at("open", &path),
         }
         thread::sleep(PAUSE);
     }

@@ -39,8 +39,8 @@ impl VersionBuilder {
     /// Begins an attempt at a part of a distributed ingest, in any process. Returns the id of the attempt, too.
     ///
     /// # Errors
-    /// The ingest has ended, the plan has no id of an ingest, the URL is of no store or of a web server, or the file
-    /// system or the store refuses.
+    /// The ingest has ended, the plan has no id of an ingest or no version, the URL is of no store or of a web server,
+    /// or the file system or the store refuses.
     pub(crate) fn begin_part(
         files: &Files,
         dir: &Path,
@@ -51,6 +51,9 @@ impl VersionBuilder {
         let ended = || IngestError::from(StageFault::Ended { ingest: plan.ingest.clone() });
         if !is_id(&plan.ingest) {
             return Err(StageFault::NotPlan("it has no id of an ingest".to_owned()).into());
+        }
+        if plan.version == 0 {
+            return Err(StageFault::NotPlan("it makes no version".to_owned()).into());
         }
         if manifest_file::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
             return Err(ended());

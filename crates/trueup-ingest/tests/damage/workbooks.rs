@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use tempfile::TempDir;
+use trueup_ingest::Ingest;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -199,4 +200,21 @@ fn a_cell_that_occurs_twice_is_refused() {
     check(&Workbook { sheet: Part(HEADER, &twice, 1, END), ..Workbook::default() }, "the cell B2 occurs twice");
     let back = format!("{}{EVENT}", EVENT.replace("r=\"2\"", "r=\"7\""));
     check(&Workbook { sheet: Part(HEADER, &back, 1, END), ..Workbook::default() }, "the cell A2 comes after row 7");
+    let far = EVENT.replace("r=\"2\"", "r=\"1048577\"");
+    let expected = "the cell A1048577 is below row 1048576, the last that a sheet can have";
+    check(&Workbook { sheet: Part(HEADER, &far, 1, END), ..Workbook::default() }, expected);
+}
+
+#[test]
+fn an_ignored_column_may_hold_errors() {
+    let with = |sheet: &str, cell: &str| sheet.replace("</row>", &format!("{cell}</row>"));
+    let header = with(HEADER, "<c t=\"str\"><v>note</v></c>");
+    let event = with(EVENT, "<c t=\"e\"><v>#N/A</v></c>");
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("events.xlsx");
+    Workbook { sheet: Part(&header, &event, 1, END), ..Workbook::default() }.write(&path);
+    let ingest = || Ingest::into(dir.path().join("dataset")).events(&path);
+    let error = ingest().run().unwrap_err().to_string();
+    assert!(error.contains("the cell E2 of the sheet `S` holds the error `#N/A`"), "{error}");
+    assert_eq!(ingest().ignore("note").run().unwrap().events.taken, 1);
 }

@@ -249,6 +249,29 @@ fn a_failed_first_ingest_leaves_nothing() {
 }
 
 #[test]
+fn the_name_of_a_new_folder_is_durable_even_if_it_is_relative() {
+    /// Fails the sync of the working folder.
+    #[derive(Debug)]
+    struct WorkingFolder;
+    impl FaultInjector for WorkingFolder {
+        fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+            let is_synced = operation == Operation::Sync && path == Path::new(".");
+            is_synced.then(|| InjectedFault::Fail(io::Error::from_raw_os_error(EIO)))
+        }
+    }
+    let case = Case::new();
+    let dataset = PathBuf::from(format!("dataset-of-test-{}", std::process::id()));
+    let ingest = Ingest::into(&dataset).events(case.dir.path().join("1.csv"));
+    let run = ingest.files(Files::failing(Arc::new(WorkingFolder))).run();
+    let is_left = dataset.exists();
+    if is_left {
+        fs::remove_dir_all(&dataset).unwrap();
+    }
+    assert_eq!(run.unwrap_err().to_string(), "cannot sync `.`");
+    assert!(!is_left);
+}
+
+#[test]
 fn a_failed_sync_after_publication_keeps_the_version() {
     /// Fails the sync of the dataset's folder after the second manifest was published.
     #[derive(Debug)]

@@ -54,12 +54,12 @@ fn rows(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns the path of a file in `testdata/foreign`.
 /// Adds no option to an ingest.
 pub(crate) fn no_options(ingest: Ingest) -> Ingest {
     ingest
 }
 
+/// Returns the path of a file in `testdata/foreign`.
 pub(crate) fn foreign(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign")).join(name)
 }

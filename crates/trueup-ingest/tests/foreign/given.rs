@@ -13,6 +13,8 @@ fn folders_and_patterns_stand_for_their_files() {
     accepted("folder/*/*.csv", no_options);
     accepted("folder/**/e?.csv", no_options);
     accepted("folder/2025-*", no_options);
+    // The folders match, and so do the files below them.
+    accepted("folder/**/[2e]*", no_options);
     accepted("events.csv.[gbz]*", |ingest| ingest.file_rows(1));
 }
 
@@ -83,6 +85,27 @@ fn a_url_of_no_store_is_refused_and_makes_no_folder() {
     let expected = "cannot open the dataset `s3:/bucket/dataset`: a URL begins with `s3://`, with two slashes";
     assert!(message_with_causes(&error).starts_with(expected), "{error}");
     assert!(!fs::exists("ftp:").unwrap() && !fs::exists("https:").unwrap() && !fs::exists("s3:").unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_folder_is_not_followed() {
+    let case = Case::new();
+    let (folder, link) = (case.dir.path().join("events"), case.dir.path().join("events/more"));
+    fs::create_dir(&folder).unwrap();
+    fs::copy(foreign("folder/2025-01/e1.csv"), folder.join("e1.csv")).unwrap();
+    std::os::unix::fs::symlink(&folder, &link).unwrap();
+    for ingest in [case.ingest(), case.ingest().format(FileFormat::Csv)] {
+        let error = ingest.events(&folder).run().unwrap_err();
+        assert!(error.is_data());
+        assert_eq!(
+            message_with_causes(&error),
+            format!(
+                "cannot open the input `{}`: this is a link to a folder, which is not followed; give the folder that it leads to",
+                link.display()
+            )
+        );
+    }
 }
 
 /// Makes a named pipe, and writes a foreign file to it.

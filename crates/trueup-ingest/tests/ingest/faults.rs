@@ -1,6 +1,8 @@
 //! Faulty input: the message names the place, and the dataset stays as it was.
 
 use crate::dataset::{Case, names, write_parquet};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::path::Path;
 use trueup_ingest::Ingest;
 
@@ -109,6 +111,18 @@ fn files_without_a_table_are_refused() {
     let case = Case::new();
     let path = case.path("absent.csv");
     assert_eq!(refused(&case, |ingest| ingest.events(path)), "cannot open the input `absent.csv`");
+}
+
+#[test]
+fn insights_without_text_are_refused() {
+    let packed = GzEncoder::new(Vec::new(), Compression::default()).finish().unwrap();
+    for (name, bytes) in
+        [("bad.ndjson", Vec::new()), ("bad.ndjson", b"\xef\xbb\xbf".to_vec()), ("bad.ndjson.gz", packed)]
+    {
+        let case = Case::new();
+        let path = case.file(name, bytes);
+        assert_eq!(refused(&case, |ingest| ingest.insights(path)), format!("`{name}`: the file is empty"));
+    }
 }
 
 #[test]

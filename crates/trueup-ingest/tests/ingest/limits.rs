@@ -81,6 +81,21 @@ fn a_faulty_row_is_reported_before_too_many_columns_after_it() {
     assert!(error.contains("a.ndjson`, line 1, column `type`"), "{error}");
 }
 
+/// The row that has too many columns is not read.
+#[test]
+fn a_row_with_too_many_columns_is_not_rejected() {
+    let case = Case::new();
+    let row = |stage: &str, more: &str| {
+        format!("{{\"account\":\"a\",\"opportunityId\":1,\"type\":\"{stage}\",\"date\":\"2025-01-01\"{more}}}\n")
+    };
+    let path = case.file("a.ndjson", row("sold", "") + &row("x", ",\"b\":1,\"c\":1"));
+    let rejects = case.path("rejects.ndjson");
+    let error = case.ingest().events(&path).max_columns(5).rejects(&rejects).run().unwrap_err();
+    let expected = "the file has more than 5 columns; leave some out, or raise `--max-columns`";
+    assert_eq!(error.to_string(), format!("`{}`: {expected}", path.display()));
+    assert!(!rejects.exists() && !case.dataset().exists());
+}
+
 #[test]
 fn the_limit_of_columns_holds_over_many_ingests() {
     let case = Case::new();
@@ -182,6 +197,23 @@ fn a_history_of_too_many_events_is_refused_in_memory_and_on_disk() {
             "{memory}"
         );
         assert_eq!(ingest(500).unwrap().events.taken, 800);
+    }
+}
+
+#[test]
+fn replaced_events_do_not_count_in_a_history() {
+    for memory in [1 << 30, 100_000, 20_000] {
+        let case = Case::new();
+        let ingest = |events: usize| {
+            let row = |event: usize| format!("b,much,sold,2025-01-{:02},{event}\n", event % 28 + 1);
+            let rows: String = (0..events).chain(0..events).map(row).collect();
+            let path = case.file("a.csv", format!("account,opportunityId,type,date,eventId\n{rows}"));
+            case.ingest().events(path).memory(memory).batch_rows(64).max_customer_events(500).run()
+        };
+        let message = ingest(501).unwrap_err().to_string();
+        assert!(message.starts_with("the customer `much` of account `b` has 501 events"), "{memory}: {message}");
+        let summary = ingest(500).unwrap();
+        assert_eq!((summary.events.taken, summary.events.replaced), (1_000, 500), "{memory}");
     }
 }
 

@@ -163,7 +163,7 @@ fn times_of_spend_are_read_as_days_or_asked_about() {
     assert!(!draft.contains("dateTime") && draft.contains("whose day depends on the time zone"), "{draft}");
 }
 
-/// Names that need quotes in TOML, objects in NDJSON, and files that say nothing.
+/// Names that need quotes in TOML, arrays in NDJSON, and files that say nothing.
 #[test]
 fn odd_files_are_drafted() {
     let draft = drafted(&[
@@ -178,6 +178,89 @@ fn odd_files_are_drafted() {
     assert!(draft.contains("date = \"created at\""), "{draft}");
     assert!(draft.contains("what are the rows of \"empty.csv\"?"), "{draft}");
     assert!(toml::from_str::<toml::Table>(&draft).is_ok(), "{draft}");
+}
+
+#[test]
+fn line_ends_in_names_and_values_stay_in_their_lines() {
+    let rows = "\"lead\nid\",date,\"the \"\"lead's\"\" status\"\n1,\"01/02/2026\n10:00\",\"was\nsold\"\n";
+    let files = [("a.csv", rows)];
+    let draft = drafted(&files);
+    for line in [
+        "opportunityId = \"lead\\u000Aid\"  # by its name; 1 distinct values such as `1`",
+        "#date = { column = \"date\", format = \"%m/%d/%Y %H:%M\" }  # `01/02/2026\\u000A10:00`: month before day",
+        "column = \"the \\\"lead's\\\" status\"  # by its values",
+        "\"was\\u000Asold\" = \"sold\"  # 1 row",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+    let mapping = answered(&draft, &["account = { value", "date = { column = \"date\", format = \"%m/%d/%Y"]);
+    assert_eq!(events(&mapping, &files), "account,date,opportunityId,type\n...,2026-01-02,1,sold\n");
+}
+
+/// A mapping takes a `.txt` file without `format` for CSV.
+#[test]
+fn a_format_that_the_name_does_not_say_is_stated() {
+    let files = [("log.txt", "{\"lead_id\":\"7\",\"date\":\"2026-01-02\",\"status\":\"Sold\"}\n")];
+    let draft = drafted(&files);
+    assert!(draft.contains("file = \"log.txt\"\nformat = \"ndjson\"\n"), "{draft}");
+    let mapping = answered(&draft, &["account = { value"]);
+    assert_eq!(events(&mapping, &files), "account,date,opportunityId,type\n...,2026-01-02,7,sold\n");
+    let csv = drafted(&[("log.txt", "lead_id,date,status\n7,2026-01-02,Sold\n")]);
+    assert!(!csv.contains("format = "), "{csv}");
+}
+
+#[test]
+fn columns_that_several_joined_files_have_are_named_with_their_input() {
+    let log = ("log.csv", "id,date,status,branch_id\nj1,2025-01-31,Sold,b1\nj2,2025-02-01,Canceled,b2\n");
+    let of_team =
+        ("log.csv", "id,date,status,branch_id,team\nj1,2025-01-31,Sold,b1,t1\nj2,2025-02-01,Canceled,b2,t2\n");
+    let branches = ("branches.csv", "id,account\nb1,oak\nb2,elm\n");
+    let by_team = ("branches.csv", "id,account,team\nb1,oak,t1\nb2,elm,t1\n");
+    let teams = ("teams.csv", "team,account\nt1,north\nt2,south\n");
+    for (files, on, account) in [
+        (&[log, branches][..], "on = { branch_id = \"id\" }", "account = \"account\""),
+        (&[of_team, by_team, teams], "on = { \"log.team\" = \"team\" }", "account = \"branches.account\""),
+    ] {
+        let draft = drafted(files);
+        assert!(draft.contains(on) && draft.contains("\nopportunityId = \"log.id\"  # by its name"), "{draft}");
+        let mapping = answered(&draft, &[account]);
+        let expected = "account,date,opportunityId,type\noak,2025-01-31,j1,sold\nelm,2025-02-01,j2,canceled\n";
+        assert_eq!(events(&mapping, files), expected);
+    }
+}
+
+#[test]
+fn two_files_that_one_input_would_read_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a/log.csv", "b/log.csv", "c/log.csv.gz"].map(|name| folder.path().join(name));
+    for path in &paths {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "lead_id,date,status\n7,2026-01-02,Sold\n").unwrap();
+    }
+    let [a, b, c] = &paths;
+    for (files, refused, other) in [([a, b], a, b), ([a, c], c, a), ([c, a], c, a)] {
+        assert_eq!(
+            draft(&files.map(Clone::clone), &DraftOptions::default()).unwrap_err().to_string(),
+            format!(
+                "`{}`: a mapping tells files apart by their names, so that the input of `{}` reads this file, too; leave this file \
+                 out of the draft if both have the same columns, or else rename one",
+                refused.display(),
+                other.display()
+            )
+        );
+    }
+}
+
+#[test]
+fn several_amounts_of_a_stage_are_a_question() {
+    let rows = "id,called,sold_on,sale,sale_price,invoiced\n7,2025-01-31,2025-02-03,1800,1750,2025-02-10\n";
+    let files = [("jobs.csv", rows)];
+    let draft = drafted(&files);
+    let question = "which is right for sold?\n#sold = { date = \"sold_on\", total = \"sale\" }  # `1800`\n\
+                    #sold = { date = \"sold_on\", total = \"sale_price\" }  # `1750`\n";
+    assert!(draft.contains(question), "{draft}");
+    let mapping = answered(&draft, &["account = { value", "sold = { date = \"sold_on\", total = \"sale_price\""]);
+    assert!(events(&mapping, &files).contains("...,2025-02-03,7,1750,sold\n"), "{mapping}");
 }
 
 /// Returns a log: a header, ten sound rows, and a row with the given date, phone number and amount.

@@ -55,6 +55,34 @@ fn numbers_of_ndjson_keep_their_decimal_point() {
     assert_eq!(column(&rows, "total"), ["1234.5", "1234.5", "", "-0.25"]);
 }
 
+/// What the mapping itself gives is a text, which has the format of the column, whatever the cell is in the file.
+#[test]
+fn values_of_the_mapping_are_texts() {
+    let source = "{ column = \"d\", format = \"%Y-%d-%m\", map = { 7 = \"2025-04-03\" }, unmapped = \"keep\", \
+                  default = \"2025-02-03\" }";
+    let text = "{\"id\": 1, \"d\": null}\n{\"id\": 2}\n{\"id\": 3, \"d\": \"\"}\n{\"id\": 4, \"d\": 7}\n\
+                {\"id\": 5, \"d\": \"7\"}\n{\"id\": 6, \"d\": \"2025-05-03\"}\n";
+    let rows = ndjson(&format!("date = {source}"), text).events();
+    let (default, mapped, text) = ("2025-03-02", "2025-03-04", "2025-03-05");
+    assert_eq!(column(&rows, "date"), [default, default, default, mapped, mapped, text]);
+}
+
+/// Only the columns that a mapping names are decoded, but the names of all of them are held.
+#[test]
+fn ndjson_with_too_many_members_is_refused() {
+    let text: String = (0..300).map(|at| format!("{{\"id\": {at}, \"name-{at}\": 1}}\n")).collect();
+    let case = ndjson(DATED, &text);
+    let ingest = |columns: usize| case.ingest().max_columns(columns);
+    let error = ingest(300).run().unwrap_err().to_string();
+    let expected = "a.ndjson`: the file has more than 300 columns; leave some out, or raise `--max-columns`";
+    assert!(error.ends_with(expected), "{error}");
+    assert_eq!(ingest(301).run().unwrap().events.taken, 300);
+    let other = ndjson(DATED, &text);
+    assert_eq!(other.ingest().max_columns(10).ignore("name-*").run().unwrap().events.taken, 300);
+    let refusal = ndjson(DATED, &format!("{{\"id\": 1, \"{}\": 2}}\n", "x".repeat(1_025))).refusal();
+    assert!(refusal.ends_with("has 1025 bytes, but at most 1024 are allowed; rename it"), "{refusal}");
+}
+
 #[test]
 fn a_tsv_file_is_separated_by_tabs() {
     let mapping = events_with(DATED).replace("a.csv", "a.tsv");

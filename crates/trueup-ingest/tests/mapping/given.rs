@@ -1,7 +1,11 @@
 //! What may be given to a mapping: everything that a canonical ingest reads.
 
 use crate::case::{Case, foreign};
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use crate::values::events_with;
+use arrow_array::types::{Int8Type, Int32Type, UInt32Type};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, Date64Array, DictionaryArray, LargeStringArray, RecordBatch, StringArray, UInt32Array,
+};
 use std::sync::Arc;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
@@ -102,4 +106,56 @@ fn record_batches_are_mapped_under_the_name_of_their_source() {
     let halves = [batch.slice(0, 2), batch.slice(2, 1)];
     let mapping = MAPPING.replace("\"*\"", "\"crm\"");
     check_reads(&mapping, |ingest| ingest.events(Source::batches(halves).named("crm")));
+}
+
+/// Ingests record batches through a mapping with the given columns of events. Returns the amounts of the events in
+/// millionths, by id.
+fn totals_of<const N: usize>(mapped: &str, columns: [(&str, ArrayRef); N]) -> Vec<i128> {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mapping = events_with(mapped).replace("a.csv", "crm").replace("lead-originated", "sold");
+    let case = Case::new(&mapping);
+    case.ingest().events(Source::batches([batch]).named("crm")).run().unwrap();
+    let (first, last) = ("2025-01-01".parse().unwrap(), "2025-03-31".parse().unwrap());
+    let query = EventsQuery::new(["opportunityId", "total"], first, last);
+    let table = Dataset::open(case.path("dataset")).unwrap().query(&query.allow_long_total()).unwrap();
+    let total = |row| match table.value(row, "total") {
+        Some(Value::Money(total)) => total,
+        other => panic!("{other:?}"),
+    };
+    (0..table.len()).map(total).collect()
+}
+
+/// The codes of texts are texts, whatever their types.
+#[test]
+fn coded_texts_of_record_batches_are_changed_like_other_texts() {
+    let plain = vec!["1.234", "0,5"];
+    let large = Arc::new(LargeStringArray::from(plain.clone()));
+    let columns: [ArrayRef; 5] = [
+        Arc::new(StringArray::from(plain.clone())),
+        large.clone(),
+        Arc::new(plain.iter().copied().collect::<DictionaryArray<Int32Type>>()),
+        Arc::new(plain.iter().copied().collect::<DictionaryArray<Int8Type>>()),
+        Arc::new(DictionaryArray::<UInt32Type>::new(UInt32Array::from(vec![0, 1]), large)),
+    ];
+    let mapped = "date = { value = \"2025-01-01\" }\ntotal = { column = \"t\", remove = \".\", decimal_mark = \",\" }";
+    for texts in columns {
+        let (ids, shown): (ArrayRef, _) = (Arc::new(StringArray::from(vec!["1", "2"])), texts.data_type().clone());
+        assert_eq!(totals_of(mapped, [("id", ids), ("t", texts)]), [1_234_000_000, 500_000], "{shown}");
+    }
+}
+
+/// The text of a date has no time of day, whatever the type of the date.
+#[test]
+fn dates_of_record_batches_are_compared_as_days() {
+    const DAY: i64 = 86_400_000;
+    let columns: [ArrayRef; 2] = [
+        Arc::new(Date32Array::from(vec![20_119, 20_120])),
+        Arc::new(Date64Array::from(vec![20_119 * DAY, 20_120 * DAY])),
+    ];
+    let mapped = "date = { value = \"2025-01-01\" }\n\
+                  total = { column = \"day\", map = { \"2025-01-31\" = 5, \"2025-02-01\" = 7 } }";
+    for days in columns {
+        let (ids, shown): (ArrayRef, _) = (Arc::new(StringArray::from(vec!["1", "2"])), days.data_type().clone());
+        assert_eq!(totals_of(mapped, [("id", ids), ("day", days)]), [5_000_000, 7_000_000], "{shown}");
+    }
 }

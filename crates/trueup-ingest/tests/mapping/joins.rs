@@ -1,6 +1,9 @@
 //! Joins of inputs.
 
 use crate::case::{Case, column};
+use crate::files::parquet;
+use arrow_array::{ArrayRef, StringArray, TimestampMicrosecondArray};
+use std::sync::Arc;
 
 fn mapping(join: &str) -> String {
     format!(
@@ -71,4 +74,47 @@ fn a_column_of_two_inputs_must_be_named_in_full() {
         "mapping `mapping.toml`, key `events[0].columns.source`, value `name`: more than one input has this column; \
          name one of `a.name`, `b.name`"
     );
+}
+
+/// A file without rows says the types of its columns.
+#[test]
+fn a_joined_file_may_have_no_rows() {
+    let mapping = mapping("{ input = \"b\", on = \"k\", unmatched = \"keep\" }").replace("b.csv", "b.parquet");
+    let clocks = TimestampMicrosecondArray::from(Vec::<i64>::new());
+    for (source, stamps) in [
+        ("\"at\"", clocks.clone().with_timezone("UTC")),
+        ("{ column = \"at\", time_zone = \"Europe/Berlin\" }", clocks),
+    ] {
+        let none: ArrayRef = Arc::new(StringArray::from(Vec::<&str>::new()));
+        let empty = parquet([("k", none.clone()), ("name", none), ("at", Arc::new(stamps))]);
+        let mapping = format!("{mapping}dateTime = {source}\n");
+        let rows = Case::new(&mapping).file("a.csv", A).file("b.parquet", empty).events();
+        assert_eq!(column(&rows, "dateTime"), [""; 4], "{source}");
+        assert_eq!(column(&rows, "source"), [""; 4], "{source}");
+    }
+}
+
+/// Two joins that each match many rows make a row for each pair.
+#[test]
+fn a_row_that_matches_too_many_combinations_is_refused() {
+    let join = "{ input = \"b\", on = \"k\", unmatched = \"keep\", many = true }, \
+                { input = \"b\", as = \"c\", on = \"k\", unmatched = \"keep\", many = true }";
+    let case = |rows: usize| {
+        let b: String = (0..rows).map(|row| format!("p,{row}\n")).collect();
+        Case::new(&mapping(join)).file("a.csv", A).file("b.csv", format!("k,name\n{b}"))
+    };
+    // Rows 1 and 4 match each pair.
+    let few = case(100);
+    assert_eq!(few.ingest().batch_rows(10).run().unwrap().events.taken, 2 * 100 * 100 + 2);
+    let many = case(3_000);
+    let expected = "expected a key that at most 65536 combinations of rows of the joined inputs match, but found `p` \
+                    (mapping key `events[0].join[1].on`)";
+    assert_eq!(many.refusal(), format!("`a.csv`, line 2, column `k`: {expected}"));
+    let summary = many.ingest().rejects(many.path("rejects.ndjson")).run().unwrap();
+    assert_eq!((summary.events.taken, summary.events.rejected), (2, 2));
+    // A row that matches as many rows as a single joined input has is taken.
+    let single = mapping("{ input = \"b\", on = \"k\", unmatched = \"drop\", many = true }");
+    let b: String = (0..70_000).map(|row| format!("q,{row}\n")).collect();
+    let single = Case::new(&single).file("a.csv", A).file("b.csv", format!("k,name\n{b}"));
+    assert_eq!(single.ingest().run().unwrap().events.taken, 70_000);
 }

@@ -122,7 +122,7 @@ fn first_conversions_that_do_not_fit_in_memory_are_refused() {
     }
     let case = Case::new(&mapping).file("a.csv", rows);
     let error = case.ingest().memory(16 * MIB).run().unwrap_err();
-    let expected = "the first conversions of the customers take ";
+    let expected = "the inputs that the mapping joins, and the first conversions of the customers, take ";
     assert!(error.is_data() && error.to_string().starts_with(expected), "{error}");
     assert!(error.to_string().ends_with("at most 16777216 in this memory; raise `--memory`"), "{error}");
     assert_eq!(case.ingest().memory(256 * MIB).run().unwrap().events.taken, 120_000);

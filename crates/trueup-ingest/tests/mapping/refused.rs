@@ -43,6 +43,22 @@ fn a_key_that_cannot_be_carried_out_is_named() {
             "key `events[0].columns.date.format`, value `YYYY-MM-DD`: expected strftime specifiers such as `%Y-%m-%d`",
         ),
         (
+            "date = { column = \"k\", format = [\"%d.%m.%Y\", \"%m/%Y\"] }",
+            "key `events[0].columns.date.format`, value `%m/%Y`: expected specifiers of a date, such as `%Y-%m-%d`",
+        ),
+        (
+            "dateTime = { column = \"k\", format = \"%d.%m.%Y\" }",
+            "key `events[0].columns.dateTime.format`, value `%d.%m.%Y`: expected specifiers of a date and a time of day",
+        ),
+        (
+            "date = { column = \"k\", format = \"%d.%m.%Y\", default = \"2025-01-31\" }",
+            "key `events[0].columns.date.default`, value `2025-01-31`: expected a date as `%d.%m.%Y`",
+        ),
+        (
+            "date = \"k\"\ntotal = { column = \"k\", decimal_mark = \",\", default = \"1,5\" }",
+            "key `events[0].columns.total.default`, value `1,5`: expected an amount such as 1234.5",
+        ),
+        (
             "date = \"k\"\nzip = { column = \"k\", format = \"%Y\" }",
             "key `events[0].columns.zip.format`: only `date` and `dateTime` can have this key",
         ),
@@ -123,6 +139,18 @@ fn inputs_tables_and_syntax_are_checked() {
         (
             "[input.a]\nfile = \"a.csv\"\nrename = { x = \"z\", y = \"z\" }",
             "key `input.a.rename`, value `z`: two columns get this name",
+        ),
+        (
+            "[input.a]\nfile = \"a.csv\"\nheader = [\"id\", \"k\", \"id\"]",
+            "key `input.a.header`, value `id`: two columns have this name",
+        ),
+        (
+            "[input.a]\nfile = \"a.csv\"\n[[events]]\nfrom = \"a\"\nwhere = { k = \"x\", z = [] }",
+            "key `events[0].where.z`: expected at least one value",
+        ),
+        (
+            "[input.a]\nfile = \"a.csv\"\n[[spend]]\nfrom = \"a\"\nunless = { k = [] }",
+            "key `spend[0].unless.k`: expected at least one value",
         ),
         ("[input.a", "TOML parse error at line 1, column 9"),
         (

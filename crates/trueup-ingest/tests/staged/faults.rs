@@ -77,6 +77,18 @@ fn parts_of_another_plan_of_the_same_ingest_are_refused() {
     assert!(text.starts_with("part 3 was staged with another plan of this ingest; begin the ingest again"), "{text}");
 }
 
+#[test]
+fn a_plan_without_a_version_is_refused() {
+    let case = Case::new();
+    let dataset = case.path("dataset");
+    let ingest = into(&dataset).begin_staged(1, None).unwrap();
+    let mut plan: serde_json::Value = serde_json::from_str(&ingest.plan().to_json().unwrap()).unwrap();
+    plan["version"] = 0.into();
+    let plan = StagePlan::from_json(&plan.to_string()).unwrap();
+    let error = stage(&dataset, &plan, 0, &random_rows(10, 2)).unwrap_err();
+    assert_eq!(fault(&error), &StageFault::NotPlan("it makes no version".to_owned()));
+}
+
 /// Returns the identity of a version, as the plan has it.
 fn identity(manifest: &trueup_core::dataset::manifest::Manifest) -> String {
     use sha2::{Digest, Sha256};

@@ -180,3 +180,49 @@ fn a_failed_operation_of_the_commit_leaves_the_old_or_the_new_dataset() {
     }
     assert!(failed > 10, "{failed}");
 }
+
+/// Cancels an ingest before one file operation.
+#[derive(Debug)]
+struct Canceling {
+    interrupt: Interrupt,
+    /// The number of the operation.
+    at: usize,
+    /// The number of operations so far.
+    count: AtomicUsize,
+}
+
+impl FaultInjector for Canceling {
+    fn before(&self, _: Operation, _: &Path) -> Option<InjectedFault> {
+        if self.count.fetch_add(1, Ordering::Relaxed) == self.at {
+            self.interrupt.cancel();
+        }
+        None
+    }
+}
+
+#[test]
+fn an_interrupt_is_reported_as_one_wherever_it_comes() {
+    let case = Case::new();
+    let (dataset, rows) = dataset_with_rows(&case);
+    let mut stopped = 0;
+    for at in 0.. {
+        let copy = case.path(&at.to_string());
+        copy_folder(&dataset, &copy).unwrap();
+        let canceling = Arc::new(Canceling { interrupt: Interrupt::default(), at, count: AtomicUsize::new(0) });
+        let ingest = into(&copy).files(Files::failing(canceling.clone())).interrupt(canceling.interrupt.clone());
+        let run = ingest.begin_staged(2, None).and_then(|begun| {
+            let staged = stage_all(&copy, &begun, &rows);
+            begun.commit(staged)
+        });
+        match run {
+            Ok(_) if canceling.count.load(Ordering::Relaxed) <= at => break,
+            // The version was published before.
+            Ok(_) => {}
+            Err(error) => {
+                assert!(error.interruption().is_some(), "{at}: {error}");
+                stopped += 1;
+            }
+        }
+    }
+    assert!(stopped > 10, "{stopped}");
+}

@@ -59,10 +59,12 @@ fn gzip(text: &str) -> Vec<u8> {
 fn objects_and_web_files_are_read_like_files() {
     with_store("urls::objects_and_web_files_are_read_like_files", |store| {
         store.serve_events();
+        store.serve("whole/{50%}~#1.csv", &fs::read(store.dir().join("1.csv")).unwrap());
         let expected = answers(&store.ingest_events(store.dir().join("1.csv")).unwrap());
         for url in [
             PathBuf::from("s3://bucket/in/whole.csv"),
             "s3://bucket/in/whole.csv.gz".into(),
+            "s3://bucket/whole/{50%}~#1.csv".into(),
             "s3://bucket/in/events".into(),
             "s3://bucket/in/events/".into(),
             "s3://bucket/in/events/*/*.csv".into(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::{AsOf, Verification, VersionSummary, manifest_file};
 use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, ResultTable, Value, Values};
+use trueup_core::{Dataset, NotComparable, ResultTable, Value, Values};
 use trueup_ingest::{Expire, Ingest};
 use trueup_testkit::random::Random;
 
@@ -322,9 +322,14 @@ fn changes_between_versions_are_those_between_their_answers() {
     assert!(seen[0] > 0 && seen[2] > 0, "{seen:?}");
     let case = Case::new(1, 1);
     let opened = Dataset::open(&case.dataset).unwrap();
-    let ask = |fields: [&str; 2]| {
-        opened.query(&EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-03-31".parse().unwrap())).unwrap()
+    let ask = |fields: &[&str]| {
+        let [start, end] = ["2025-01-01", "2025-03-31"].map(|day| day.parse().unwrap());
+        opened.query(&EventsQuery::new(fields.to_vec(), start, end).allow_unknown(true)).unwrap()
     };
-    let refused = ask(["account", "leads"]).changes_since(&ask(["account", "spend"])).unwrap_err();
-    assert_eq!(refused.name, "leads");
+    let refused = ask(&["account", "leads"]).changes_since(&ask(&["account", "spend"])).unwrap_err();
+    assert_eq!(refused, NotComparable::DifferentColumns("leads".to_owned()));
+    for (fields, twice) in [(&["status", "leads"][..], "status"), (&["leads.change", "leads"], "leads.change")] {
+        let refused = ask(fields).changes_since(&ask(fields)).unwrap_err();
+        assert_eq!(refused, NotComparable::ColumnOfDifference(twice.to_owned()));
+    }
 }

@@ -203,7 +203,7 @@ def merged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (lost, r"\d of \d+ row groups are not covered \(numbers \d+"),
+        (lost, r"\d of \d+ row groups (is|are) not covered \(numbers? \d+"),
         (repeated, r"row group \d+ is covered twice"),
         (altered, "the bytes are not those of a partial result"),
     ],

@@ -58,7 +58,7 @@ export class Dictionary {
   #compared(name: string): Field | undefined {
     const [, metric = "", suffix = ""] = /^(.+)\.(\w+)$/.exec(name) ?? [];
     const field = this.#fields.get(metric);
-    const compared = COMPARED[suffix];
+    const compared = Object.hasOwn(COMPARED, suffix) ? COMPARED[suffix] : undefined;
     if (field?.type !== "metric" || !compared) return undefined;
     const format = suffix === "previous" ? field.format : CHANGE + (suffix === "ratio" ? "ratio" : field.format);
     return { ...field, name, format, displayName: `${field.displayName}: ${compared.label}`, definition: compared.definition };
@@ -83,7 +83,7 @@ export class Dictionary {
 
   /** Returns what people call a field; its name, if it is a column that the dictionary does not have. */
   label(name: string): string {
-    return this.get(name)?.displayName ?? { start: "From", end: "To" }[name] ?? name;
+    return this.get(name)?.displayName ?? (name === "start" ? "From" : name === "end" ? "To" : name);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Condition } from "./condition";
 import type { Dictionary } from "./dictionary";
-import type { Question, Row } from "./question";
+import { conditionsOnEvents, type Question, type Row } from "./question";
 
 /** The dimensions that tell customers apart: an id is one of its account. */
 export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
@@ -13,8 +13,8 @@ export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
  * among others, and would choose among its parts; they are left out.
  */
 export function lookInto(question: Question, row: Row, dimensions: readonly string[], dictionary: Dictionary): Partial<Question> {
-  const { conditions, interval } = question;
-  const kept = conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
+  const { interval } = question;
+  const kept = conditionsOnEvents(question, dictionary);
   const key = question.dimensions.map((field): Condition => {
     const value = String(row[field] ?? "");
     return value === "" ? { field, operator: "empty", values: [] } : { field, operator: "is", values: [value] };

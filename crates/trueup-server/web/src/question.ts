@@ -78,13 +78,18 @@ function metricsOf({ metrics, within }: Question): string[] {
 export function totalsRequest(question: Question, dictionary: Dictionary, today: string): EventsRequest | null {
   const rows = rowsRequest(question, dictionary, today);
   if (!rows || !hasTotals(question, rows.range)) return null;
-  const conditions = question.conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
+  const conditions = conditionsOnEvents(question, dictionary);
   return {
     ...rows,
     fields: metricsOf(question),
     interval: "total",
     filters: filterParameters(conditions, (field) => dictionary.isMetric(field)),
   };
+}
+
+/** Returns the conditions that choose events. The others, on metrics, choose rows of an answer. */
+export function conditionsOnEvents({ conditions }: Question, dictionary: Dictionary): Condition[] {
+  return conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
 }
 
 function hasTotals(question: Question, range: DayRange): boolean {

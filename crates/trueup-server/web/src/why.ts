@@ -73,7 +73,7 @@ export function readExplanation(body: unknown): Explanation | null {
           event: text(line.eventId),
           type: text(line.type),
           date: text(line.date),
-          adds: Number(line.amount ?? line.count),
+          adds: Number(measure.format === "currency" ? line.amount : line.count),
           rule: text(line.rule),
         })),
     })),

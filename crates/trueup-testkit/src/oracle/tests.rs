@@ -526,7 +526,7 @@ fn a_comparison_joins_two_ranges_by_group() {
          \"bookRate.ratio\":-0.6666666666666666,\"bookRate.rateEffect\":-0.3111111111111111,\
          \"bookRate.mixEffect\":0.035555555555555556}]"
     );
-    // Spend does not carry `zip`, so what it divides has no effects; a percentile has none ever.
+    // Spend does not carry `zip`, so a ratio over spend has no effects; a percentile never has any.
     let fields = "zip,roasClosed,medianDaysLeadToBooked";
     assert_eq!(
         compared(&tables, &february(fields), Earlier::Range(day("2025-01-01"), day("2025-01-31")), &[], None).unwrap(),

@@ -304,11 +304,6 @@ fn execution() -> Vec<ErrorExample> {
                  gathered; retry shortly.",
             )
         },
-        example(
-            "timeout",
-            ServiceError::Timeout(Interruption::Deadline),
-            ORGANIZATION,
-            "The request took longer than it may.",
-        ),
+        example("timeout", ServiceError::Timeout(Interruption::Deadline), ALL, "The request took longer than it may."),
     ]
 }

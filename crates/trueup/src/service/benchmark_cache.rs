@@ -34,8 +34,8 @@ pub(super) struct BenchmarkCache {
 
 #[derive(Default)]
 struct Jobs {
-    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no job is
-    /// started for a month without rows.
+    /// Whole months, which are never dropped. No job is started for a month before the first row of the dataset or
+    /// after its last, so that these are few.
     months: HashMap<Month, Arc<BenchmarkJob>>,
     /// Partial months, the newest last; at most [`MAX_PARTIAL_MONTHS`].
     partial_months: VecDeque<(DateRange, Arc<BenchmarkJob>)>,

@@ -38,7 +38,8 @@ fn weighted(header: &str) -> impl Iterator<Item = (&str, f64)> {
 /// Returns the weight that a parameter `q=` gives; `None` for any other parameter. A weight that is not a number is 1.
 fn weight(parameter: &str) -> Option<f64> {
     let (name, value) = parameter.split_once('=')?;
-    name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))
+    let number = || value.trim().parse().ok().filter(|weight: &f64| !weight.is_nan());
+    name.trim().eq_ignore_ascii_case("q").then(|| number().unwrap_or(1.0))
 }
 
 /// Returns whether the header `Accept-Encoding` allows gzip.
@@ -75,9 +76,17 @@ mod tests {
 
     #[test]
     fn gzip_is_used_unless_ruled_out() {
-        for header in
-            ["gzip", "GZIP", "br, gzip;q=0.1", "*", "*;q=0.5", "identity;q=1, *;q=0.1", "*;q=0, gzip", "x-gzip"]
-        {
+        for header in [
+            "gzip",
+            "GZIP",
+            "gzip;q=nan",
+            "br, gzip;q=0.1",
+            "*",
+            "*;q=0.5",
+            "identity;q=1, *;q=0.1",
+            "*;q=0, gzip",
+            "x-gzip",
+        ] {
             assert!(accepts_gzip(Some(header)), "{header}");
         }
         for header in ["identity", "", "br", "gzip;q=0", "gzip; q=0.000, *", "*;q=0", "deflate, *;q=0.0", "*, gzip;q=0"]

@@ -85,6 +85,9 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
 /// Everything is built in a temporary folder next to `dir` and moved at the end, so that no partial dataset is left. A
 /// signal stops the command, which then removes what it has made. Rows are generated one batch at a time.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
+    if dir.file_name().is_none() {
+        return Err(Failure::usage(format!("`{}`: expected the name of a folder to create", dir.display())));
+    }
     let signals = StopSignals::hear()?;
     let (spend_file, expected_events) = (spend_file(&settings), settings.events);
     // More parts than accounts would be empty.

@@ -2,7 +2,7 @@
 
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::group::{CodeMap, Interner};
-use crate::aggregate::types::GroupSlot;
+use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::plan::AGENT_COLUMN;
 use crate::scan::{EventColumns, TextColumn};
 use crate::{Interrupt, Interruption};
@@ -42,7 +42,14 @@ impl DistinctAgents {
         interrupt: &Interrupt,
     ) -> Result<(), Interruption> {
         let codes = self.names.merge(other.names, interrupt)?;
-        self.pairs.extend(other.pairs.iter().map(|(slot, code)| (slots[slot.group()], codes[*code as usize])));
+        // As `extend` does: some of the pairs may be known.
+        self.pairs.reserve(other.pairs.len().div_ceil(2));
+        for (at, (slot, code)) in other.pairs.iter().enumerate() {
+            if at.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
+                interrupt.check()?;
+            }
+            self.pairs.insert((slots[slot.group()], codes[*code as usize]));
+        }
         Ok(())
     }
 
@@ -87,5 +94,22 @@ impl<'a> AgentColumn<'a> {
                 agents.pairs.insert((*slot, shared));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_canceled_query_merges_no_agents() {
+        let slot = GroupSlot::last_of(1);
+        // The merge of the names checks the interrupt too, unless there are none.
+        let other = DistinctAgents { pairs: HashSet::from_iter([(slot, 0)]), names: Interner::default() };
+        let mut agents = DistinctAgents::default();
+        let interrupt = Interrupt::default();
+        interrupt.cancel();
+        assert_eq!(agents.merge(other, &[slot], &interrupt), Err(Interruption::Canceled));
+        assert_eq!(agents.groups().count(), 0);
     }
 }

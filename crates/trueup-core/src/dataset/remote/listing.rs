@@ -3,6 +3,7 @@
 use super::fault::{describe, io_error};
 use super::location::{RETRIES, RemoteFolder, WebPages};
 use super::runtime::Pending;
+use super::web::says_where_it_ends;
 use object_store::ObjectStore;
 use reqwest::header::CACHE_CONTROL;
 use std::io;
@@ -40,6 +41,11 @@ impl WebPages {
         let mut pause = PAUSE;
         for attempt in 0_usize.. {
             let fault = match self.client.get(self.url.clone()).header(CACHE_CONTROL, "no-cache").send().await {
+                Ok(answer) if answer.status().is_success() && !says_where_it_ends(&answer) => {
+                    let fault = "the server does not say where the list of the folder ends, so that the newest version \
+                                 could be missing; name a version, so that no list is needed";
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, fault));
+                }
                 Ok(answer) if answer.status().is_success() => match read_text(answer).await {
                     Ok(text) => return Ok(text),
                     Err(error) => error,

@@ -8,7 +8,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::path::Path as ObjectPath;
+use object_store::path::{Path as ObjectPath, PathPart};
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,7 @@ use url::Url;
 pub(super) const REQUEST_TIME: Duration = Duration::from_secs(30);
 
 /// The time to connect to a server.
-pub(super) const CONNECT_TIME: Duration = Duration::from_secs(5);
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// The time from the first attempt of a request after which it is not repeated.
 pub(super) const RETRY_TIME: Duration = Duration::from_secs(30);
@@ -117,9 +117,11 @@ impl RemoteFolder {
         self.store.pages.is_some()
     }
 
-    /// Returns the path of an object, by its name below the folder.
+    /// Returns the path of an object, by its name below the folder. The name has the characters of the object's key.
+    /// Only a part that no key may have, such as `..`, is encoded.
     pub(super) fn object(&self, name: &str) -> ObjectPath {
-        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+        let part = |part| PathPart::parse(part).unwrap_or_else(|_| PathPart::from(part));
+        name.split('/').fold(self.prefix.clone(), |path, name| path.join(part(name)))
     }
 }
 
@@ -127,6 +129,12 @@ impl RemoteFolder {
 pub(super) fn install_tls() {
     // Another provider that the program has installed is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// Returns the settings of a client of web servers. Where an answer of HTTP/1 ends is certain, if it has a length or
+/// comes in chunks. With HTTP/2, a server can end an answer early, and the client reports no error.
+pub(super) fn web_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().http1_only().connect_timeout(CONNECT_TIME)
 }
 
 impl Store {
@@ -199,7 +207,23 @@ impl WebPages {
     fn new(url: &Url) -> io::Result<Self> {
         let mut url = url.clone();
         url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
-        let client = reqwest::Client::builder().timeout(REQUEST_TIME).connect_timeout(CONNECT_TIME).build();
+        let client = web_client().timeout(REQUEST_TIME).build();
         Ok(Self { client: client.map_err(io::Error::other)?, url })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RemoteFolder;
+    use std::path::Path;
+
+    #[test]
+    fn a_name_has_the_characters_of_the_key() {
+        let folder = RemoteFolder::of(Path::new("http://localhost/acme")).unwrap().unwrap();
+        let key = |name: &str| folder.object(name).to_string();
+        for name in ["leads~1.csv", "day=1/50%20.csv", "a#[b]{c}.csv"] {
+            assert_eq!(key(name), format!("acme/{name}"));
+        }
+        assert_eq!(key("../a\n.csv"), "acme/%2E%2E/a%0A.csv");
     }
 }

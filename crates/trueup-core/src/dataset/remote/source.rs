@@ -66,7 +66,9 @@ impl RemoteFile {
         match Pending::<_, io::Error>::start(head).wait()? {
             Some(object) => {
                 let place = SourcePlace::Object { store: parent.store, object };
-                Ok(RemoteFiles::One(Self { shown: super::without_credentials(url), place }))
+                // The name is that of an object, also what follows a `#` in it.
+                let shown = super::location_of(&super::without_credentials(Path::new(folder)), name);
+                Ok(RemoteFiles::One(Self { shown, place }))
             }
             None => Self::below(url).map(RemoteFiles::Below),
         }

@@ -2,11 +2,11 @@
 //! so the file comes as one answer; what is cut off is continued if the server can.
 
 use super::fault::describe;
-use super::location::{CONNECT_TIME, REQUEST_TIME, RETRIES};
+use super::location::{REQUEST_TIME, RETRIES, web_client};
 use super::runtime::Pending;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, RANGE, TRANSFER_ENCODING};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use std::io;
 use std::time::Duration;
 use url::Url;
@@ -108,7 +108,7 @@ impl Download {
     /// Asks for the bytes from the position on.
     async fn ask(&mut self) -> Result<Response, Fault> {
         // The time limit is that of each part of the answer. The whole answer may be long, and has none.
-        let client = Client::builder().connect_timeout(CONNECT_TIME).read_timeout(REQUEST_TIME).build();
+        let client = web_client().read_timeout(REQUEST_TIME).build();
         let mut request = client.map_err(passing)?.get(self.url.clone());
         if let (true, Some(tag)) = (self.position > 0, &self.tag) {
             request = request.header(RANGE, format!("bytes={}-", self.position)).header(IF_RANGE, tag);
@@ -116,22 +116,20 @@ impl Download {
         let answer = request.send().await.map_err(passing)?;
         let (status, headers) = (answer.status(), answer.headers());
         if self.position > 0 {
-            let begins = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
-            let expected = format!("bytes {}-", self.position);
-            return match begins {
-                Some(range) if status == StatusCode::PARTIAL_CONTENT && range.starts_with(&expected) => Ok(answer),
-                _ => Err(refused(status, "the connection was cut, and the server does not continue the file")),
-            };
-        }
-        if status != StatusCode::OK {
+            if status != StatusCode::PARTIAL_CONTENT || !has_rest(headers, self.position) {
+                return Err(refused(status, "the connection was cut, and the server does not continue the file"));
+            }
+        } else if status != StatusCode::OK {
             return Err(refused(status, "the server does not send the file"));
         }
-        if answer.content_length().is_none() && !headers.contains_key(TRANSFER_ENCODING) {
+        if !says_where_it_ends(&answer) {
             let fault =
                 "the server does not say where the file ends, so that a part of it could be missing; download it";
             return Err(Fault::Final(io::Error::new(io::ErrorKind::Unsupported, fault)));
         }
-        self.tag = continued_tag(headers);
+        if self.position == 0 {
+            self.tag = continued_tag(headers);
+        }
         Ok(answer)
     }
 }
@@ -157,6 +155,22 @@ fn refused(status: StatusCode, fault: &str) -> Fault {
     let error = io::Error::new(kind, format!("{fault}: it answers {status}"));
     let may_pass = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
     if may_pass { Fault::Passing(error) } else { Fault::Final(error) }
+}
+
+/// Returns whether an answer says where its body ends: by a length, or because it comes in chunks. The body of any
+/// other answer ends with the connection, even if the connection was cut.
+pub(super) fn says_where_it_ends(answer: &Response) -> bool {
+    let encodings = answer.headers().get_all(TRANSFER_ENCODING).iter().next_back();
+    let last = encodings.and_then(|encodings| encodings.to_str().ok()?.rsplit(',').next());
+    answer.content_length().is_some() || last.is_some_and(|last| last.trim().eq_ignore_ascii_case("chunked"))
+}
+
+/// Returns whether an answer has all bytes of a file from a position on. A server may send fewer than it was asked for.
+fn has_rest(headers: &HeaderMap, position: u64) -> bool {
+    let range = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok()?.strip_prefix("bytes "));
+    range.and_then(|range| range.split_once('/')).is_some_and(|(bytes, length)| {
+        length.parse::<u64>().is_ok_and(|length| bytes == format!("{position}-{}", length.saturating_sub(1)))
+    })
 }
 
 /// Returns the tag with which the rest of a file can be asked for, if the server sends ranges and says which state of

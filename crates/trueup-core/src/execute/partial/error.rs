@@ -36,8 +36,9 @@ pub enum PartialError {
     },
     /// Row groups that the query reads are not covered.
     #[error(
-        "{} of {planned} row groups are not covered ({}); run the splits that contain them, and merge their results",
-        row_groups.len(), listed(row_groups)
+        "{} of {planned} row groups {} not covered ({}); run the splits that contain {}, and merge their results",
+        row_groups.len(), if row_groups.len() == 1 { "is" } else { "are" }, listed(row_groups),
+        if row_groups.len() == 1 { "it" } else { "them" }
     )]
     Missing {
         /// The numbers of the row groups that are not covered.
@@ -84,5 +85,26 @@ fn listed(numbers: &[u32]) -> String {
     const SHOWN: usize = 5;
     let first: Vec<String> = numbers.iter().take(SHOWN).map(u32::to_string).collect();
     let rest = if numbers.len() > SHOWN { format!(" and {} more", numbers.len() - SHOWN) } else { String::new() };
-    format!("numbers {}{rest}", first.join(", "))
+    let noun = if numbers.len() == 1 { "number" } else { "numbers" };
+    format!("{noun} {}{rest}", first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_row_group_is_missing_and_several_are() {
+        let message =
+            |row_groups: &[u32]| PartialError::Missing { row_groups: row_groups.into(), planned: 9 }.to_string();
+        assert_eq!(
+            message(&[2]),
+            "1 of 9 row groups is not covered (number 2); run the splits that contain it, and merge their results"
+        );
+        assert_eq!(
+            message(&[0, 1, 2, 3, 5, 8]),
+            "6 of 9 row groups are not covered (numbers 0, 1, 2, 3, 5 and 1 more); run the splits that contain them, \
+             and merge their results"
+        );
+    }
 }

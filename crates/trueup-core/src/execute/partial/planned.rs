@@ -37,6 +37,10 @@ impl PlannedQuery {
         }
         let planned = Arc::new(Self::new(dataset, query)?);
         let mut kept = kept();
+        // Another thread may have planned the query in the meantime.
+        if let Some(other) = kept.iter().find(|other| other.is_of(dataset, query)) {
+            return Ok(other.clone());
+        }
         if kept.len() == KEPT {
             kept.pop_front();
         }
@@ -88,4 +92,28 @@ impl PlannedQuery {
 
 fn kept() -> MutexGuard<'static, VecDeque<Arc<PlannedQuery>>> {
     PLANNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Tables;
+    use std::sync::Barrier;
+    use std::thread;
+
+    #[test]
+    fn threads_that_begin_at_the_same_time_share_one_plan() {
+        let dataset = Dataset::from_tables(&Tables::default()).unwrap();
+        let query = EventsQuery::new(["leads"], "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+        let barrier = Barrier::new(8);
+        let of = || {
+            barrier.wait();
+            PlannedQuery::of(&dataset, &query).unwrap()
+        };
+        let planned: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(of)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(planned.iter().all(|other| Arc::ptr_eq(other, &planned[0])));
+    }
 }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::memory::Share;
 use crate::plan::AGENT_COLUMN;
 use crate::query::LineOrder;
-use crate::scan::{Amounts, EventColumns, SpendColumns, SpendProjection, SpendTextColumn};
+use crate::scan::{Amounts, CustomerIndex, EventColumns, SpendColumns, SpendProjection, SpendTextColumn};
 use crate::{Code, Interrupt};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -29,15 +29,15 @@ pub(super) struct Lines<'a> {
     pub(super) row_groups: Vec<LineRowGroup<'a>>,
     /// The lines by measure.
     pub(super) measures: Vec<MeasureLines>,
+    /// The memory of the lines, by row group.
+    pub(super) shares: Vec<Share>,
 }
 
 /// A row group of events that has lines.
 #[derive(Debug)]
 pub(super) struct LineRowGroup<'a> {
     pub(super) row_group: &'a RowGroup<EventColumns>,
-    pub(super) columns: Arc<EventColumns>,
-    /// The memory of its lines.
-    _share: Share,
+    customers: Arc<CustomerIndex>,
 }
 
 /// The lines of a measure.
@@ -105,6 +105,11 @@ impl Listing {
 }
 
 impl SpendLine {
+    /// Returns the bytes held.
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.account.len() + self.texts.iter().map(String::len).sum::<usize>()
+    }
+
     /// Compares two lines in the order of a listing. Lines that it finds equal are equal in every column.
     pub(super) fn compare(&self, other: &Self, listing: Listing) -> Ordering {
         let key = |line: &Self| (line.adds, line.day);
@@ -151,12 +156,12 @@ impl<'a> Lines<'a> {
                 of_measure.sum = of_measure.events.iter().map(|line| line.counted.adds).sum();
             }
         }
-        lines.row_groups.push(LineRowGroup { row_group, columns, _share: share });
+        let customers = columns.customers.clone();
+        lines.row_groups.push(LineRowGroup { row_group, customers });
         lines.cut(listing);
         let kept: usize = lines.measures.iter().map(|measure| measure.events.len() + measure.agents.len()).sum();
-        if let [LineRowGroup { _share, .. }] = lines.row_groups.as_mut_slice() {
-            _share.set(|| kept * size_of::<EventLine>())?;
-        }
+        share.set(|| kept * size_of::<EventLine>() + columns.customers.bytes())?;
+        lines.shares.push(share);
         Ok(lines)
     }
 
@@ -167,10 +172,11 @@ impl<'a> Lines<'a> {
         measures: &[Measure],
         listing: Listing,
         interrupt: &Interrupt,
+        mut share: Share,
     ) -> Result<Self, Error> {
         let columns = row_group.read_until(&SpendProjection::all(), StartedReads::default(), interrupt)?;
         let mut lines = Self::none(measures.len());
-        let rows = spend_rows(context, &columns);
+        let rows = spend_rows(context, &columns, interrupt)?;
         for (measure, of_measure) in measures.iter().zip(&mut lines.measures) {
             for row in rows.iter().map(|row| *row as usize) {
                 let adds = spend_of_row(&columns, *measure, row);
@@ -182,12 +188,15 @@ impl<'a> Lines<'a> {
             }
         }
         lines.cut(listing);
+        share.set(|| lines.measures.iter().flat_map(|measure| &measure.spend).map(SpendLine::bytes).sum())?;
+        lines.shares.push(share);
         Ok(lines)
     }
 
     /// Adds the lines of another row group.
     pub(super) fn merge(&mut self, other: Self, listing: Listing) {
         self.rows += other.rows;
+        self.shares.extend(other.shares);
         let first = self.row_groups.len();
         self.row_groups.extend(other.row_groups);
         let moved = |line: EventLine| EventLine { row_group: line.row_group + first, ..line };
@@ -245,7 +254,7 @@ impl MeasureLines {
 impl LineRowGroup<'_> {
     /// Returns the account of a line.
     pub(super) fn account(&self, line: &EventLine) -> &str {
-        let customers = &self.columns.customers;
+        let Self { customers, .. } = self;
         &customers.account_keys()[customers.accounts().get(line.counted.customer as usize)]
     }
 }

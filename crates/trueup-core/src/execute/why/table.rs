@@ -11,7 +11,7 @@ use crate::memory::Share;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
 use crate::query::LineOrder;
-use crate::scan::EventColumns;
+use crate::scan::{EventColumns, TableColumns};
 use crate::{Day, TextList};
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -33,7 +33,14 @@ pub(super) struct Details<'a> {
 /// The row groups of the lines, with the ids of customers and events where lines are listed.
 struct Identified<'a> {
     row_groups: Vec<LineRowGroup<'a>>,
-    with_ids: Vec<Option<Arc<EventColumns>>>,
+    with_ids: Vec<Option<ColumnsWithIds>>,
+}
+
+/// The columns of a row group with the ids of customers and events.
+struct ColumnsWithIds {
+    columns: Arc<EventColumns>,
+    /// The memory of the columns, which are kept until the table is made.
+    _share: Share,
 }
 
 /// The columns of the table.
@@ -72,7 +79,7 @@ struct Line<'a> {
 impl Details<'_> {
     /// Reads the ids of the events of the lines, orders the lines, and makes the table.
     pub(super) fn table(&self, lines: Lines<'_>, execution: &Execution) -> Result<ResultTable, Error> {
-        let Lines { row_groups, measures, .. } = lines;
+        let Lines { row_groups, measures, shares, .. } = lines;
         let identified = Identified { with_ids: self.read_ids(&row_groups, &measures, execution)?, row_groups };
         let mut columns = LineColumns::default();
         for (measure, lines) in self.measures.iter().zip(measures) {
@@ -85,7 +92,7 @@ impl Details<'_> {
         let mut share = Share::new(execution.memory.clone());
         share.set(|| table.bytes())?;
         // From here on the lines take no memory.
-        drop(identified);
+        drop((identified, shares));
         Ok(table.counted(share)?)
     }
 
@@ -149,7 +156,7 @@ impl Details<'_> {
         row_groups: &[LineRowGroup<'_>],
         measures: &[MeasureLines],
         execution: &Execution,
-    ) -> Result<Vec<Option<Arc<EventColumns>>>, Error> {
+    ) -> Result<Vec<Option<ColumnsWithIds>>, Error> {
         let mut projection = self.plan.projection.clone();
         projection.texts.extend([OPPORTUNITY_ID, EVENT_ID].map(str::to_owned));
         let mut is_listed = vec![false; row_groups.len()];
@@ -159,10 +166,14 @@ impl Details<'_> {
                 *is_listed = true;
             }
         }
-        let read = |(row_group, is_listed): (&LineRowGroup<'_>, bool)| {
-            let read = || row_group.row_group.read_until(&projection, StartedReads::default(), &execution.interrupt);
-            Ok(is_listed.then(read).transpose()?)
+        let read = |row_group: &LineRowGroup<'_>| {
+            let columns = row_group.row_group.read_until(&projection, StartedReads::default(), &execution.interrupt)?;
+            let mut share = Share::new(execution.memory.clone());
+            // The columns of a table in memory belong to the dataset.
+            share.set(|| row_group.row_group.file().map_or(0, |_| columns.bytes()))?;
+            Ok(ColumnsWithIds { columns, _share: share })
         };
+        let read = |(row_group, is_listed)| if is_listed { read(row_group).map(Some) } else { Ok(None) };
         row_groups.par_iter().zip(is_listed).map(read).collect()
     }
 }
@@ -170,7 +181,7 @@ impl Details<'_> {
 impl<'a> Identified<'a> {
     /// Returns the row group of a line, and its columns with ids.
     fn of(&self, line: &EventLine) -> Option<(&LineRowGroup<'a>, &EventColumns)> {
-        Some((self.row_groups.get(line.row_group)?, self.with_ids.get(line.row_group)?.as_deref()?))
+        Some((self.row_groups.get(line.row_group)?, &self.with_ids.get(line.row_group)?.as_ref()?.columns))
     }
 
     /// Compares two lines. Those of a customer are in the order of its history.

@@ -1,20 +1,12 @@
 use super::super::Account;
+use super::super::tests::{table, texts};
 use super::*;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, BinaryArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
-    TimestampSecondArray,
+    Array, BinaryArray, Date32Array, Float64Array, Int64Array, TimestampMicrosecondArray, TimestampSecondArray,
 };
 use chrono_tz::Tz;
-
-fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, values)| (name, values, true))).unwrap()
-}
-
-fn texts(values: &[&str]) -> ArrayRef {
-    Arc::new(StringArray::from(values.to_vec()))
-}
 
 /// Returns a valid row, in which the columns of `values` have these values instead.
 fn row(values: &[(&str, &str)]) -> RecordBatch {

@@ -1,14 +1,7 @@
+use super::super::tests::{table, texts};
 use super::*;
-use arrow_array::{Float64Array, Int32Array, StringArray};
+use arrow_array::{Float64Array, Int32Array};
 use std::iter::once;
-
-fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, values)| (name, values, true))).unwrap()
-}
-
-fn texts(values: &[&str]) -> ArrayRef {
-    Arc::new(StringArray::from(values.to_vec()))
-}
 
 fn normalize(batch: &RecordBatch) -> Normalized {
     SpendNormalizer::new(&batch.schema()).unwrap().normalize(batch).unwrap()
@@ -128,4 +121,5 @@ fn the_order_is_by_quarter_account_and_date_whatever_the_input() {
     assert_eq!(sort_spend(&sorted).unwrap(), sorted);
     assert_eq!(sort_spend(&concat_spend(&[]).unwrap()).unwrap().num_rows(), 0);
     assert!(sort_spend(&given).is_err());
+    assert!(concat_spend(&[stored.project(&[0, 1]).unwrap()]).is_err());
 }

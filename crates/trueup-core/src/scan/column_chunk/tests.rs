@@ -200,6 +200,21 @@ fn a_page_that_ends_early_is_an_error() {
 }
 
 #[test]
+fn a_page_with_more_numbers_than_rows_is_an_error() {
+    let written = Written::of(&(Arc::new(Int64Array::from_iter_values(0..50)) as ArrayRef), false, Stored::Delta);
+    let mut pages = written.pages();
+    let [Page::DataPage { buf, .. }] = pages.as_mut_slice() else { panic!("expected one page") };
+    let mut bytes = buf.to_vec();
+    // The number of numbers is the third of the header. Only the last byte of each is below 128.
+    let count = bytes.iter().enumerate().filter(|(_, byte)| **byte < 128).nth(1).unwrap().0 + 1;
+    assert_eq!(bytes[count], 50);
+    bytes[count] = 51;
+    *buf = bytes.into();
+    assert_eq!(written.chunk(pages).pick(&[0]).unwrap_err(), OTHER_ENCODING);
+    assert!(written.chunk(written.pages()).pick(&[0]).is_ok());
+}
+
+#[test]
 fn a_page_of_another_encoding_is_an_error() {
     let column: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
     let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BYTE_ARRAY);

@@ -72,6 +72,20 @@ fn full_files_of_other_accounts_belong_to_a_run() {
     assert_eq!(runs_with(StoredFile { accounts: None, ..file("0", ("a", "z"), 50, 0) }, 50), 1);
 }
 
+#[test]
+fn files_of_a_pass_may_overlap() {
+    let base = [file("0", ("a", "z"), 100, 0), file("0", ("b", "y"), 100, 0)];
+    for (accounts, expected) in [(("yy", "zz"), 2), (("c", "d"), 2), (("z", "zz"), 2), (("za", "zz"), 1)] {
+        let files = [base.as_slice(), &[file("1", accounts, 50, 0)]].concat();
+        assert_eq!(runs(&files, 50).len(), expected, "{accounts:?}");
+    }
+    let mut run = Run::default();
+    for (first, last) in [("d", "e"), ("a", "b"), ("g", "h"), ("b", "d"), ("f", "f"), ("a", "c")] {
+        run.cover(first, last);
+    }
+    assert_eq!(run.accounts, BTreeMap::from([("a", "e"), ("f", "f"), ("g", "h")]));
+}
+
 /// A dataset that is updated: its files, oldest first, as a pass, rows left, and superseded rows.
 struct Model {
     files: Vec<(String, u64, u64)>,

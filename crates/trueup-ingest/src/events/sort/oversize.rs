@@ -2,9 +2,9 @@
 //! customer by customer.
 //!
 //! ```text
-//! partitions    divides the rows by customer, and the event ids by id, into files;
-//!               refuses customers whose history is too long or too large
+//! partitions    divides the rows by customer, and the event ids by id, into files
 //! superseded    finds the superseded rows, from the files of ids
+//! HistorySizes  refuses customers whose history is too long or too large without the superseded rows
 //! RunSorter     sorts each partition in memory without the superseded rows, and writes it as a sorted run
 //! merge         merges the runs into the order of the dataset
 //! ```
@@ -54,8 +54,9 @@ pub(in crate::events) fn sort(
     take: &mut dyn FnMut(SortedCustomers) -> Result<(), IngestError>,
 ) -> Result<u64, IngestError> {
     let scratch = &spill.scratch.below("oversize")?;
-    let partitions = Partitions::new(spill, slice, dictionaries, budget, scratch)?;
+    let (partitions, histories) = Partitions::new(spill, slice, dictionaries, budget, scratch)?;
     let superseded = SupersededRows::find(&partitions.ids, scratch)?;
+    histories.check(&partitions.customers, &superseded, dictionaries, budget)?;
     let memory = budget.memory;
     let runs = partitions.customers.iter().map(|rows| rows.bytes.div_ceil(max_run_bytes(memory)).max(1)).sum();
     let sorter = RunSorter { scratch, superseded: &superseded, dictionaries, memory, runs };

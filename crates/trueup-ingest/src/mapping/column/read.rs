@@ -20,16 +20,35 @@ use trueup_core::model::{GivenTime, UtcMicros};
 impl ColumnPlan {
     /// Returns whether a value that the column's map does not have leaves its row out.
     pub(in crate::mapping) fn skips_rows(&self) -> bool {
-        matches!(&self.cells, CellPlan::Texts(cells) if cells.rules.unmapped == Unmapped::Skip)
+        self.text_cells().any(|cells| cells.rules.unmapped == Unmapped::Skip)
     }
 
-    /// Returns whether each picked row stays, as far as this column's map says.
+    /// Returns whether each picked row stays, as far as the maps of this column and of its parts say.
     pub(in crate::mapping) fn kept_rows(&self, view: &RowView<'_>) -> Vec<bool> {
-        let CellPlan::Texts(cells) = &self.cells else { return vec![true; view.len()] };
-        let texts = cells.origin.of(view);
-        let mut known = KnownTexts::default();
-        let stays = |text: Option<&str>, form| !cells.rules.skips(text, form);
-        (0..view.len()).map(|row| known.get(texts.get(row), texts.form(row), stays)).collect()
+        let mut kept = vec![true; view.len()];
+        for cells in self.text_cells() {
+            let texts = cells.origin.of(view);
+            let mut known = KnownTexts::default();
+            let stays = |text: Option<&str>, form| !cells.rules.skips(text, form);
+            for (row, kept) in kept.iter_mut().enumerate() {
+                *kept &= known.get(texts.get(row), texts.form(row), stays);
+            }
+        }
+        kept
+    }
+
+    /// Returns what is read as text: the column, or the parts of a date that are columns.
+    fn text_cells(&self) -> impl Iterator<Item = &TextCells> {
+        let (whole, parts) = match &self.cells {
+            CellPlan::Texts(cells) => (Some(cells), &[][..]),
+            CellPlan::Parts(parts) => (None, &parts[..]),
+            _ => (None, &[][..]),
+        };
+        let parts = parts.iter().filter_map(|part| match part {
+            DatePart::Column(_, cells) => Some(cells),
+            DatePart::Constant(_) => None,
+        });
+        whole.into_iter().chain(parts).map(Box::as_ref)
     }
 
     /// Returns whether [`ColumnPlan::read`] needs the accounts of the rows.
@@ -82,7 +101,7 @@ impl ColumnPlan {
                     (DatePart::Column(site, cells), Some(origin)) => {
                         let text = origin.get(row);
                         match cells.rules.apply(text.as_deref(), origin.form(row)) {
-                            Ok(value) => value.map(|value| Cow::Owned(value.into_owned())),
+                            Ok(value) => value.map(|(value, _)| Cow::Owned(value.into_owned())),
                             Err(reason) => {
                                 let value = text.unwrap_or_default().into_owned();
                                 faults.add(row, site.fault(view, row, value, reason));
@@ -244,7 +263,7 @@ impl TextCells {
         let texts = self.origin.of(view);
         let mut known = KnownTexts::default();
         let mut read = |text: Option<&str>, form| match self.rules.apply(text, form)? {
-            Some(text) => read(&text, form).map(Some),
+            Some((text, form)) => read(&text, form).map(Some),
             None => self.reader.read_nothing(),
         };
         let cells = (0..view.len()).map(|row| {
@@ -302,7 +321,7 @@ impl TextCells {
         for row in 0..view.len() {
             let text = texts.get(row);
             let read = self.rules.apply(text.as_deref(), texts.form(row)).and_then(|changed| match changed {
-                Some(changed) => self.reader.check(&changed).map(|()| Some(changed)),
+                Some((changed, _)) => self.reader.check(&changed).map(|()| Some(changed)),
                 None => self.reader.read_nothing(),
             });
             let changed = match read {

@@ -34,3 +34,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_format_without_a_part_of_a_date_or_time_is_incomplete() {
+    for (format, date, instant) in [
+        ("%Y-%m-%d", true, false),
+        ("%d %b %y", true, false),
+        ("%Y%j", true, false),
+        ("%G-W%V-%u", true, false),
+        ("%a %W %Y", true, false),
+        ("%m/%d/%Y %I:%M %p", true, true),
+        ("%c", true, true),
+        ("%D %r", true, true),
+        ("%s", true, true),
+        ("%+", true, true),
+        ("%m-%d", false, false),
+        ("%B %Y", false, false),
+        ("%H:%M:%S", false, false),
+        ("%m-%d %H:%M", false, false),
+    ] {
+        let found = DateFormat::new(format).unwrap();
+        let is_whole = |is_instant| found.incomplete(is_instant).is_none();
+        assert_eq!((is_whole(false), is_whole(true)), (date, instant), "{format}");
+    }
+    let several = DateFormat::any(&["%Y-%m-%d".to_owned(), "%m-%d".to_owned()]).unwrap();
+    assert_eq!((several.incomplete(false), several.incomplete(true)), (Some("%m-%d"), Some("%Y-%m-%d")));
+}

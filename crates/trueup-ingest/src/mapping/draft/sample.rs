@@ -4,6 +4,7 @@ use super::DraftOptions;
 use crate::TextEncoding;
 use crate::error::ErrorKind;
 use crate::mapping::cells::Texts;
+use crate::mapping::declaration::DeclaredFormat;
 use crate::mapping::error::MappingError;
 use crate::mapping::inputs::format_of;
 use crate::row_fault::{RowFault, Rule};
@@ -22,7 +23,7 @@ pub(super) struct FileSample {
     pub(super) path: PathBuf,
     /// The name without its folder.
     pub(super) file_name: String,
-    /// The format, if the name does not say it.
+    /// The format, if it is not what the name says.
     pub(super) format: Option<&'static str>,
     /// What separates the cells, if it is not what the name says.
     pub(super) separator: Option<char>,
@@ -74,7 +75,7 @@ impl FileSample {
         let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
         let columns = |separator: Option<u8>| {
             let input = open(ReadOptions { separator, ..options.clone() });
-            InputReader::open(&files, &input, limits).and_then(InputReader::all_columns)
+            InputReader::open(&files, &input, limits).and_then(|reader| reader.all_columns(limits))
         };
         let mut found = (None, columns(None));
         if found.1.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
@@ -104,15 +105,16 @@ impl FileSample {
             }
         };
         let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
+        let (declared, format_name) = match format {
+            InputFormat::Parquet => (DeclaredFormat::Parquet, "parquet"),
+            InputFormat::Ndjson => (DeclaredFormat::Ndjson, "ndjson"),
+            InputFormat::Xlsx => (DeclaredFormat::Xlsx, "xlsx"),
+            _ => (DeclaredFormat::Csv, "csv"),
+        };
         let mut sample = Self {
             path: path.to_owned(),
             file_name: file_name(path),
-            format: format_of(&unpacked_name(path)).is_none().then_some(match format {
-                InputFormat::Parquet => "parquet",
-                InputFormat::Ndjson => "ndjson",
-                InputFormat::Xlsx => "xlsx",
-                _ => "csv",
-            }),
+            format: (format_of(&unpacked_name(path)) != Some(declared)).then_some(format_name),
             separator: options.separator.map(char::from),
             encoding: options.encoding.filter(|_| matches!(format, InputFormat::Csv | InputFormat::Ndjson)),
             sheet: options.sheet.filter(|_| format == InputFormat::Xlsx),
@@ -152,6 +154,11 @@ impl FileSample {
     /// Finds a column by name.
     pub(super) fn column(&self, name: &str) -> Option<&ColumnSample> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Returns whether the file has a column of this name, even one that cannot be read.
+    pub(super) fn has_column(&self, name: &str) -> bool {
+        self.column(name).is_some() || self.unreadable.iter().any(|column| column == name)
     }
 }
 

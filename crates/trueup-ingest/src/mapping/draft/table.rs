@@ -114,11 +114,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         self.text.comment(&format!("{}: {why}.", quoted(&self.sample.file_name)));
         self.text.line(&format!("[[{table}]]"));
         self.text.line(&format!("from = {}", quoted(self.name)));
-        let joins = self.joined.iter().map(|(join, input)| {
-            let on = if join.here == join.there {
-                quoted(&join.here)
+        let joins = self.joined.iter().enumerate().map(|(at, (join, input))| {
+            // The key may be a column of the inputs that are joined before, too.
+            let here = self.named_among(&join.here, &self.joined[..at]);
+            let on = if here == join.there {
+                quoted(&here)
             } else {
-                format!("{{ {} = {} }}", key(&join.here), quoted(&join.there))
+                format!("{{ {} = {} }}", key(&here), quoted(&join.there))
             };
             format!("{{ input = {}, on = {on}, unmatched = \"refuse\" }}", quoted(&input.name))
         });
@@ -144,6 +146,20 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         self.text.line(&format!("[{table}.columns]"));
     }
 
+    /// Returns the name of an own column in the keys of the table: with its input if a joined file has a column of this
+    /// name, too.
+    fn named(&self, column: &ColumnSample) -> String {
+        self.named_among(&column.name, self.joined)
+    }
+
+    /// Returns the name of an own column if only these inputs are joined.
+    fn named_among(&self, column: &str, joined: &[(&JoinKey, &DraftInput<'a>)]) -> String {
+        // The plain name of a key that both sides of a join call the same means the own column.
+        let is_key = |join: &JoinKey| join.here == column && join.there == column;
+        let is_plain = joined.iter().all(|(join, input)| is_key(join) || !input.sample.has_column(column));
+        if is_plain { column.to_owned() } else { format!("{}.{column}", self.name) }
+    }
+
     /// Returns the column whose name fits a canonical column best.
     fn best(&self, canonical: &str) -> Option<&'a ColumnSample> {
         let free = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
@@ -156,18 +172,21 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if let Some(column) = self.best("account") {
             self.used.insert(column.name.clone());
             let comment = format!("by its name; {}", column.examples());
-            return self.text.noted(&format!("account = {}", quoted(&column.name)), &comment);
+            let line = format!("account = {}", quoted(&self.named(column)));
+            return self.text.noted(&line, &comment);
         }
         let looks_like = |column: &&ColumnSample| ACCOUNT_LIKE.contains(&plain(&column.name).as_str());
         let own = self.sample.columns.iter().filter(looks_like);
         let mut answers: Vec<(String, String)> =
-            own.map(|column| (format!("account = {}", quoted(&column.name)), column.examples())).collect();
+            own.map(|column| (format!("account = {}", quoted(&self.named(column))), column.examples())).collect();
         for (join, input) in self.joined {
             let others =
                 input.sample.columns.iter().filter(|column| column.name != join.there && column.data_type.is_string());
             answers.extend(others.map(|column| {
-                let is_own = self.sample.column(&column.name).is_some();
-                let name = if is_own { format!("{}.{}", input.name, column.name) } else { column.name.clone() };
+                let mut samples = self.joined.iter().filter(|(_, other)| other.name != input.name);
+                let is_shared = self.sample.has_column(&column.name)
+                    || samples.any(|(_, other)| other.sample.has_column(&column.name));
+                let name = if is_shared { format!("{}.{}", input.name, column.name) } else { column.name.clone() };
                 (format!("account = {}", quoted(&name)), format!("of {}: {}", quoted(&input.name), column.examples()))
             }));
         }
@@ -188,7 +207,8 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if let Some(column) = self.best("opportunityId").filter(|column| column.empty == 0 && !is_name(column)) {
             self.used.insert(column.name.clone());
             let comment = format!("by its name; {} distinct values such as {}", distinct(column), column.examples());
-            return self.text.noted(&format!("opportunityId = {}", quoted(&column.name)), &comment);
+            let line = format!("opportunityId = {}", quoted(&self.named(column)));
+            return self.text.noted(&line, &comment);
         }
         let event_id = self.event_id_column().map(|column| &column.name);
         // Rows without an id are refused, so a column may lack a few values.
@@ -206,7 +226,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                     if column.empty == 0 { String::new() } else { format!("; empty on {}", counted(column.empty)) };
                 let name = if is_name(column) { "; two people may have the same name" } else { "" };
                 let note = format!("{} distinct values such as {}{gaps}{name}", distinct(column), column.examples());
-                (format!("opportunityId = {}", quoted(&column.name)), note)
+                (format!("opportunityId = {}", quoted(&self.named(column))), note)
             })
             .collect();
         self.text.question("no column is certainly the id of the customer. Which is it?", &answers);
@@ -220,7 +240,8 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         match self.event_id_column() {
             Some(column) => {
                 self.used.insert(column.name.clone());
-                self.text.noted(&format!("eventId = {}", quoted(&column.name)), "by its name; every sampled row has another");
+                let line = format!("eventId = {}", quoted(&self.named(column)));
+                self.text.noted(&line, "by its name; every sampled row has another");
             }
             None => self.text.comment(
                 "No column is known to be the id of the event (`eventId`). Without it, a longer export of the same file adds its rows again.",
@@ -242,13 +263,14 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let named = dated.iter().filter(|(column, _)| rank("date", &column.name).is_some()).count();
         if dated.len() > 1 && named != 1 {
             let answers = dated.iter().flat_map(|(column, form)| {
-                let sources = date_sources(&column.name, form, "", None).into_iter();
+                let sources = date_sources(&self.named(column), form, "", None).into_iter();
                 sources.map(|(source, _)| (format!("date = {source}"), column.examples()))
             });
             let answers: Vec<(String, String)> = answers.collect();
             return self.text.question("several columns hold dates. Which is the date of the row?", &answers);
         }
         let Some((column, form)) = dated.into_iter().next() else { return };
+        let name = self.named(column);
         self.used.insert(column.name.clone());
         let example = column.texts().next().unwrap_or_default();
         let fits = fitting(&form.misfits);
@@ -257,7 +279,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             _ => format!("{}; fits {fits}", column.examples()),
         };
         if form.clock != Clock::Zoned {
-            let sources = date_sources(&column.name, &form, example, None);
+            let sources = date_sources(&name, &form, example, None);
             let question = format!("which format do the dates of {} have? Each fits {fits}.", quoted(&column.name));
             self.text.choice("date", &sources, &question, &comment);
         }
@@ -271,12 +293,12 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.text.question(&question, &[("date = \"...\"".to_owned(), String::new())]);
             }
             Clock::Zoned => {
-                let sources = date_sources(&column.name, &form, example, None);
+                let sources = date_sources(&name, &form, example, None);
                 let question = format!("which format do the times of {} have? Each fits {fits}.", quoted(&column.name));
                 self.text.choice("dateTime", &sources, &question, &comment);
             }
             Clock::Local if has_times => {
-                let sources = date_sources(&column.name, &form, example, Some("America/New_York"));
+                let sources = date_sources(&name, &form, example, Some("America/New_York"));
                 let answers: Vec<(String, String)> = sources
                     .into_iter()
                     .map(|(source, note)| {
@@ -295,6 +317,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
 
     fn amount(&mut self, canonical: &str, column: Option<&'a ColumnSample>) {
         let Some(column) = column else { return };
+        let name = self.named(column);
         let Some(form) = AmountForm::of(column) else {
             if column.filled > 0 {
                 self.used.insert(column.name.clone());
@@ -303,13 +326,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                     quoted(&column.name),
                     column.examples()
                 );
-                let answer = (format!("{canonical} = {}", source(&column.name, &[("remove", "...")])), String::new());
+                let answer = (format!("{canonical} = {}", source(&name, &[("remove", "...")])), String::new());
                 self.text.question(&question, &[answer]);
             }
             return;
         };
         self.used.insert(column.name.clone());
-        let sources = amount_sources(&column.name, &form.readings);
+        let sources = amount_sources(&name, &form.readings);
         let question = format!("what is the decimal mark of {}, such as {}?", quoted(&column.name), column.examples());
         let misfits =
             if form.misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(&form.misfits)) };
@@ -322,7 +345,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let amounts = free.filter(|column| is_amount_name(&column.name) && DateForm::of(column).is_none());
         let answers =
             amounts.filter_map(|column| Some((column, AmountForm::of(column)?))).flat_map(|(column, form)| {
-                let sources = amount_sources(&column.name, &form.readings);
+                let sources = amount_sources(&self.named(column), &form.readings);
                 let is_open = sources.len() > 1;
                 sources.into_iter().map(move |(source, mark)| {
                     let mark = if is_open { format!("; {mark}") } else { String::new() };
@@ -338,10 +361,10 @@ impl<'a, 'd> TableDraft<'a, 'd> {
     /// Names the columns that nothing uses, and says what can be done with them; `{}` stands for a line.
     fn rest(&mut self, advice: &str) {
         let rest = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
-        let rest: Vec<&str> = rest.map(|column| column.name.as_str()).collect();
+        let rest: Vec<&ColumnSample> = rest.collect();
         if let Some(first) = rest.first() {
-            let names: Vec<String> = rest.iter().map(|name| quoted(name)).collect();
-            let (names, line) = (names.join(", "), format!("{} = {}", key(first), quoted(first)));
+            let names: Vec<String> = rest.iter().map(|column| quoted(&column.name)).collect();
+            let (names, line) = (names.join(", "), format!("{} = {}", key(&first.name), quoted(&self.named(first))));
             self.text.comment(&format!("Not used: {names}. {}", advice.replace("{}", &line)));
         }
     }

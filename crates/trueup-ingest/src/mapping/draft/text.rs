@@ -2,6 +2,7 @@
 
 use super::formats::{AmountReading, DateForm};
 use std::fmt::Write;
+use trueup_core::Shown;
 
 /// A draft while it is written.
 #[derive(Default)]
@@ -18,11 +19,11 @@ impl DraftText {
 
     /// Writes a line, and a comment behind it.
     pub(super) fn noted(&mut self, line: &str, comment: &str) {
-        self.line(&format!("{line}  # {comment}"));
+        self.line(&format!("{line}  # {}", on_one_line(comment)));
     }
 
     pub(super) fn comment(&mut self, comment: &str) {
-        self.line(&format!("# {comment}"));
+        self.line(&format!("# {}", on_one_line(comment)));
     }
 
     /// Writes a question, and the lines that answer it, each with a comment.
@@ -30,7 +31,7 @@ impl DraftText {
         self.questions += 1;
         self.comment(&format!("QUESTION {}: {question}", self.questions));
         for (line, comment) in answers {
-            let comment = if comment.is_empty() { String::new() } else { format!("  # {comment}") };
+            let comment = if comment.is_empty() { String::new() } else { format!("  # {}", on_one_line(comment)) };
             self.line(&format!("#{line}{comment}"));
         }
     }
@@ -63,9 +64,27 @@ impl DraftText {
     }
 }
 
-/// Returns a text in quotes.
+/// Returns a text in quotes, on one line.
 pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    let quoted = toml::Value::String(text.to_owned()).to_string();
+    // Three quotes may enclose several lines, and cannot enclose a key.
+    if !quoted.starts_with("\"\"\"") && !quoted.starts_with("'''") {
+        return quoted;
+    }
+    format!("\"{}\"", on_one_line(&text.replace('\\', "\\\\").replace('"', "\\\"")))
+}
+
+/// Returns a text with line ends and other control characters as escapes of TOML: a comment cannot have them.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_ascii_control() && char != '\t' {
+            let _ = write!(line, "\\u{:04X}", u32::from(char));
+        } else {
+            line.push(char);
+        }
+    }
+    line
 }
 
 /// Returns a key, in quotes if it needs them.
@@ -92,7 +111,7 @@ pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: O
             Some(format) if format.find("%d") < format.find("%m") => "day before month",
             _ => "month before day",
         };
-        (source(column, &keys), format!("`{example}`: {order}"))
+        (source(column, &keys), format!("`{}`: {order}", Shown(example)))
     };
     form.formats.iter().map(of_format).collect()
 }

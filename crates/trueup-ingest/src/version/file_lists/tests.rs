@@ -46,7 +46,7 @@ fn lists_stay_few_while_each_version_adds_a_file() {
         assert!(version.lists.len() <= 11, "{number}: {}", version.lists.len());
         assert_eq!(version.numbers(), (0..=number).collect::<Vec<_>>());
     }
-    // Each entry is written again when the number of files has doubled.
+    // An entry is written again each time that its list doubles.
     assert!(version.written <= 11 * FILES, "{}", version.written);
 }
 

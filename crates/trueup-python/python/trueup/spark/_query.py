@@ -133,7 +133,6 @@ class _Cluster:
         self.spark, self.dataset, self.splits, self.deadline = spark, dataset, splits, deadline
 
     def answer(self, prepared: trueup.Query, max_rows: int | None = None) -> trueup.Table:
-        # Reads the footers of files, perhaps from an object store.
         planned = self.deadline.wait(self.spark, lambda: _plan(self.spark, self.dataset, prepared, self.splits))
         work = _Work(location(self.dataset), self.dataset.version, pickle.dumps(prepared), max_rows)
         partials = _run(self.spark, work, planned)

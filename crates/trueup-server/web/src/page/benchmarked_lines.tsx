@@ -82,7 +82,7 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
       />
       {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: there are too few other accounts to compare with.</p>}
       {isShown && exist && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "this line"}.</p>}
-      {isShown && exist && fault && (
+      {isShown && fault && (
         <p class="hint" role="alert">
           Some benchmarks are missing. {wordsOf(fault).title}. {wordsOf(fault).advice}
         </p>

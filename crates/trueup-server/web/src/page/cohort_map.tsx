@@ -5,7 +5,7 @@ import { MAX_COHORTS, cohortsOf, columnRequest, mappedMetric, windowsOf, type Co
 import { describeWindow, type DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
 import { formatNumber } from "../format";
-import { rowsRequest, type Question } from "../question";
+import { conditionsOnEvents, rowsRequest, type Question } from "../question";
 import type { Service } from "../service";
 
 /** Marks what may still change, because the window of some leads is not over. */
@@ -28,7 +28,9 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
   const metric = mappedMetric(question.metrics, charted);
   const windows = windowsOf(question.within ?? "all");
   const [cohorts, setCohorts] = useState<{ of: string; rows: Cohort[] } | "failed" | null>(null);
-  const rows = rowsRequest({ ...question, dimensions: [], days: range }, dictionary, range.end);
+  // A condition on a metric would leave out cohorts, which the map would show as 0.
+  const conditions = conditionsOnEvents(question, dictionary);
+  const rows = rowsRequest({ ...question, conditions, dimensions: [], days: range }, dictionary, range.end);
   const requests = rows && windows.map((within) => columnRequest(rows, metric, within));
   const key = JSON.stringify(requests);
   useEffect(() => {

@@ -43,7 +43,7 @@ export function useBenchmarks(service: Service, { scope, metrics, metric, days, 
   useEffect(() => {
     if (!scope || !isAsked) return;
     const controller = new AbortController();
-    const benchmarks: Benchmarks = { ...current, byMonth: new Map(current.byMonth) };
+    const benchmarks: Benchmarks = { ...current, fault: null, byMonth: new Map(current.byMonth) };
     const publish = () => setFound({ rows, benchmarks: { ...benchmarks, byMonth: new Map(benchmarks.byMonth) } });
     const starts = new Set(rows.map((row) => row.start));
     const months = days.filter((range) => hasBenchmark(range, today) && starts.has(range.start)).slice(-MAX_MONTHS).reverse();
@@ -63,7 +63,6 @@ export function useBenchmarks(service: Service, { scope, metrics, metric, days, 
     };
     ask().catch((error: unknown) => {
       if (controller.signal.aborted) return;
-      benchmarks.exist ??= false;
       benchmarks.fault = error instanceof Fault ? error : new Fault("unreadable", "");
       publish();
     });
@@ -83,6 +82,8 @@ async function patiently(service: Service, path: string, signal: AbortSignal): P
     try {
       return await service.benchmarks(path, signal);
     } catch (error) {
+      // The month has begun in this time zone, and not yet for the service.
+      if (error instanceof Fault && error.code === "future-month") return [];
       if (!(error instanceof Fault) || error.kind !== "busy" || tries === MAX_TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 2) * 1_000));
       if (signal.aborted) throw error;

@@ -408,6 +408,11 @@ onAnswer("days, intervals and charts", JUNE, async (page) => {
   await alerts(page).getByRole("button", { name: "By month" }).click();
   await answered(page);
   await page.getByText("There is no total").waitFor();
+  // A comparison is about all days, and so the offer ends it.
+  await page.evaluate((hash) => (location.hash = hash), `${JUNE.replace("2026-06-01", "2026-01-01")}&compare=previous-period`);
+  await alerts(page).getByRole("button", { name: "By month" }).click();
+  await answered(page);
+  assert.ok(!page.url().includes("compare"));
   await page.getByLabel("Named days").selectOption("30d");
   await page.getByRole("heading", { name: "No data for this question" }).waitFor();
   await page.getByRole("button", { name: "Show 2026-06" }).click();
@@ -499,6 +504,11 @@ onAnswer("where benchmarks are withheld or refused, none are offered", MONTHLY, 
   await page.evaluate((hash) => (location.hash = `${hash}&benchmarks=true`), MONTHLY);
   await page.locator(".bands .half").first().waitFor();
   assert.equal(refusals, 0);
+  // A service that fails does not lack benchmarks.
+  await page.route("**/benchmarks?**", (route) => route.fulfill({ status: 500, body: "{}", contentType: "application/json" }));
+  await page.evaluate((hash) => (location.hash = `${hash}&benchmarks=true`), MONTHLY.replace("2025-08-01", "2025-12-01"));
+  await page.getByText("Some benchmarks are missing").waitFor();
+  assert.equal(await page.getByText("There are no benchmarks").count(), 0);
 }, { isCrowded: true });
 
 onAnswer("a service with few accounts has no benchmarks", `${MONTHLY}&benchmarks=true`, async (page) => {
@@ -542,6 +552,16 @@ onAnswer("cohorts by month and window", COHORTS, async (page) => {
   await page.waitForFunction(() => !location.hash.includes("within"));
   await answered(page);
   assert.equal(await map.count(), 0);
+});
+
+onAnswer("a condition on a metric leaves no cohort out of the map", COHORTS, async (page) => {
+  const rows = await asked("demo-group/events?fields=leads&start=2025-10-01&end=2026-06-30&interval=month&cohort=true&within=7d");
+  const [fewest] = rows.sort((a, b) => a.leads - b.leads);
+  const condition = encodeURIComponent(`["leads","above","${fewest.leads}"]`);
+  await page.evaluate((hash) => (location.hash = hash), `${COHORTS}&chart=leads&where=${condition}`);
+  await answered(page);
+  const cells = page.getByRole("region", { name: "Cohorts by window" }).locator("tbody tr", { hasText: fewest.start.slice(0, 7) }).locator("td");
+  await cells.first().filter({ hasText: fewest.leads.toLocaleString("en-US") }).waitFor();
 });
 
 onAnswer("cohorts on 360 pixels, in the dark", COHORTS, async (page) => {

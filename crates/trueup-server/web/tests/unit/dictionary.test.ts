@@ -19,6 +19,8 @@ test("fields are found by what people call them", () => {
 test("the columns of a comparison have labels, and a change has a sign", () => {
   const { dictionary } = INDEX;
   assert.equal(dictionary.label("spend.previous"), "Spend: before");
+  // Names that every object of JavaScript has.
+  assert.deepEqual([dictionary.label("constructor"), dictionary.isMetric("leads.constructor")], ["constructor", false]);
   assert.ok(dictionary.isMetric("leads.ratio") && !dictionary.isMetric("campaign.previous") && !dictionary.isMetric("leads.x"));
   const shown = (name: string, value: number | null) => formatValue(value, dictionary.get(name)?.format ?? "");
   assert.equal(shown("spend.change", 1200), "+1,200.00");

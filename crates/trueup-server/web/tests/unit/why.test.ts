@@ -34,8 +34,8 @@ test("an explanation has the lines of each of its measures", () => {
       { measure: "leads", format: "number", sum: 2, lines: 2, leftOut: 1 },
     ],
     lines: [
-      { measure: "spend", account: "a", date: "2026-06-01", amount: 41, rule: "spend" },
-      { measure: "leads", account: "a", opportunityId: "c", eventId: "e", date: "2026-06-02", type: "call", count: 1, rule: "first touch" },
+      { measure: "spend", account: "a", date: "2026-06-01", count: 0, amount: 41, rule: "spend" },
+      { measure: "leads", account: "a", opportunityId: "c", eventId: "e", date: "2026-06-02", type: "call", count: 1, amount: 0, rule: "first touch" },
     ],
   });
   assert.deepEqual([explanation?.value, explanation?.formula], [20.5, "spend / leads"]);

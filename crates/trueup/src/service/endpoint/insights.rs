@@ -39,7 +39,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     other_parameters: OtherParameters::Ignored,
     fields: None,
     notes: "Without start and end: the most recent insight of each account; with both: every insight published in that range. \
-            fields names sections of the document; without it the whole document is returned. At most 200 documents.",
+            fields names sections of the document; without it the whole document is returned.",
     answer,
 };
 

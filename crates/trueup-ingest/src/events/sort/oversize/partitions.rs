@@ -2,6 +2,7 @@
 //! by customer, to be sorted, and their event ids by id, to find superseded rows. The two differ, because a later row
 //! may have an earlier event id and another customer.
 
+use super::superseded::SupersededRows;
 use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::events::budget::{Budget, Size};
@@ -45,14 +46,14 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// Reads the rows of a slice from the spill. Refuses customers whose history is too long or too large.
+    /// Reads the rows of a slice from the spill. Returns the sizes of histories, too, which are not checked yet.
     pub(super) fn new(
         spill: &AccountSpill,
         slice: &AccountSlice,
         dictionaries: &EventDictionaries,
         budget: Budget,
         scratch: &Scratch,
-    ) -> Result<Self, IngestError> {
+    ) -> Result<(Self, HistorySizes), IngestError> {
         let shares = slice.size.bytes.div_ceil(budget.sort().max(1));
         let count = shares.clamp(MIN_PARTITIONS, MAX_PARTITIONS).next_power_of_two();
         let files = |name: &str| -> Vec<SpillFile> {
@@ -66,8 +67,7 @@ impl Partitions {
             Ok(())
         })?;
         partitions.customers.iter_mut().chain(&mut partitions.ids).try_for_each(SpillFile::end)?;
-        histories.check(&partitions.customers, dictionaries, budget)?;
-        Ok(partitions)
+        Ok((partitions, histories))
     }
 
     /// Adds rows, of which the first has the position `first`. Returns the position after the last.
@@ -169,9 +169,10 @@ fn distribute(batch: &RecordBatch, partitions: &[u32], files: &mut [SpillFile]) 
     })
 }
 
-/// The sizes of histories, added up by bucket, because a slice may have too many customers to count each one. Several
-/// customers may share a bucket; they are counted one by one only if the bucket is over the limit for a customer.
-struct HistorySizes(Vec<Size>);
+/// The sizes of histories with their superseded rows, added up by bucket, because a slice may have too many customers
+/// to count each one. Several customers may share a bucket; they are counted one by one, without their superseded rows,
+/// only if the bucket is over the limit for a customer.
+pub(super) struct HistorySizes(Vec<Size>);
 
 impl HistorySizes {
     /// Adds rows, given the hashes of their customers.
@@ -185,9 +186,10 @@ impl HistorySizes {
     }
 
     /// Refuses a customer whose history is too long or too large. `partitions` are those of all rows that were added.
-    fn check(
-        &self,
+    pub(super) fn check(
+        self,
         partitions: &[SpillFile],
+        superseded: &SupersededRows<'_>,
         dictionaries: &EventDictionaries,
         budget: Budget,
     ) -> Result<(), IngestError> {
@@ -196,7 +198,9 @@ impl HistorySizes {
             if budget.check_customer(*size, || ("", "")).is_ok() {
                 continue;
             }
-            for ((account, customer), size) in customers_of_bucket(bucket, &partitions[bucket % partitions.len()])? {
+            let partition = bucket % partitions.len();
+            let superseded = superseded.of(u32::try_from(partition).unwrap_or(0))?;
+            for ((account, customer), size) in customers_of_bucket(bucket, &partitions[partition], &superseded)? {
                 budget.check_customer(size, || (dictionaries.account(account), &customer))?;
             }
         }
@@ -210,11 +214,17 @@ fn bucket_of(hash: u64) -> usize {
 }
 
 /// Returns the customers of a bucket, each as an account's code and the customer's id, with the sizes of their
-/// histories. `partition` is the one with the rows of the bucket.
-fn customers_of_bucket(bucket: usize, partition: &SpillFile) -> Result<HashMap<(u32, String), Size>, IngestError> {
+/// histories. `partition` is the one with the rows of the bucket, and `superseded` are the positions of its rows that
+/// do not count.
+fn customers_of_bucket(
+    bucket: usize,
+    partition: &SpillFile,
+    superseded: &HashSet<u64>,
+) -> Result<HashMap<(u32, String), Size>, IngestError> {
     let mut sizes: HashMap<u32, HashMap<String, Size>> = HashMap::new();
     for batch in partition.read() {
-        let rows = EventBatch::of_record_batch(&batch?).doing("count the events of customers")?;
+        let rows = SequencedBatch::of_record_batch(&batch?).and_then(|batch| batch.without(superseded));
+        let rows = rows.doing("count the events of customers")?;
         let hashes = hashes(&rows.accounts, &rows.opportunity_ids, FIRST_ROUND);
         for row in (0..hashes.len()).filter(|row| bucket_of(hashes[*row]) == bucket) {
             let of_account = sizes.entry(rows.accounts.value(row)).or_default();

@@ -32,7 +32,7 @@ impl<'a> TableDraft<'a, '_> {
             if column.empty > 0 && column.filled > 0 {
                 partly_empty.push(name.to_owned());
             }
-            let line = format!("{name} = {}", quoted(&column.name));
+            let line = format!("{name} = {}", quoted(&self.named(column)));
             let has_other_values = |known: &&Dimension<'_>| {
                 known.name == name && known.is_spend != is_spend && known.has_other_values(column)
             };
@@ -63,13 +63,11 @@ impl<'a> TableDraft<'a, '_> {
             column.examples(),
             other.column.examples()
         );
+        let named = quoted(&self.named(column));
         let map: Vec<String> = column.texts().take(LISTED).map(|text| format!("{} = \"...\"", quoted(text))).collect();
         let answers = [
-            (
-                format!("{name} = {{ column = {}, map = {{ {} }} }}", quoted(&column.name), map.join(", ")),
-                String::new(),
-            ),
-            (format!("{name} = {}", quoted(&column.name)), "none of them".to_owned()),
+            (format!("{name} = {{ column = {named}, map = {{ {} }} }}", map.join(", ")), String::new()),
+            (format!("{name} = {named}"), "none of them".to_owned()),
         ];
         self.text.question(&question, &answers);
     }

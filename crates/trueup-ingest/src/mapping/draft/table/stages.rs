@@ -30,7 +30,7 @@ impl TableDraft<'_, '_> {
         });
         if let Some((column, text, rows)) = marks.next() {
             self.used.insert(column.name.clone());
-            let condition = format!("{{ {} = {} }}", key(&column.name), quoted(text));
+            let condition = format!("{{ {} = {} }}", key(&self.named(column)), quoted(text));
             let question = format!(
                 "{} is `{}` on {}. Are these cancellations, whatever their stage says? Then this table leaves them out, and a copy of it \
                  reads them.",
@@ -49,7 +49,8 @@ impl TableDraft<'_, '_> {
     /// Asks which rows are events, if some have no stage, or if each row seems to be a customer with its last stage.
     pub(super) fn rows_of_stages(&mut self, stage: Option<&str>) {
         let Some(column) = stage.and_then(|name| self.sample.column(name)) else { return };
-        let condition = |text: &str| format!("{{ {} = {} }}", key(&column.name), quoted(text));
+        let name = key(&self.named(column));
+        let condition = |text: &str| format!("{{ {name} = {} }}", quoted(text));
         if column.empty > 0 {
             let question = format!(
                 "{} is empty on {}, which are refused unless this line leaves them out. Does it?",
@@ -91,7 +92,8 @@ impl TableDraft<'_, '_> {
         };
         self.text.line("");
         self.text.line("[events.columns.type]");
-        self.text.noted(&format!("column = {}", quoted(&column.name)), "by its values");
+        let line = format!("column = {}", quoted(&self.named(column)));
+        self.text.noted(&line, "by its values");
         let known: Vec<(&str, usize, Vec<&str>)> =
             column.values.iter().map(|(text, rows)| (text.as_str(), *rows, stages_of(text))).collect();
         let unknown: Vec<_> = known.iter().filter(|(_, _, stages)| stages.len() != 1).collect();
@@ -138,16 +140,19 @@ impl TableDraft<'_, '_> {
             for (column, form) in dated.iter().filter(|(column, _)| is_of(column)) {
                 misfits.extend_from_slice(&form.misfits);
                 let name = if form.clock == Clock::Zoned { "dateTime" } else { "date" };
-                for (date, note) in date_sources(&column.name, form, column.texts().next().unwrap_or_default(), None) {
-                    let mut sources: Vec<(String, String)> = vec![(format!("{name} = {date}"), note)];
-                    for (total, form) in &totals {
-                        let readings = amount_sources(&total.name, &form.readings).into_iter();
-                        let with = |(amount, _): &(String, String)| {
-                            (format!("{}, total = {amount}", sources[0].0), sources[0].1.clone())
-                        };
-                        sources = readings.map(|reading| with(&reading)).collect();
+                let example = column.texts().next().unwrap_or_default();
+                for (date, note) in date_sources(&self.named(column), form, example, None) {
+                    if totals.is_empty() {
+                        answers.push((format!("{name} = {date}"), note.clone()));
                     }
-                    answers.extend(sources);
+                    for (total, form) in &totals {
+                        // Of several amounts, the values say which is which.
+                        let note = if totals.len() > 1 { total.examples() } else { note.clone() };
+                        let readings = amount_sources(&self.named(total), &form.readings).into_iter();
+                        answers.extend(
+                            readings.map(|(amount, _)| (format!("{name} = {date}, total = {amount}"), note.clone())),
+                        );
+                    }
                 }
                 self.used.insert(column.name.clone());
             }
@@ -173,7 +178,7 @@ impl TableDraft<'_, '_> {
             }
         }
         for (column, form) in open {
-            let (sources, stages) = (date_sources(&column.name, form, "", None), stages_of(&column.name));
+            let (sources, stages) = (date_sources(&self.named(column), form, "", None), stages_of(&column.name));
             let stages = if stages.is_empty() { stage_names().to_vec() } else { stages };
             let answers = stages.iter().flat_map(|stage| {
                 sources.iter().map(move |(date, _)| (format!("{stage} = {{ date = {date} }}"), String::new()))
