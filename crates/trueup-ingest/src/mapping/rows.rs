@@ -45,7 +45,7 @@ struct JoinPlan {
     refusal: FoundFault,
 }
 
-/// The smallest value of [`RowPlan::most_matches`].
+/// A row may match this many combinations, even if the joined inputs have fewer rows.
 const MIN_MATCHES: usize = 1 << 16;
 
 impl RowPlan {

@@ -32,14 +32,15 @@ pub(in crate::execute) struct PlannedQuery {
 impl PlannedQuery {
     /// Returns a query planned for a dataset, and keeps it for the next splits.
     pub(super) fn of(dataset: &Dataset, query: &EventsQuery) -> Result<Arc<Self>, Error> {
-        if let Some(planned) = kept().iter().find(|planned| planned.is_of(dataset, query)) {
-            return Ok(planned.clone());
+        let find = |kept: &VecDeque<Arc<Self>>| kept.iter().find(|planned| planned.is_of(dataset, query)).cloned();
+        if let Some(planned) = find(&kept()) {
+            return Ok(planned);
         }
         let planned = Arc::new(Self::new(dataset, query)?);
         let mut kept = kept();
         // Another thread may have planned the query in the meantime.
-        if let Some(other) = kept.iter().find(|other| other.is_of(dataset, query)) {
-            return Ok(other.clone());
+        if let Some(other) = find(&kept) {
+            return Ok(other);
         }
         if kept.len() == KEPT {
             kept.pop_front();
