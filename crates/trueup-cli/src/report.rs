@@ -34,6 +34,7 @@ use document::{Block, Document, Text};
 use period::ReportDays;
 use question::Questions;
 use sections::Subject;
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::query::DateRange;
@@ -77,12 +78,12 @@ impl ReportFormat {
 /// What a report is about.
 #[derive(Clone, Debug)]
 pub(crate) struct ReportSpec {
-    /// The keys of the accounts; none for all of the dataset.
-    pub(crate) accounts: Vec<String>,
+    /// The keys of the accounts, each once; none for all of the dataset.
+    accounts: Vec<String>,
     /// The calendar month.
-    pub(crate) month: DateRange,
+    month: DateRange,
     /// The last day, if it is not that of the month.
-    pub(crate) through: Option<Day>,
+    through: Option<Day>,
 }
 
 /// A report, ready to be written.
@@ -147,6 +148,18 @@ struct AccountNames {
 }
 
 impl ReportSpec {
+    /// Creates the report about a month. An account that is named twice counts once.
+    pub(crate) fn new(accounts: &[String], month: DateRange, through: Option<Day>) -> Self {
+        let mut seen = HashSet::new();
+        let accounts = accounts.iter().filter(|key| seen.insert(*key)).cloned().collect();
+        Self { accounts, month, through }
+    }
+
+    /// Returns the keys of the accounts, each once; none for all of the dataset.
+    pub(crate) fn accounts(&self) -> &[String] {
+        &self.accounts
+    }
+
     /// Returns the days of the report.
     fn period(&self, dataset: &Dataset) -> Result<ReportDays, Failure> {
         ReportDays::new(dataset, self.month, self.through)
@@ -192,16 +205,20 @@ fn version(dataset: &Dataset) -> u64 {
 /// Says which days the data lack, so that a comparison could mislead.
 fn warnings(period: &ReportDays) -> Vec<Block> {
     let mut texts = Vec::new();
+    let comparisons = [&period.month_before, &period.year_before];
+    let is_compared = comparisons.iter().any(|earlier| earlier.compare.is_some());
     if period.is_incomplete() {
+        let are_complete = is_compared && comparisons.iter().all(|earlier| !earlier.is_partial);
+        let others = if are_complete { ", but the days that it is compared with are" } else { "" };
         texts.push(format!(
-            "The data end on {}. If events or spend of later days are still to come, {} is not complete, but the days that it is \
-             compared with are.",
+            "The data end on {}. If events or spend of later days are still to come, {} is not complete{others}.",
             period.data.end, period.name
         ));
     } else if !period.is_whole_month() {
-        texts.push(format!("The report is about {}, and compares it with the same days of other months.", period.name));
+        let others = if is_compared { ", and compares it with the same days of other months" } else { "" };
+        texts.push(format!("The report is about {}{others}.", period.name));
     }
-    for earlier in [&period.month_before, &period.year_before] {
+    for earlier in comparisons {
         if earlier.is_partial {
             texts.push(format!("The data begin on {}, so that {} is not complete.", period.data.start, earlier.name));
         }

@@ -53,8 +53,8 @@ struct State {
 
 /// A cache that can give up its memory.
 pub(crate) trait Evict: Send + Sync {
-    /// Drops at least `bytes`, if the cache holds that many.
-    fn evict(&self, bytes: usize);
+    /// Drops at least `bytes`, if the cache holds that many. Returns the bytes that it dropped.
+    fn evict(&self, bytes: usize) -> usize;
 }
 
 /// The error that the budget has no room for a query or an answer.
@@ -167,8 +167,8 @@ impl MemoryBudget {
             }
             let columns = state.columns;
             drop(state);
-            self.evict(missing);
-            if self.0.state().columns >= columns {
+            // Other threads may add and drop columns meanwhile.
+            if self.evict(missing) == 0 && self.0.state().columns == columns {
                 return Err(NoRoom { bytes, limit });
             }
         }
@@ -180,19 +180,15 @@ impl MemoryBudget {
         self.0.changed.notify_all();
     }
 
-    /// Makes caches drop columns. The state must not be locked meanwhile, because a cache counts its columns while it
-    /// is itself locked.
-    fn evict(&self, bytes: usize) {
+    /// Makes caches drop columns, and returns the bytes that they dropped. The state must not be locked meanwhile,
+    /// because a cache counts its columns while it is itself locked.
+    fn evict(&self, bytes: usize) -> usize {
         let caches: Vec<_> = {
             let mut caches = self.0.caches.lock().unwrap_or_else(PoisonError::into_inner);
             caches.retain(|cache| cache.strong_count() > 0);
             caches.iter().filter_map(Weak::upgrade).collect()
         };
-        let before = self.0.state().columns;
-        for cache in caches {
-            let dropped = before.saturating_sub(self.0.state().columns);
-            cache.evict(bytes.saturating_sub(dropped));
-        }
+        caches.iter().fold(0, |dropped, cache| dropped + cache.evict(bytes.saturating_sub(dropped)))
     }
 
     /// Adds a cache that drops columns when there is no room.

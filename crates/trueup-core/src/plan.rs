@@ -154,10 +154,7 @@ impl Plan {
         keeps_having: bool,
     ) -> Result<Self, QueryError> {
         let (output, dimensions, blank) = resolve_fields(&query.fields, columns, &query.definitions);
-        let (event_filter, having) = match &query.filter {
-            Some(filter) => filter::split(filter, query.patterns.clone(), columns, &query.definitions)?,
-            None => (None, None),
-        };
+        let (event_filter, having) = filter::split(query, columns)?;
         query.check_cohort(query.conditions().into_iter().map(|(name, _)| name))?;
         let having = having.filter(|_| keeps_having);
         let measures = needed_measures(&output, having.as_ref());

@@ -92,6 +92,18 @@ impl BatchPlan {
         Some(planned.inputs.iter().collect())
     }
 
+    /// Waits until all checksums are known, so that the inputs need not be there any longer.
+    ///
+    /// # Errors
+    /// An input cannot be read.
+    pub(crate) fn finish_checksums(&mut self) -> Result<(), IngestError> {
+        for planned in &mut self.tables {
+            let checksum = std::mem::replace(&mut planned.checksum, BatchChecksum::Known(String::new()));
+            planned.checksum = BatchChecksum::Known(checksum.finish()?);
+        }
+        Ok(())
+    }
+
     /// Returns the entry of the batch in the manifest.
     ///
     /// # Errors

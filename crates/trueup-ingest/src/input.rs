@@ -1,6 +1,7 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
 use crate::error::ErrorKind;
+use crate::given::is_stream;
 use crate::mapping::{MappedTables, Mapping, MappingError};
 use crate::read::TableReader;
 use crate::source::ReadLimits;
@@ -31,6 +32,12 @@ impl MappedInputs {
         clock_zone: Option<ClockZone>,
     ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
+        if is_stream(&Input::given(path)) {
+            let reason =
+                "a mapping is read more than once, which a pipe does not allow; write its content to a file first";
+            let refusal = MappingError::File { path: path.to_owned(), reason: reason.to_owned() };
+            return Err(ErrorKind::Mapping(Box::new(refusal)).into());
+        }
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
         let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits, clock_zone));

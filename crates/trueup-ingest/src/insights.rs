@@ -4,7 +4,7 @@ use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
-use crate::source::{self, TextBlockFault, TextBlocks};
+use crate::source::{self, TextBlockFault, TextBlocks, member_cells};
 use crate::stored_copy::local_copy;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
@@ -49,6 +49,7 @@ pub(crate) fn ingest(
         copies.extend(copy);
         let path = file.path().to_owned();
         file.each_line(files.len(), &mut |location, line| {
+            reader.monitor.check()?;
             index.add(parse(line).of_dataset(&path)?, location).map(drop)
         })?;
         files.push(file);
@@ -283,7 +284,7 @@ impl DocumentFault {
             value: Some(shortened(value, longest).to_owned()),
             rule: self.rule(),
             found: self.found(),
-            cells: RowCells::Texts(Vec::new()),
+            cells: RowCells::Texts(member_cells(text, longest)),
             joined: None,
         }
     }

@@ -327,7 +327,7 @@ pub(crate) fn shortened(text: &str, longest: usize) -> &str {
 
 /// Replaces the time zone of timestamps by the offset of UTC, because a zone's name cannot be shown without a time zone
 /// database.
-fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
+pub(crate) fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
     fn replaced<T: ArrowTimestampType>(column: &ArrayRef) -> ArrayRef {
         Arc::new(column.as_primitive::<T>().clone().with_timezone("+00:00"))
     }

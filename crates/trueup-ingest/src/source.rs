@@ -46,6 +46,7 @@ pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
 pub(crate) use detect::is_known_name;
 pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, file_name, has_ending};
+pub(crate) use ndjson::member_cells;
 pub(crate) use parquet::{ParquetFile, ParquetReader};
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};

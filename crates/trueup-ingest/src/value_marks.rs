@@ -12,5 +12,10 @@ pub(crate) fn is_value_marks(column: &str) -> bool {
     column.ends_with(MARK)
 }
 
+/// Returns the column that a column of [`value_marks`] is about; any other column is its own.
+pub(crate) fn marked(column: &str) -> &str {
+    column.strip_suffix(MARK).unwrap_or(column)
+}
+
 /// The end of the names of columns that [`value_marks`] names. No name in a file ends like this.
 const MARK: &str = "\0values";

@@ -308,14 +308,12 @@ impl Dataset {
 
     /// Divides a query into at most `splits` parts of about equal numbers of rows; there is at least one. Each can be
     /// run in another process.
-    fn plan_splits(
-        &self,
-        py: Python<'_>,
-        query: &Bound<'_, Query>,
-        splits: NonZeroUsize,
-    ) -> Result<Vec<Split>, Failure> {
+    fn plan_splits(&self, py: Python<'_>, query: &Bound<'_, Query>, splits: usize) -> Result<Vec<Split>, Failure> {
+        let splits = NonZeroUsize::new(splits)
+            .ok_or_else(|| Failure::Value("`splits`: expected a number above 0, but found 0".to_owned()))?;
         let query = &query.get().0;
-        let planned = py.detach(|| self.dataset.plan_splits(query, splits))?;
+        let planned = run(py, &CallInterrupt::new(None, None), || self.dataset.plan_splits(query, splits))?;
+        let planned = planned.unless_signaled()??;
         Ok(planned.into_iter().map(Split).collect())
     }
 
@@ -353,6 +351,7 @@ impl Dataset {
     )]
     fn read_events(
         &self,
+        py: Python<'_>,
         query: &Bound<'_, Query>,
         split: &Bound<'_, Split>,
         options: Option<&Bound<'_, PyDict>>,
@@ -361,8 +360,9 @@ impl Dataset {
         let call = call_interrupt(&keywords)?;
         keywords.finish()?;
         let execution = Execution { interrupt: call.interrupt(), ..Execution::default() };
-        let reader = trueup::EventReader::new(self.dataset.clone(), &query.get().0, &split.get().0, execution)?;
-        Ok(EventReader::new(reader, call))
+        let (query, split) = (&query.get().0, &split.get().0);
+        let reader = run(py, &call, || trueup::EventReader::new(self.dataset.clone(), query, split, execution))?;
+        Ok(EventReader::new(reader.unless_signaled()??, call))
     }
 
     /// Returns the fields of the dataset: the metrics, and the dimensions that its events have or that are computed

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Raised(PyErr),
     /// A query, a dataset or a partial result is at fault, or the call was interrupted.
     Engine(trueup::Error),
+    /// As [`Engine`](Self::Engine), in words that only this call has.
+    Worded(trueup::Error, String),
     /// A condition as people type it is at fault.
     Condition(NotACondition),
     /// A filter is at fault.
@@ -84,7 +86,8 @@ impl Failure {
     fn raise(self, py: Python<'_>) -> PyResult<PyErr> {
         match self {
             Self::Raised(error) => Ok(error),
-            Self::Engine(error) => engine(py, &error),
+            Self::Engine(error) => engine(py, &error, &message_with_causes(&error)),
+            Self::Worded(error, message) => engine(py, &error, &message),
             Self::Condition(fault) => {
                 let attributes = [("column", fault.column())].into_py_dict(py)?;
                 exception(py, "FilterError", &fault.to_string(), Some(&attributes))
@@ -116,29 +119,26 @@ fn exception(py: Python<'_>, class: &str, message: &str, attributes: Option<&Bou
 }
 
 /// Returns the exception for an error of a query or of a dataset.
-fn engine(py: Python<'_>, error: &trueup::Error) -> PyResult<PyErr> {
+fn engine(py: Python<'_>, error: &trueup::Error, message: &str) -> PyResult<PyErr> {
     use trueup::Error::{Dataset, Interrupted, Partial, Query};
-    let message = message_with_causes(error);
     match error {
         Query(QueryError::UnknownFields { fields }) => {
             let similar = |field: &UnknownField| (field.name.clone(), field.similar.clone());
             let fields = fields.iter().map(similar).into_py_dict(py)?;
-            let message =
-                format!("{message}; `allow_unknown=True` takes a field that is unknown as empty on every row");
-            exception(py, "UnknownFieldError", &message, Some(&[("fields", fields)].into_py_dict(py)?))
+            exception(py, "UnknownFieldError", message, Some(&[("fields", fields)].into_py_dict(py)?))
         }
         Query(QueryError::Filter { field, .. }) => {
-            exception(py, "FilterError", &message, Some(&[("at", field)].into_py_dict(py)?))
+            exception(py, "FilterError", message, Some(&[("at", field)].into_py_dict(py)?))
         }
         Query(QueryError::SpanTooLong { .. } | QueryError::TotalsTooLong { .. }) => {
             exception(py, "QueryError", &format!("{message}, or lift the limit with `allow_long_total=True`"), None)
         }
-        Query(QueryError::TooManyRows { .. }) => exception(py, "TooManyRowsError", &message, None),
-        Query(_) => exception(py, "QueryError", &message, None),
-        Dataset(_) => exception(py, "DatasetError", &message, None),
-        Partial(_) => exception(py, "PartialError", &message, None),
+        Query(QueryError::TooManyRows { .. }) => exception(py, "TooManyRowsError", message, None),
+        Query(_) => exception(py, "QueryError", message, None),
+        Dataset(_) => exception(py, "DatasetError", message, None),
+        Partial(_) => exception(py, "PartialError", message, None),
         Interrupted(interruption) => interrupted(py, *interruption, error),
-        _ => exception(py, "Error", &message, None),
+        _ => exception(py, "Error", message, None),
     }
 }
 

@@ -66,7 +66,9 @@ impl Field {
             let in_dictionary = || dictionary::similar_names(name, &BTreeSet::new());
             let similar = dataset.map_or_else(in_dictionary, |dataset| dataset.similar_names(name));
             let unknown = UnknownField { name: name.to_owned(), similar };
-            return Err(QueryError::UnknownFields { fields: vec![unknown] }.into());
+            let message = format!("the dictionary does not know {unknown}");
+            let error = QueryError::UnknownFields { fields: vec![unknown] }.into();
+            return Err(if dataset.is_some() { Failure::Engine(error) } else { Failure::Worded(error, message) });
         }
         Ok(Self::of(name, dataset))
     }

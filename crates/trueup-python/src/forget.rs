@@ -2,7 +2,7 @@
 
 use crate::arguments::{Keywords, unexpected};
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run};
+use crate::run::{CallInterrupt, run_apart};
 use crate::versions::{AGE, FileCount};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -64,8 +64,8 @@ impl From<ForgetSummary> for ForgetReport {
 /// customers: pairs of account and `opportunityId`, or the path of a file with these two columns.
 /// purge: let all earlier versions expire that name a file with an event of the customers, whatever else they have, and
 ///     write these files again for the new version.
-/// grace: how long files of expired versions stay, as of `trueup.expire`; also those of versions that have expired
-///     before. With `timedelta(0)` the events are gone when the call returns.
+/// grace: of a purge, how long files of expired versions stay, as of `trueup.expire`; also those of versions that have
+///     expired before. With `timedelta(0)` the events are gone when the call returns.
 /// rejects: also remove rows of the customers from this file, or these files, which `trueup.ingest` has written.
 /// memory, threads, wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
@@ -82,10 +82,15 @@ pub(crate) fn forget(
 ) -> Result<ForgetReport, Failure> {
     let keywords = Keywords::new("forget", options)?;
     let mut forget = with_customers(Forget::of(&dataset), customers)?;
-    if keywords.flag("purge")? {
+    let purges = keywords.flag("purge")?;
+    if purges {
         forget = forget.purge();
     }
     if let Some(grace) = keywords.value("grace", AGE)? {
+        if !purges {
+            let message = "`grace` is how long files of a purge stay; `purge=True` asks for one";
+            return Err(Failure::Value(message.to_owned()));
+        }
         forget = forget.grace(grace);
     }
     if let Some(rejects) = keywords.any("rejects")? {
@@ -107,7 +112,7 @@ pub(crate) fn forget(
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let forget = forget.interrupt(call.interrupt());
-    let forgotten = run(py, &call, || forget.run())?.unless_signaled()?;
+    let forgotten = run_apart(py, &call, || forget.run())?.unless_signaled()?;
     Ok(forgotten.map_err(Failure::Removal)?.into())
 }
 

@@ -3,7 +3,7 @@
 use crate::arguments::{Keywords, texts};
 use crate::dataset::warn;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, Outcome, run};
+use crate::run::{CallInterrupt, Outcome, run_apart};
 use crate::source::sources;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -111,7 +111,7 @@ pub(crate) fn ingest(
     let call = CallInterrupt::new(given, keywords.timeout()?);
     keywords.finish()?;
     ingest = ingest.interrupt(call.interrupt());
-    IngestReport::of(py, run(py, &call, || ingest.run())?)
+    IngestReport::of(py, run_apart(py, &call, || ingest.run())?)
 }
 
 /// Adds an input of a table to an ingest.

@@ -3,6 +3,7 @@
 use crate::arguments::{Keywords, names, texts, unexpected};
 use crate::error::Failure;
 use crate::filter::Filter;
+use crate::run::{CallInterrupt, run};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use std::time::SystemTime;
@@ -86,6 +87,11 @@ pub(crate) fn ready(
     }
     read(py, dataset, fields, keywords).map_err(|failure| match failure {
         Failure::Value(message) => Failure::Query(message),
+        Failure::Engine(error @ trueup::Error::Query(QueryError::UnknownFields { .. })) => {
+            let advice = "`allow_unknown=True` takes a field that is unknown as empty on every row";
+            let message = format!("{error}; {advice}");
+            Failure::Worded(error, message)
+        }
         other => other,
     })
 }
@@ -119,7 +125,7 @@ fn read(
         query = query.compare(earlier);
     }
     if let Some(keys) = accounts {
-        py.detach(|| check_accounts(dataset, &keys))?;
+        run(py, &CallInterrupt::new(None, None), || check_accounts(dataset, &keys))?.unless_signaled()??;
         query = query.accounts(keys);
     }
     let order = Order::read(keywords)?;

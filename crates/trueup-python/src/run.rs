@@ -90,11 +90,31 @@ pub(crate) fn run<T: Send>(
     call: &CallInterrupt,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<Outcome<T>> {
+    let threads = pool()?;
+    run_on(&threads, py, call, work)
+}
+
+/// As [`run`], on threads of its own: for work that may wait for other commands, or that reads what Python makes. On
+/// the threads of the package it would keep other calls from ending, also the calls that it waits for.
+pub(crate) fn run_apart<T: Send>(
+    py: Python<'_>,
+    call: &CallInterrupt,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<Outcome<T>> {
+    let threads = start_threads()?;
+    run_on(&threads, py, call, work)
+}
+
+fn run_on<T: Send>(
+    threads: &ThreadPool,
+    py: Python<'_>,
+    call: &CallInterrupt,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<Outcome<T>> {
     call.follow_given();
-    let pool = pool()?;
     let (sender, mut receiver) = sync_channel(1);
     let mut signal = None;
-    let result = pool.in_place_scope(|scope| {
+    let result = threads.in_place_scope(|scope| {
         scope.spawn(move |_| {
             // The receiver is there until the work is done.
             let _ = sender.send(work());
@@ -131,10 +151,14 @@ fn pool() -> Result<Arc<ThreadPool>, Failure> {
     if let Some((_, threads)) = pool.as_ref().filter(|(owner, _)| *owner == process) {
         return Ok(Arc::clone(threads));
     }
-    let threads = ThreadPoolBuilder::new().thread_name(|number| format!("trueup-{number}")).build();
-    let threads =
-        Arc::new(threads.map_err(|error| Failure::Internal(format!("threads could not be started: {error}")))?);
+    let threads = Arc::new(start_threads()?);
     // The threads of the parent cannot be ended here.
     std::mem::forget(pool.replace((process, Arc::clone(&threads))));
     Ok(threads)
+}
+
+/// Starts threads, one per core.
+fn start_threads() -> Result<ThreadPool, Failure> {
+    let threads = ThreadPoolBuilder::new().thread_name(|number| format!("trueup-{number}")).build();
+    threads.map_err(|error| Failure::Internal(format!("threads could not be started: {error}")))
 }

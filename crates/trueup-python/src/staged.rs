@@ -4,7 +4,7 @@ use crate::arguments::{Keywords, texts};
 use crate::dataset::location;
 use crate::error::Failure;
 use crate::ingest::{Add, IngestReport, with_options, with_reading_options};
-use crate::run::{CallInterrupt, run};
+use crate::run::{CallInterrupt, run_apart};
 use crate::source::sources;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
@@ -59,7 +59,8 @@ pub(crate) fn begin_ingest(
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());
-    let begun = run(py, &call, || ingest.begin_staged(parts, accounts.map(|accounts| accounts.into_iter().collect())))?;
+    let begun =
+        run_apart(py, &call, || ingest.begin_staged(parts, accounts.map(|accounts| accounts.into_iter().collect())))?;
     let begun = begun.unless_signaled()??;
     let plan = StagePlan { into, plan: begun.plan().clone() };
     Ok(StagedIngest { plan, begun: Mutex::new(Some(begun)), call })
@@ -105,7 +106,7 @@ pub(crate) fn stage(
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());
-    let staged = run(py, &call, || ingest.stage(plan, part))?.unless_signaled()??;
+    let staged = run_apart(py, &call, || ingest.stage(plan, part))?.unless_signaled()??;
     Ok(Staged(staged))
 }
 
@@ -232,7 +233,7 @@ impl StagedIngest {
         let staged = staged.try_iter()?.map(|part| Ok(part?.cast::<Staged>()?.get().0.clone()));
         let staged: Vec<engine::Staged> = staged.collect::<PyResult<_>>()?;
         let begun = self.take().ok_or_else(|| Failure::Value("the ingest has ended already".to_owned()))?;
-        IngestReport::of(py, run(py, &self.call, || begun.commit(staged))?)
+        IngestReport::of(py, run_apart(py, &self.call, || begun.commit(staged))?)
     }
 
     /// Gives the ingest up, unless it is committed: removes what it has written, and lets others write.

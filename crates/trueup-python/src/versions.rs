@@ -3,7 +3,7 @@
 use crate::arguments::{self, Keywords};
 use crate::dataset::Dataset;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run};
+use crate::run::{CallInterrupt, run_apart};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -229,6 +229,6 @@ fn remove<'a>(
     let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
     keywords.finish()?;
     let expire = expire.wait(wait).interrupt(call.interrupt());
-    let removed = run(py, &call, || run_on(expire))?.unless_signaled()?;
+    let removed = run_apart(py, &call, || run_on(expire))?.unless_signaled()?;
     Ok(removed.map_err(Failure::Removal)?.into())
 }

@@ -76,6 +76,8 @@ def test_faulty_calls_are_refused(folder: Path, tmp_path: Path) -> None:
         trueup.forget(folder, [("acme", ANN)], rejects=17)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'purges'"):
         trueup.forget(folder, [("acme", ANN)], purges=True)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="`grace` is how long files of a purge stay; `purge=True` asks for one"):
+        trueup.forget(folder, [("acme", ANN)], grace=NOW)
     with pytest.raises(trueup.DatasetError, match="nobody to forget"):
         trueup.forget(folder, [])
     with pytest.raises(trueup.DatasetError, match="absent.csv"):

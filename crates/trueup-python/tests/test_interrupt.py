@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -152,18 +155,100 @@ def test_a_deadline_ends_a_query_and_an_ingest(demo: Dataset, tmp_path: Path) ->
         trueup.ingest(tmp_path / "dataset", pyarrow.Table.from_pylist([EVENT]), interrupt=interrupt)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_a_forked_process_has_threads_of_its_own(demo: Dataset) -> None:
-    """A process that is forked has no thread of its parent's pool, and must not wait for one."""
-    expected = demo.query("campaign,leads", month="2025-05").to_json()
+def test_an_ingest_reads_events_of_trueup_on_one_core(demo_folder: Path, tmp_path: Path) -> None:
+    """The ingest waits for batches that the package reads, and must not occupy the only thread for it."""
+    program = """
+import sys
+import pyarrow, trueup
+dataset = trueup.open(sys.argv[1])
+options = {"year": 2025, "allow_long_total": True}
+query = dataset.prepare("account,opportunityId,type,date,total", **options)
+events = dataset.read_events(query, dataset.plan_splits(query, 1)[0])
+report = trueup.ingest(sys.argv[2], pyarrow.RecordBatchReader.from_batches(events.schema, events))
+assert report.events.taken == dataset.query("eventCount", **options)["eventCount"][0] > 1_000
+"""
+    command = [sys.executable, "-c", program, str(demo_folder), str(tmp_path / "dataset")]
+    environment = {**os.environ, "RAYON_NUM_THREADS": "1"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_ingests_that_wait_do_not_delay_other_calls(demo: Dataset, tmp_path: Path) -> None:
+    folder, count = tmp_path / "dataset", os.cpu_count() or 1
+    begun = trueup.begin_ingest(folder, 1)
+    staged = trueup.stage(begun.plan, 0, pyarrow.Table.from_pylist([EVENT]))
+
+    def wait_and_ingest(number: int) -> trueup.IngestReport:
+        events = pyarrow.Table.from_pylist([{**EVENT, "opportunityId": f"later {number}"}])
+        return trueup.ingest(folder, events, wait=30)
+
+    with ThreadPoolExecutor(count) as others:
+        waiting = [others.submit(wait_and_ingest, number) for number in range(count)]
+        time.sleep(0.5)
+        assert not any(ingest.done() for ingest in waiting)
+        start = time.monotonic()
+        demo.query("leads", month="2025-01")
+        begun.commit([staged])
+        seconds = time.monotonic() - start
+        assert sorted(ingest.result(60).version for ingest in waiting) == list(range(2, count + 2))
+    assert seconds < 5
+
+
+def holds_in_a_fork(check: Callable[[], bool]) -> bool:
+    """Whether a check holds in a process that is forked from this one, and ends within half a minute."""
     child = os.fork()
     if child == 0:
-        os._exit(0 if demo.query("campaign,leads", month="2025-05").to_json() == expected else 1)
-    deadline = time.monotonic() + 60
+        try:
+            os._exit(0 if check() else 1)
+        finally:
+            os._exit(2)
+    deadline = time.monotonic() + 30
     while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.01)
     if status == (0, 0):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    assert status == (child, 0)
+    return status == (child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_has_threads_of_its_own(demo: Dataset) -> None:
+    """A process that is forked has no thread of its parent's pool, and must not wait for one."""
+    expected = demo.query("campaign,leads", month="2025-05").to_json()
+    assert holds_in_a_fork(lambda: demo.query("campaign,leads", month="2025-05").to_json() == expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_finds_accounts(tmp_path: Path) -> None:
+    """Without a table of accounts, they are looked for in the files of events, of which there are several."""
+    accounts = ["a", "b", "c"]
+    for account in accounts:
+        trueup.ingest(tmp_path / "dataset", pyarrow.Table.from_pylist([{**EVENT, "account": account}]))
+
+    def finds_accounts() -> bool:
+        # What another process has read is in memory, and the fork would not read it again.
+        dataset = trueup.open(tmp_path / "dataset")
+        query = dataset.prepare("leads", month="2025-01", accounts=accounts)
+        return len(dataset.plan_splits(query, 1)) == 1
+
+    assert finds_accounts() and holds_in_a_fork(finds_accounts)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_forked_process_does_not_wait_for_a_store() -> None:
+    """It has none of the threads that send the requests of its parent."""
+    with socket.socket() as bound:
+        # Nobody listens, so that the connection is refused.
+        bound.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{bound.getsockname()[1]}/dataset"
+
+        def refusal() -> str:
+            with pytest.raises(trueup.DatasetError) as raised:
+                trueup.open(url)
+            return str(raised.value)
+
+        assert "forked" not in refusal()
+        assert holds_in_a_fork(lambda: "this process was forked after its parent had used an object store" in refusal())

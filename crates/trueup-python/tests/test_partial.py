@@ -89,6 +89,11 @@ def test_what_was_altered_is_refused(query: Query, partials: list[Partial]) -> N
         Split.from_json("{}")
 
 
+def test_no_split_at_all_is_refused(demo: Dataset, query: Query) -> None:
+    with pytest.raises(ValueError, match="`splits`: expected a number above 0, but found 0"):
+        demo.plan_splits(query, 0)
+
+
 def test_another_version_is_refused(tmp_path: Path) -> None:
     trueup.ingest(tmp_path / "dataset", WORKED_EXAMPLE / "events.csv")
     first = trueup.open(tmp_path / "dataset")

@@ -181,6 +181,11 @@ def test_fields_are_described(demo: Dataset) -> None:
     with pytest.raises(trueup.UnknownFieldError) as raised:
         demo.fields("bookrate")
     assert raised.value.fields == {"bookrate": ["bookRate"]}
+    # `fields` has no such argument.
+    assert "allow_unknown" not in str(raised.value)
+    with pytest.raises(trueup.UnknownFieldError, match="^the dictionary does not know `bookrate` .*`bookRate`") as raised:
+        trueup.fields("bookrate")
+    assert raised.value.fields == {"bookrate": ["bookRate"]}
 
 
 def test_a_datetime_or_a_number_is_refused_as_a_day(demo: Dataset) -> None:

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{BufRead, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use suite::BenchQuery;
 use trueup::Shown;
 use trueup::json;
@@ -143,7 +143,7 @@ struct AnswerResponse<'a> {
 fn answer_requests(queries: &[BenchQuery], target: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
     let mut out = OutputWriter::stdout();
     for line in lines.lines() {
-        let line = line.map_err(Failure::fault)?;
+        let line = line.map_err(|error| Failure::path(Path::new("-"), &error))?;
         if !line.trim().is_empty() {
             let written = answer_line(&line, queries, target, &mut out);
             // Flushes, because the other program waits for the response.

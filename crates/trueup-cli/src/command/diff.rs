@@ -15,6 +15,9 @@ use trueup::query::EventsQuery;
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution, UnseenValue};
 
+const TOTALS_HELP: &str = "Compare the totals, too. The result gets a column rowType, which is `total` in their row and \
+                           `group` in the others";
+
 const EXAMPLES: &str = "\
 Examples:
   trueup diff my-data 12 13 --fields account,closedRevenue --month 2026-01
@@ -32,6 +35,7 @@ Examples:
     mut_arg("compare", |arg| arg.hide(true)),
     mut_arg("sort", |arg| arg.hide(true)),
     mut_arg("limit", |arg| arg.hide(true)),
+    mut_arg("totals", |arg| arg.help(TOTALS_HELP).long_help(None)),
 )]
 pub(crate) struct DiffCommand {
     /// Folder or URL of the dataset

@@ -50,7 +50,7 @@ pub(crate) struct FieldsCommand {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 
-    /// Show all rows of a table on a terminal, not only the first and the last
+    /// With --values: show all rows of a table on a terminal, not only the first and the last
     #[arg(long)]
     all: bool,
 
@@ -65,6 +65,9 @@ pub(crate) struct FieldsCommand {
 impl FieldsCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let (folder, name) = self.arguments()?;
+        if folder.is_none() && self.as_of.is_some() {
+            return Err(Failure::usage("expected the folder or URL of a dataset with `--as-of`"));
+        }
         self.cache.set()?;
         let dataset = folder.as_deref().map(|folder| open_dataset(folder, self.as_of)).transpose()?;
         match (&self.values, name, dataset) {

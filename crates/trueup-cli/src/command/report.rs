@@ -130,7 +130,7 @@ impl ReportCommand {
             outputs.check(output)?;
         }
         let dataset = open_dataset(path, self.as_of)?;
-        let spec = ReportSpec { accounts: self.accounts.clone(), month: days(month)?, through: self.through };
+        let spec = ReportSpec::new(&self.accounts, days(month)?, self.through);
         check(&spec, &dataset, "")?;
         let report = Report::ask(&dataset, &spec, &self.execution())?;
         write(&report, format, self.output.as_deref(), &outputs)
@@ -204,7 +204,7 @@ fn days(month: NamedRange) -> Result<trueup::query::DateRange, Failure> {
 /// Checks that a report can be made, and warns if its month is not over in the data. `prefix` names the report if there
 /// are several.
 fn check(spec: &ReportSpec, dataset: &Dataset, prefix: &str) -> Result<(), Failure> {
-    check_accounts(dataset, &spec.accounts)?;
+    check_accounts(dataset, spec.accounts())?;
     if let Some(last) = spec.last_day_of_data(dataset)? {
         notice::warning(format_args!(
             "{prefix}the data end on {last}, before the last day of the report; if they are not complete, `--through {last}` \

@@ -3,7 +3,7 @@
 use super::output_args::OutputArgs;
 use super::query::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::number::{counted, readable};
+use crate::output::number::{NOTHING, counted, readable};
 use crate::output::{Format, write_lines};
 use crate::progress::{self, Step};
 use clap::Args;
@@ -146,7 +146,8 @@ fn summary(why: &Why) -> String {
     let row = why.row.iter().map(|(name, value)| format!("{name} `{value}`, "));
     let _ = writeln!(text, "{}{} to {}", row.collect::<String>(), why.range.start, why.range.end);
     for metric in &why.metrics {
-        let _ = writeln!(text, "{} is {}: {}", metric.name, readable(&metric.name, metric.value), metric.formula);
+        let value = if metric.is_over_nothing { NOTHING.to_owned() } else { readable(&metric.name, metric.value) };
+        let _ = writeln!(text, "{} is {value}: {}", metric.name, metric.formula);
     }
     for measure in &why.measures {
         let (name, lines) = (measure.measure.name(), counted(measure.lines, "line"));

@@ -5,7 +5,7 @@ use trueup::benchmarks::BenchmarkComparison;
 use trueup::definitions::Definitions;
 use trueup::dictionary::ValueFormat;
 use trueup::query::ComparedColumn;
-use trueup::{Value, money};
+use trueup::{Column, Value, money};
 
 /// Shown in place of a ratio whose denominator is 0, and of a number that a row does not have.
 pub(crate) const NOTHING: &str = "–";
@@ -15,6 +15,14 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
     let mut text = String::new();
     push_readable(&mut text, format_of(&Definitions::default(), name), value);
     text
+}
+
+/// Formats the value of a column in a row, a ratio over nothing as [`NOTHING`].
+pub(crate) fn readable_at(column: &Column, row: usize) -> String {
+    match column.value(row) {
+        Some(value) if !column.is_over_nothing(row) => readable(&column.name, value),
+        _ => NOTHING.to_owned(),
+    }
 }
 
 /// Returns the format of a column by its name: that of its field in the dictionary or the definitions or, in a
@@ -137,6 +145,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueup::Values;
 
     #[test]
     fn numbers_are_formatted_for_people() {
@@ -148,6 +157,13 @@ mod tests {
         assert_eq!(readable("bookRate", Value::Ratio(0.3214)), "32.1%");
         assert_eq!(readable("roasClosed", Value::Ratio(1234.567)), "1,234.57");
         assert_eq!(readable("avgCostPerLead", Value::Ratio(-0.001)), "0.00");
+    }
+
+    #[test]
+    fn a_ratio_over_nothing_is_a_dash() {
+        let ratios = [Some(0.25), Some(0.0), None].into_iter().collect();
+        let column = Column { name: "bookRate".to_owned(), values: Values::Ratios(ratios) };
+        assert_eq!([0, 1, 2].map(|row| readable_at(&column, row)), ["25.0%", "0.0%", NOTHING]);
     }
 
     #[test]

@@ -194,8 +194,6 @@ impl Answer {
             AnswerRow::Group(row) => (Some(&self.table), row),
             AnswerRow::Totals => (self.table.totals(), 0),
         };
-        let column = table.and_then(|table| table.column(column));
-        column
-            .is_some_and(|column| matches!(&column.values, trueup::Values::Ratios(ratios) if ratios.get(row).is_none()))
+        table.and_then(|table| table.column(column)).is_some_and(|column| column.is_over_nothing(row))
     }
 }

@@ -19,11 +19,11 @@ fn names(queries: &Json) -> Vec<&str> {
 }
 
 /// Returns the exit code, the lines that the program writes in answer to `lines`, and its messages.
-fn request(workspace: &Workspace, lines: &str) -> (i32, Vec<Json>, String) {
+fn request(workspace: &Workspace, lines: impl AsRef<[u8]>) -> (i32, Vec<Json>, String) {
     let mut command = workspace.command();
     command.args(["bench", "demo", "--on-request"]);
     let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    program.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    program.stdin.take().unwrap().write_all(lines.as_ref()).unwrap();
     let output = program.wait_with_output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let lines = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -103,6 +103,9 @@ fn what_cannot_be_measured_is_reported() {
     let (code, lines, stderr) = request(&workspace, "channel hot\nchannel warm\n");
     assert_eq!((code, lines.len()), (1, 1));
     assert!(stderr.contains("`channel warm`"), "{stderr}");
+    let (code, lines, stderr) = request(&workspace, b"channel hot\n\xff\n");
+    assert_eq!((code, lines.len()), (1, 1));
+    assert!(stderr.contains("`-`: "), "{stderr}");
 
     workspace.write("none.csv", "account,opportunityId,type,date\n");
     workspace.run(&["ingest", "none.csv", "--into", "none"]).succeeded();

@@ -124,6 +124,19 @@ fn the_folder_of_the_demo_may_be_empty_but_needs_a_name() {
     assert!(run.stdout.contains(" demo q-40 --accounts 40\n"), "{}", run.stdout);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_folder_of_the_demo_may_be_a_link() {
+    let workspace = Workspace::new();
+    std::fs::create_dir_all(workspace.path("far/empty")).unwrap();
+    std::os::unix::fs::symlink("far/empty", workspace.path("near")).unwrap();
+    let run = workspace.run(&["demo", "near", "--events", "2000", "--accounts", "2"]);
+    assert!(run.code == 0 && run.stderr.contains("created the demo dataset `near`"), "{run:?}");
+    assert_eq!(workspace.names(), ["far", "near", "near-report.html"]);
+    assert!(workspace.path("near").is_symlink());
+    assert!(workspace.run(&["verify", "far/empty"]).succeeded().contains("is whole"));
+}
+
 #[test]
 fn the_demo_does_not_touch_other_folders() {
     let workspace = Workspace::with_dataset();

@@ -83,6 +83,9 @@ fn fields_refuses_unknown_names() {
     assert!(message.contains("knows `campain`") && message.contains("`campaign`"), "{message}");
     assert!(failed(&["ds", "--values", "leads"], 1).contains("expected a dimension, but `leads` is a metric"));
     assert!(failed(&["--values", "campaign"], 2).contains("the folder or URL of a dataset"));
+    for arguments in [&["bookRate", "--as-of", "7"][..], &["--as-of", "7"]] {
+        assert!(failed(arguments, 2).contains("expected the folder or URL of a dataset with `--as-of`"));
+    }
     assert!(failed(&["nowhere", "leads"], 1).contains("nowhere"));
     failed(&["ds", "leads", "spend"], 2);
 }

@@ -127,7 +127,14 @@ fn batch_knows_the_same_ranges() {
         ("range = \"7d\"", "start = 2025-01-01", "`end`"),
         ("", "range = \"7d\"\nend = 2025-01-31", "found both"),
         ("", "range = \"soon\"", "`soon`"),
-        ("", "month = \"2025-01\"\nyear = 2025", "range"),
+        ("", "month = \"2025-01\"\nyear = 2025", "but found `month` and `year`"),
+        ("month = \"2025-01\"\nrange = \"7d\"", "", "but found `range` and `month`"),
+        ("", "month = \"2025-01\"\nend = 2025-01-31", "either `month` or `start` and `end`"),
+        ("", "month = \"2026\"", "`month`: expected a month as YYYY-MM, but found `2026`"),
+        ("", "month = 2026", "`month`: expected a month as YYYY-MM, but found `2026`"),
+        ("", "quarter = \"2026-05\"", "`quarter`: expected a quarter"),
+        ("", "last = \"2026-05\"", "`1y`, but found `2026-05`"),
+        ("quarter = \"90d\"", "", "`quarter`: expected a quarter"),
     ] {
         let message = answers(defaults, query).failed(1);
         assert!(message.contains(words), "{message}");

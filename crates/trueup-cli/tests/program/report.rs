@@ -354,6 +354,66 @@ fn months_without_data_are_said_to_be_empty_or_refused() {
 }
 
 #[test]
+fn notes_speak_only_of_comparisons_that_there_are() {
+    let notes = |days: &[&str], more: &[&str]| {
+        let workspace = Workspace::new();
+        let mut events = "account,opportunityId,type,date\n".to_owned();
+        for day in days {
+            events.push_str(&format!("a,{day},lead-originated,{day}\n"));
+        }
+        workspace.write("events.csv", &events);
+        let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        let month = ["report", "ds", "--month", "2026-05", "--format", "md"];
+        // That the data end within the month is a warning.
+        let run = workspace.run(&[&month[..], more].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        // Those about the days come before the first table.
+        let begin = run.stdout.split("\n| ").next().unwrap();
+        begin.lines().filter_map(|line| line.strip_prefix("> **Note.** ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let incomplete =
+        "The data end on 2026-05-20. If events or spend of later days are still to come, May 2026 is not complete";
+    assert_eq!(
+        notes(&["2026-04-10", "2026-05-03", "2026-05-20"], &[]),
+        [format!("{incomplete}.").as_str(), "The data begin on 2026-04-10, so that April 2026 is not complete."]
+    );
+    assert_eq!(
+        notes(&["2026-03-31", "2026-05-20"], &[]),
+        [format!("{incomplete}, but the days that it is compared with are.")]
+    );
+    let through = ["--through", "2026-05-10"];
+    assert_eq!(
+        notes(&["2026-05-03", "2026-05-20"], &through),
+        [
+            "The report is about 1 to 10 May 2026.",
+            "The data begin on 2026-05-03, so that 1 to 10 May 2026 is not complete."
+        ]
+    );
+    assert_eq!(
+        notes(&["2026-03-31", "2026-05-20"], &through)[0],
+        "The report is about 1 to 10 May 2026, and compares it with the same days of other months."
+    );
+}
+
+#[test]
+fn an_account_that_is_named_twice_counts_once() {
+    let workspace = small();
+    let month = ["--month", "2025-04", "--format", "md"];
+    let accounts = |keys: &[&'static str]| keys.iter().flat_map(|key| ["--account", *key]).collect::<Vec<_>>();
+    let once = report(&workspace, &[&month[..], &accounts(&["b"])].concat());
+    assert_eq!(report(&workspace, &[&month[..], &accounts(&["b", "b"])].concat()), once);
+    assert!(once.contains("- Accounts: b\n"), "{once}");
+    let both = report(&workspace, &[&month[..], &accounts(&["b", "a", "b"])].concat());
+    assert!(both.contains("# April 2025: 2 accounts\n") && both.contains("- Accounts: b, a\n"), "{both}");
+
+    let jobs = "dataset = 'ds'\n[[report]]\noutput = 'b.md'\nmonth = '2025-04'\naccount = ['b', 'b']\n";
+    workspace.write("report.toml", jobs);
+    workspace.run(&["report", "--jobs", "report.toml", "--into", "out"]).succeeded();
+    assert_eq!(std::fs::read_to_string(workspace.path("out/b.md")).unwrap(), once);
+}
+
+#[test]
 fn a_report_follows_the_rules_of_output_files() {
     let workspace = small();
     let month = ["report", "ds", "--month", "2025-04"];

@@ -192,6 +192,9 @@ fn a_diff_shows_what_was_restated() {
     let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
     let total = rows.iter().find(|row| row["rowType"] == "total").unwrap();
     assert_eq!((rows.len(), &total["closedRevenue.change"]), (2, &serde_json::json!(765.5)), "{json}");
+    let table = diff(&["1", "2", "--totals"]).succeeded();
+    let row_types = ["group", "total"].map(|row_type| table.matches(row_type).count());
+    assert_eq!(row_types, [1, 1], "{table}");
     let table = diff(&["1", "2"]).succeeded();
     assert!(table.contains("changed") && table.contains("765.50") && table.contains("50.0%"), "{table}");
     let first = text(&versions(&workspace)[0], "committed").to_owned();
@@ -202,6 +205,7 @@ fn a_diff_shows_what_was_restated() {
     assert!(diff(&["1", "2", "--limit", "3"]).failed(2).contains("`--limit`"));
     let help = workspace.run(&["diff", "--help"]).succeeded();
     assert!(!["--sort", "--limit", "--compare"].iter().any(|option| help.contains(option)), "{help}");
+    assert!(help.contains("Compare the totals, too") && !help.contains("empty in a table"), "{help}");
     // A dimension that only the later version defines.
     let brand = workspace.run(&[
         "diff",

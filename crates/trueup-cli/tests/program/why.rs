@@ -26,6 +26,14 @@ fn a_table_begins_with_the_number_and_what_it_is_made_of() {
 }
 
 #[test]
+fn a_ratio_over_nothing_is_shown_as_in_a_table() {
+    let workspace = Workspace::with_dataset();
+    let days = ["--start", "2025-01-06", "--end", "2025-01-10"];
+    let run = workspace.run(&[&["why", "ds", "--fields", "bookRate"], &days[..]].concat());
+    assert!(run.code == 0 && run.stdout.contains("\nbookRate is –: bookedCustomers / customers\n"), "{run:?}");
+}
+
+#[test]
 fn lines_are_written_in_every_format() {
     let workspace = Workspace::with_dataset();
     let of = |fields: &str, more: &[&str]| why(&workspace, fields, more).succeeded();

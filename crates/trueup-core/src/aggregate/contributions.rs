@@ -79,7 +79,10 @@ impl Contributions {
             open_after_day: context.open_after_day,
         };
         let mut found = Self { rows: 0, by_measure: vec![Vec::new(); measures.len()] };
-        let mut add = |batch: &SegmentBatch, cache: &SegmentCache| found.add(&counted, measures, batch, cache);
+        let mut add = |batch: &SegmentBatch, cache: &SegmentCache| {
+            found.add(&counted, measures, batch, cache);
+            Ok(())
+        };
         for_each_batch(context, columns, leads, blocks, interrupt, &mut add)?;
         Ok(found)
     }

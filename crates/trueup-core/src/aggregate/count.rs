@@ -125,6 +125,9 @@ impl<'a> Counting<'a> {
     }
 
     /// Adds a batch of `rows` rows to the state of its groups.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
     pub(crate) fn add_batch(
         &mut self,
         rows: usize,
@@ -133,9 +136,9 @@ impl<'a> Counting<'a> {
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
         last_segments: &mut LastSegments,
-    ) {
+    ) -> Result<(), Interruption> {
         let GroupedState { groups, state } = grouped;
-        grouping.slots(&batch.units(self.granularity, cache), groups, &mut self.slots);
+        grouping.slots(&batch.units(self.granularity, cache), groups, &mut self.slots)?;
         state.expect_rows(rows);
         state.expect_slots(&self.slots);
         state.grow(groups.table.len());
@@ -144,7 +147,7 @@ impl<'a> Counting<'a> {
             Granularity::Segment | Granularity::Customer => self.add_segments(batch, cache, state),
         }
         if !self.context.plan.needs_states {
-            return;
+            return Ok(());
         }
         if self.granularity == Granularity::Row {
             batch.state_row_values(cache, self.are_rows_filtered, &self.slots, &mut self.state_slots);
@@ -154,6 +157,7 @@ impl<'a> Counting<'a> {
             std::mem::swap(&mut self.slots, &mut self.state_slots);
         }
         self.add_state_rows(batch, cache, state);
+        Ok(())
     }
 
     /// Adds segments. All rows of a segment are in one group.

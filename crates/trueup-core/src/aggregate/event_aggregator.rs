@@ -42,18 +42,21 @@ struct BoundQuery<'a> {
 
 impl<'a> BoundQuery<'a> {
     /// Binds the query to the columns of a row group; `customers` is the number of customers that the query reads.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
     fn new(
         context: &'a QueryContext<'a>,
         columns: &'a EventColumns,
         customers: usize,
         interrupt: &'a Interrupt,
-    ) -> Self {
-        let filter = EventFilter::bind(context, columns, interrupt);
-        let grouping = Grouping::bind(context, columns, customers);
+    ) -> Result<Self, Interruption> {
+        let filter = EventFilter::bind(context, columns, interrupt)?;
+        let grouping = Grouping::bind(context, columns, customers, interrupt)?;
         let granularity = grouping.granularity().min(filter.granularity());
         let are_rows_filtered = filter.granularity() == Granularity::Row;
         let counting = Counting::bind(context, columns, granularity, are_rows_filtered);
-        Self { filter, grouping, counting, granularity }
+        Ok(Self { filter, grouping, counting, granularity })
     }
 }
 
@@ -106,7 +109,7 @@ impl<'a> EventAggregator<'a> {
         let leads = LeadHistories::select(plan, columns, blocks.clone());
         let leads = leads.as_ref();
         let columns = leads.map_or(columns, LeadHistories::columns);
-        let mut query = BoundQuery::new(self.context, columns, customers, interrupt);
+        let mut query = BoundQuery::new(self.context, columns, customers, interrupt)?;
         let dense_key_bits = query.grouping.dense_key_bits();
         let SegmentMemo { cache, histogram } = &mut self.memo;
         let passing = query.filter.passing_customers(blocks.clone(), cache)?;
@@ -146,9 +149,9 @@ impl<'a> EventAggregator<'a> {
         };
         partial.rows += rows as u64;
         if histogram.expect_batch(rows, cache, grouping, &mut partial.grouped) {
-            histogram.add_batch(batch, cache, counting, grouping, &mut partial.grouped);
+            histogram.add_batch(batch, cache, counting, grouping, &mut partial.grouped)?;
         } else {
-            counting.add_batch(rows, batch, cache, grouping, &mut partial.grouped, last_segments);
+            counting.add_batch(rows, batch, cache, grouping, &mut partial.grouped, last_segments)?;
         }
         last_segments.end_batch(segments);
         batch.clear();

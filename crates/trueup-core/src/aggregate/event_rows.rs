@@ -50,9 +50,11 @@ impl EventRows {
         let is_encoded = |dimension: &&DimensionRef| {
             dimension.mapping.is_some() || dimension.origin != Origin::Computed(Computed::DateTime)
         };
-        let bind = |dimension| KeyEncoder::bind(context, columns, dimension);
-        let dimensions = context.plan.dimensions.iter();
-        let mut encoders: Vec<_> = dimensions.map(|dimension| Some(dimension).filter(is_encoded).map(bind)).collect();
+        let bind = |dimension| {
+            let encoded = Some(dimension).filter(is_encoded);
+            encoded.map(|dimension| KeyEncoder::bind(context, columns, dimension, interrupt)).transpose()
+        };
+        let mut encoders: Vec<_> = context.plan.dimensions.iter().map(bind).collect::<Result<_, _>>()?;
         rows.dimensions.resize_with(encoders.len(), EncodedDimension::default);
         let mut add = |batch: &SegmentBatch, cache: &SegmentCache| rows.add(batch, cache, &mut encoders);
         for_each_batch(context, columns, leads, blocks, interrupt, &mut add)?;
@@ -63,7 +65,12 @@ impl EventRows {
     }
 
     /// Adds the rows of a batch.
-    fn add(&mut self, batch: &SegmentBatch, cache: &SegmentCache, encoders: &mut [Option<KeyEncoder<'_>>]) {
+    fn add(
+        &mut self,
+        batch: &SegmentBatch,
+        cache: &SegmentCache,
+        encoders: &mut [Option<KeyEncoder<'_>>],
+    ) -> Result<(), Interruption> {
         let units = batch.units(Granularity::Row, cache);
         let mut column = Vec::new();
         units.sub_ranges(&mut column);
@@ -71,10 +78,11 @@ impl EventRows {
         self.events.extend_from_slice(units.events);
         for (encoder, dimension) in encoders.iter_mut().zip(&mut self.dimensions) {
             if let Some(encoder) = encoder {
-                encoder.encode(&units, &mut column);
+                encoder.encode(&units, &mut column)?;
                 dimension.codes.append(&mut column);
             }
         }
+        Ok(())
     }
 }
 
@@ -82,23 +90,23 @@ impl EventRows {
 /// In a cohort, `columns` are those of `leads`.
 ///
 /// # Errors
-/// The interrupt ends the query.
+/// The interrupt ends the query, or `add` returns an error.
 pub(super) fn for_each_batch<'b>(
     context: &QueryContext<'_>,
     columns: &EventColumns,
     leads: Option<&LeadHistories>,
     blocks: impl Iterator<Item = &'b CustomerBlock> + Clone,
     interrupt: &Interrupt,
-    add: &mut impl FnMut(&SegmentBatch, &SegmentCache),
+    add: &mut impl FnMut(&SegmentBatch, &SegmentCache) -> Result<(), Interruption>,
 ) -> Result<(), Interruption> {
-    let mut filter = EventFilter::bind(context, columns, interrupt);
+    let mut filter = EventFilter::bind(context, columns, interrupt)?;
     let mut cache = SegmentCache::new(context.increments);
     cache.begin_row_group(Granularity::Row);
     let passing = filter.passing_customers(blocks.clone(), &cache)?;
     let (mut splitter, mut batch) = (SegmentSplitter::new(), SegmentBatch::default());
     let mut add_batch = |batch: &mut SegmentBatch, cache: &SegmentCache| {
         filter.apply(batch, cache, true)?;
-        add(batch, cache);
+        add(batch, cache)?;
         batch.clear();
         Ok(())
     };

@@ -6,6 +6,7 @@ use super::key_encoder::KeyEncoder;
 use super::segment::{GroupingUnits, SegmentBatch, SegmentCache, Segments};
 use super::types::{Granularity, select_indexes};
 use crate::filter::TextPredicate;
+use crate::interrupt::InterruptChecks;
 use crate::plan::{AmountRange, Condition, FieldPredicate, Ternary};
 use crate::scan::{CustomerBlock, EventColumns};
 use crate::{Interrupt, Interruption, TextList};
@@ -31,11 +32,6 @@ enum BoundPredicate<'a> {
     Total(&'a AmountRange),
 }
 
-/// The number of bytes that regular expressions are matched with between two checks of the interrupt: few, because a
-/// large expression may take some 100 microseconds for each, and enough that the checks take a small part of the time
-/// that small expressions take. Any other test counts as one byte.
-const INTERRUPT_CHECK_BYTES: usize = 128;
-
 /// A predicate on the texts of codes, evaluated once per code.
 #[derive(Debug)]
 pub(crate) struct CodePredicate<'a> {
@@ -45,17 +41,26 @@ pub(crate) struct CodePredicate<'a> {
 }
 
 impl<'a> EventFilter<'a> {
-    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, interrupt: &'a Interrupt) -> Self {
+    /// Binds the filter of a query to the columns of a row group.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn bind(
+        context: &'a QueryContext<'a>,
+        columns: &'a EventColumns,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Interruption> {
         let mut bind = |predicate: &'a FieldPredicate| match predicate {
             FieldPredicate::Dimension(dimension, predicate) => {
-                BoundPredicate::Dimension(KeyEncoder::bind(context, columns, dimension), CodePredicate::new(predicate))
+                let encoder = KeyEncoder::bind(context, columns, dimension, interrupt)?;
+                Ok(BoundPredicate::Dimension(encoder, CodePredicate::new(predicate)))
             }
-            FieldPredicate::Total(range) => BoundPredicate::Total(range),
+            FieldPredicate::Total(range) => Ok(BoundPredicate::Total(range)),
         };
-        let condition = context.plan.event_filter.as_ref().map(|condition| condition.map(&mut bind));
+        let condition = context.plan.event_filter.as_ref().map(|condition| condition.try_map(&mut bind)).transpose()?;
         let predicates = condition.iter().flat_map(Condition::leaves);
         let granularity = predicates.map(BoundPredicate::granularity).min().unwrap_or(Granularity::Customer);
-        Self { columns, condition, granularity, interrupt, codes: Vec::new(), passing: Vec::new() }
+        Ok(Self { columns, condition, granularity, interrupt, codes: Vec::new(), passing: Vec::new() })
     }
 
     /// Returns the largest units that pass or fail as a whole.
@@ -124,8 +129,8 @@ impl<'a> EventFilter<'a> {
             // The results are dropped, so that the other predicates need none.
             _ if tested.is_err() => {}
             BoundPredicate::Dimension(encoder, predicate) => {
-                encoder.encode(units, codes);
-                tested = predicate.test(codes, encoder.texts(), interrupt, results);
+                let encoded = encoder.encode(units, codes);
+                tested = encoded.and_then(|()| predicate.test(codes, encoder.texts(), interrupt, results));
             }
             BoundPredicate::Total(range) => {
                 range.test(columns.totals.as_deref(), units.events, Ternary::from, results);
@@ -162,18 +167,12 @@ impl<'a> CodePredicate<'a> {
         interrupt: &Interrupt,
         results: &mut Vec<Ternary>,
     ) -> Result<(), Interruption> {
-        let mut unchecked = 0;
+        let mut checks = InterruptChecks::new(interrupt);
         for code in self.results.len()..texts.len() {
             let text = &texts[code];
-            let mut check = |test: &TextPredicate| {
-                // A regular expression takes a time that is proportional to the text, and up to a thousand times as
-                // long as other tests.
-                unchecked += if matches!(test, TextPredicate::Matches(_)) { text.len() + 1 } else { 1 };
-                if unchecked < INTERRUPT_CHECK_BYTES {
-                    return Ok(());
-                }
-                unchecked = 0;
-                interrupt.check()
+            let mut check = |test: &TextPredicate| match test {
+                TextPredicate::Matches(_) => checks.before_match(text),
+                _ => checks.before_test(),
             };
             self.results.push(Ternary::from(self.predicate.passes(text, &mut check)?));
         }
@@ -186,6 +185,7 @@ impl<'a> CodePredicate<'a> {
 mod tests {
     use super::*;
     use crate::filter::{CompiledPatterns, Predicate};
+    use crate::interrupt::INTERRUPT_CHECK_BYTES;
 
     /// Returns how many texts a canceled query tests before it ends.
     fn tested(test: &Predicate, text: &str) -> usize {

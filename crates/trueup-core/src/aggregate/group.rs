@@ -51,11 +51,19 @@ pub(crate) struct Grouping<'a> {
 
 impl<'a> Grouping<'a> {
     /// Binds the dimensions to the columns of a row group; `customers` is the number of customers that the query reads.
-    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
-        let dimensions = context.plan.dimensions.iter();
-        let encoders: Vec<_> = dimensions.map(|dimension| KeyEncoder::bind(context, columns, dimension)).collect();
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn bind(
+        context: &'a QueryContext<'a>,
+        columns: &'a EventColumns,
+        customers: usize,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Interruption> {
+        let bind = |dimension| KeyEncoder::bind(context, columns, dimension, interrupt);
+        let encoders: Vec<_> = context.plan.dimensions.iter().map(bind).collect::<Result<_, _>>()?;
         let sub_ranges = context.plan.sub_ranges.len();
-        Self {
+        Ok(Self {
             code_maps: encoders.iter().map(|_| CodeMap::default()).collect(),
             local_groups: LocalGroupCache::new(sub_ranges, &encoders, customers),
             has_one_sub_range: sub_ranges == 1,
@@ -63,7 +71,7 @@ impl<'a> Grouping<'a> {
             codes: vec![Vec::new(); encoders.len()],
             dense_keys: Vec::new(),
             encoders,
-        }
+        })
     }
 
     /// Returns the largest units whose rows are all in the same group.
@@ -77,7 +85,7 @@ impl<'a> Grouping<'a> {
     }
 
     /// Finds the sub-range of each unit and its code for each dimension.
-    fn encode(&mut self, units: &GroupingUnits<'_>) {
+    fn encode(&mut self, units: &GroupingUnits<'_>) -> Result<(), Interruption> {
         if self.has_one_sub_range {
             self.sub_ranges.clear();
             self.sub_ranges.resize(units.len(), 0);
@@ -85,28 +93,45 @@ impl<'a> Grouping<'a> {
             units.sub_ranges(&mut self.sub_ranges);
         }
         for (encoder, codes) in self.encoders.iter_mut().zip(&mut self.codes) {
-            encoder.encode(units, codes);
+            encoder.encode(units, codes)?;
         }
+        Ok(())
     }
 
     /// Writes the dense key of each unit to `dense_keys`. The row group must have [dense keys](Self::dense_key_bits).
-    pub(crate) fn dense_keys(&mut self, units: &GroupingUnits<'_>, dense_keys: &mut Vec<u32>) {
-        self.encode(units);
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn dense_keys(
+        &mut self,
+        units: &GroupingUnits<'_>,
+        dense_keys: &mut Vec<u32>,
+    ) -> Result<(), Interruption> {
+        self.encode(units)?;
         if let Some(local_groups) = &self.local_groups {
             local_groups.dense_keys(&self.sub_ranges, &self.codes, dense_keys);
         }
+        Ok(())
     }
 
     /// Writes the slot of each unit to `slots`.
-    pub(crate) fn slots(&mut self, units: &GroupingUnits<'_>, groups: &mut SharedGroups, slots: &mut Vec<GroupSlot>) {
-        self.encode(units);
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn slots(
+        &mut self,
+        units: &GroupingUnits<'_>,
+        groups: &mut SharedGroups,
+        slots: &mut Vec<GroupSlot>,
+    ) -> Result<(), Interruption> {
+        self.encode(units)?;
         if let Some(local_groups) = &self.local_groups {
             let mut dense_keys = std::mem::take(&mut self.dense_keys);
             local_groups.dense_keys(&self.sub_ranges, &self.codes, &mut dense_keys);
             slots.clear();
             slots.extend(dense_keys.iter().map(|dense_key| self.slot(*dense_key, groups)));
             self.dense_keys = dense_keys;
-            return;
+            return Ok(());
         }
         let Self { encoders, code_maps, sub_ranges, codes, .. } = self;
         for (dimension, (encoder, code_map)) in encoders.iter().zip(code_maps).enumerate() {
@@ -116,6 +141,7 @@ impl<'a> Grouping<'a> {
         }
         let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
         groups.table.slots(&columns, units.len(), slots);
+        Ok(())
     }
 
     /// Returns the slot of a dense key.

@@ -9,7 +9,7 @@ use crate::dictionary::Computed;
 use crate::model::{Stage, UtcMicros, format_date_time};
 use crate::plan::{DayTable, DayTables, DimensionRef, Origin};
 use crate::scan::{EventColumns, NO_VALUE, TextColumn, TextDictionary, stage};
-use crate::{Day, TextList};
+use crate::{Day, Interrupt, Interruption, TextList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -24,7 +24,7 @@ pub(crate) struct KeyEncoder<'a> {
     /// The texts by code, where they are known before rows are read.
     texts: TextDictionary,
     /// From the codes of `values` to those of a dimension that users define.
-    mapped: Option<Box<MappedTexts>>,
+    mapped: Option<Box<MappedTexts<'a>>>,
 }
 
 /// Where the values of a dimension come from.
@@ -75,7 +75,15 @@ impl<T: Copy + Eq + Hash> GrowingDictionary<T> {
 
 impl<'a> KeyEncoder<'a> {
     /// Binds a dimension to the columns of a row group.
-    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, dimension: &DimensionRef) -> Self {
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn bind(
+        context: &'a QueryContext<'a>,
+        columns: &'a EventColumns,
+        dimension: &DimensionRef,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Interruption> {
         let keys = columns.customers.account_keys();
         let days = &context.plan.days;
         let stored = || columns.text(&dimension.source).map_or(DimensionValues::Empty, DimensionValues::Text);
@@ -126,15 +134,13 @@ impl<'a> KeyEncoder<'a> {
             DimensionValues::PartOfTime(time) => time.texts(),
         };
         let mapping = dimension.mapping.as_ref().filter(|_| dimension.part_of_time().is_none());
-        let mut encoder = Self { columns, values, texts, mapped: None };
-        encoder.mapped = mapping.map(|mapping| {
-            Box::new(match &encoder.values {
-                DimensionValues::FirstDay(_, growing) => MappedTexts::of_growing(mapping, &growing.texts),
-                DimensionValues::DateTime(growing) => MappedTexts::of_growing(mapping, &growing.texts),
-                _ => MappedTexts::of_dictionary(mapping, &encoder.texts),
-            })
-        });
-        encoder
+        let map = |mapping| match &values {
+            DimensionValues::FirstDay(_, growing) => MappedTexts::of_growing(mapping, &growing.texts, interrupt),
+            DimensionValues::DateTime(growing) => MappedTexts::of_growing(mapping, &growing.texts, interrupt),
+            _ => MappedTexts::of_dictionary(mapping, &texts, interrupt),
+        };
+        let mapped = mapping.map(map).transpose()?.map(Box::new);
+        Ok(Self { columns, values, texts, mapped })
     }
 
     /// Returns the texts by code, as far as rows have been read.
@@ -193,13 +199,17 @@ impl<'a> KeyEncoder<'a> {
     }
 
     /// Writes the codes of units to `codes`.
-    pub(crate) fn encode(&mut self, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) {
+    ///
+    /// # Errors
+    /// The interrupt ends the query. The encoder cannot be used any more.
+    pub(crate) fn encode(&mut self, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) -> Result<(), Interruption> {
         self.encode_source(units, codes);
         if let Some(mut mapped) = self.mapped.take() {
-            mapped.extend(self.source_texts());
+            mapped.extend(self.source_texts())?;
             mapped.apply(codes);
             self.mapped = Some(mapped);
         }
+        Ok(())
     }
 
     /// Writes the codes of units before they are mapped.

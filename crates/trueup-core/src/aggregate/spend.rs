@@ -64,10 +64,12 @@ pub(crate) fn aggregate_spend(
 ) -> Result<SpendPartial, Interruption> {
     let plan = context.plan;
     let selected = context.selected(&columns.accounts.texts);
-    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
-    let encoders: Vec<SpendKeyEncoder<'_>> = plan.dimensions.iter().filter_map(encoder).collect();
+    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension, interrupt);
+    let encoders = plan.dimensions.iter().filter_map(|dimension| encoder(dimension).transpose());
+    let encoders: Vec<SpendKeyEncoder<'_>> = encoders.collect::<Result<_, _>>()?;
     let texts: Vec<TextDictionary> = encoders.iter().map(SpendKeyEncoder::texts).collect();
-    let mut filter = plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
+    let bind = |condition| SpendFilter::bind(condition, encoder);
+    let mut filter = plan.event_filter.as_ref().map(bind).transpose()?;
     let mut groups = GroupTable::new(plan.sub_ranges.len(), encoders.len());
     for (dimension, texts) in texts.iter().enumerate() {
         groups.expect(dimension + 1, texts.len());
@@ -105,8 +107,9 @@ pub(crate) fn spend_rows(
     interrupt: &Interrupt,
 ) -> Result<Vec<u32>, Interruption> {
     let selected = context.selected(&columns.accounts.texts);
-    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension);
-    let mut filter = context.plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
+    let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension, interrupt);
+    let bind = |condition| SpendFilter::bind(condition, encoder);
+    let mut filter = context.plan.event_filter.as_ref().map(bind).transpose()?;
     let (mut all, mut rows) = (Vec::new(), Vec::new());
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
         select_rows(context, columns, &selected, first, &mut rows);
@@ -193,16 +196,17 @@ struct SpendPredicate<'a> {
 impl<'a> SpendFilter<'a> {
     fn bind(
         condition: &'a Condition<FieldPredicate>,
-        encoder: impl Fn(&DimensionRef) -> Option<SpendKeyEncoder<'a>>,
-    ) -> Self {
-        let condition = condition.map(&mut |predicate| match predicate {
+        encoder: impl Fn(&DimensionRef) -> Result<Option<SpendKeyEncoder<'a>>, Interruption>,
+    ) -> Result<Self, Interruption> {
+        let condition = condition.try_map(&mut |predicate| match predicate {
             FieldPredicate::Dimension(dimension, predicate) => {
+                let predicate = CodePredicate::new(predicate);
                 let encoder = encoder(dimension)?;
-                Some(SpendPredicate { texts: encoder.texts(), encoder, predicate: CodePredicate::new(predicate) })
+                Ok(encoder.map(|encoder| SpendPredicate { texts: encoder.texts(), encoder, predicate }))
             }
-            FieldPredicate::Total(_) => None,
-        });
-        Self { condition, codes: Vec::new() }
+            FieldPredicate::Total(_) => Ok(None),
+        })?;
+        Ok(Self { condition, codes: Vec::new() })
     }
 
     /// Drops the rows that certainly fail. A row also passes if its result is unknown because spend does not have a
@@ -233,7 +237,7 @@ impl<'a> SpendFilter<'a> {
 struct SpendKeyEncoder<'a> {
     values: SpendValues<'a>,
     /// From the codes of `values` to those of a dimension that users define.
-    mapped: Option<MappedTexts>,
+    mapped: Option<MappedTexts<'a>>,
 }
 
 /// Where the values of a dimension of spend come from.
@@ -247,10 +251,20 @@ enum SpendValues<'a> {
 
 impl<'a> SpendKeyEncoder<'a> {
     /// Binds a dimension; `None` if spend does not have it.
-    fn bind(context: &'a QueryContext<'a>, columns: &'a SpendColumns, dimension: &DimensionRef) -> Option<Self> {
-        let values = SpendValues::bind(context, columns, dimension.spend?);
-        let mapped = dimension.mapping.as_ref().map(|mapping| MappedTexts::of_dictionary(mapping, &values.texts()));
-        Some(Self { values, mapped })
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    fn bind(
+        context: &'a QueryContext<'a>,
+        columns: &'a SpendColumns,
+        dimension: &DimensionRef,
+        interrupt: &'a Interrupt,
+    ) -> Result<Option<Self>, Interruption> {
+        let Some(column) = dimension.spend else { return Ok(None) };
+        let values = SpendValues::bind(context, columns, column);
+        let map = |mapping| MappedTexts::of_dictionary(mapping, &values.texts(), interrupt);
+        let mapped = dimension.mapping.as_ref().map(map).transpose()?;
+        Ok(Some(Self { values, mapped }))
     }
 
     /// Returns the texts by code.

@@ -216,11 +216,13 @@ impl ColumnCache {
 }
 
 impl Evict for ColumnCache {
-    fn evict(&self, bytes: usize) {
+    fn evict(&self, bytes: usize) -> usize {
         let mut cached = self.locked();
-        let most = cached.bytes.saturating_sub(bytes);
+        let before = cached.bytes;
+        let most = before.saturating_sub(bytes);
         while cached.bytes > most && cached.drop_oldest() {}
         cached.shrink();
+        before - cached.bytes
     }
 }
 

@@ -91,6 +91,10 @@ impl<'a> InsightLine<'a> {
             #[serde(borrow)]
             insight: &'a RawValue,
         }
+        // serde also takes an array of the three values.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(InsightLineFault::Json(serde::de::Error::custom("this is no object")));
+        }
         let Members { account, date, insight } = serde_json::from_slice(line)?;
         let (date, document) = (date.parse()?, insight.get());
         if !document.starts_with('{') {

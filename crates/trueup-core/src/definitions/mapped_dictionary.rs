@@ -1,6 +1,6 @@
 //! What a mapping makes of a dictionary, kept for as long as the dictionary is in memory.
 
-use crate::TextList;
+use crate::{Interruption, TextList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -32,12 +32,16 @@ struct Known {
 }
 
 impl MappedDictionary {
-    /// Maps the texts of `source` that are new, with the function `map`.
-    pub(super) fn extend<'t>(&mut self, source: &'t TextList, map: impl Fn(&'t str) -> Cow<'t, str>) {
+    /// Maps the texts of `source` that are new, with the function `map`. The first error of `map` ends that.
+    pub(super) fn extend<'t>(
+        &mut self,
+        source: &'t TextList,
+        mut map: impl FnMut(&'t str) -> Result<Cow<'t, str>, Interruption>,
+    ) -> Result<(), Interruption> {
         let Self { codes, by_text, texts } = self;
         let texts = Arc::make_mut(texts);
         for text in source.iter().skip(codes.len()) {
-            let text = map(text);
+            let text = map(text)?;
             let code = by_text.get(&*text).copied().unwrap_or_else(|| {
                 // A source has fewer than 2^32 texts.
                 let code = u32::try_from(texts.len()).unwrap_or(u32::MAX);
@@ -47,6 +51,7 @@ impl MappedDictionary {
             });
             codes.push(code);
         }
+        Ok(())
     }
 }
 

@@ -3,8 +3,10 @@
 use super::DefinitionError;
 use super::declaration::{Case, DimensionDefinition, Otherwise};
 use super::mapped_dictionary::KnownDictionaries;
+use crate::Interruption;
 use crate::day::calendar_date;
 use crate::filter::{CompiledPattern, CompiledPatterns, decimal_number};
+use crate::interrupt::InterruptChecks;
 use chrono::{Datelike, NaiveDate};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -65,11 +67,19 @@ impl ValueMapping {
     }
 
     /// Returns the text of the dimension for a text of its source.
-    pub(crate) fn map<'t>(&'t self, text: &'t str) -> Cow<'t, str> {
+    ///
+    /// # Errors
+    /// The interrupt of `checks` ends the query.
+    pub(crate) fn map<'t>(
+        &'t self,
+        text: &'t str,
+        checks: &mut InterruptChecks<'_>,
+    ) -> Result<Cow<'t, str>, Interruption> {
+        checks.before_test()?;
         match &self.rule {
-            MappingRule::Cases(cases) => Cow::Borrowed(cases.map(text)),
+            MappingRule::Cases(cases) => cases.map(text, checks).map(Cow::Borrowed),
             MappingRule::Part(part) => {
-                Cow::Owned(calendar_date(text).map_or_else(String::new, |date| part.of_date(date)))
+                Ok(Cow::Owned(calendar_date(text).map_or_else(String::new, |date| part.of_date(date))))
             }
         }
     }
@@ -179,22 +189,29 @@ impl Cases {
         }
     }
 
-    fn map<'t>(&'t self, text: &'t str) -> &'t str {
+    fn map<'t>(&'t self, text: &'t str, checks: &mut InterruptChecks<'_>) -> Result<&'t str, Interruption> {
         let by_text = self.equals.get(text).copied();
-        let mut tests = self.tests.iter().take_while(|(number, _)| by_text.is_none_or(|by_text| *number < by_text));
-        let holds = tests.find(|(_, test)| test.holds(text)).map(|(number, _)| *number).or(by_text);
-        match holds {
+        let tests = self.tests.iter().take_while(|(number, _)| by_text.is_none_or(|by_text| *number < by_text));
+        for (number, test) in tests {
+            if test.holds(text, checks)? {
+                return Ok(&self.values[*number]);
+            }
+        }
+        Ok(match by_text {
             Some(number) => &self.values[number],
             None => self.otherwise.as_deref().unwrap_or(text),
-        }
+        })
     }
 }
 
 impl Test {
-    fn holds(&self, text: &str) -> bool {
+    fn holds(&self, text: &str, checks: &mut InterruptChecks<'_>) -> Result<bool, Interruption> {
         match self {
-            Self::Matches(pattern) => pattern.is_match(text),
-            Self::Range(from, below) => decimal_number(text).is_some_and(|number| *from <= number && number < *below),
+            Self::Matches(pattern) => checks.before_match(text).map(|()| pattern.is_match(text)),
+            Self::Range(from, below) => {
+                checks.before_test()?;
+                Ok(decimal_number(text).is_some_and(|number| *from <= number && number < *below))
+            }
         }
     }
 }

@@ -1,5 +1,9 @@
-use super::{Case, Definitions, DimensionDefinition, MAX_DEFINITIONS_BYTES, MetricDefinition, Otherwise};
+use super::{
+    Case, DefinedDimension, Definitions, DimensionDefinition, MAX_DEFINITIONS_BYTES, MetricDefinition, Otherwise,
+};
+use crate::Interrupt;
 use crate::dictionary::{Additivity, Unit};
+use crate::interrupt::InterruptChecks;
 use std::collections::BTreeSet;
 
 fn refused(text: &str) -> String {
@@ -151,6 +155,11 @@ fn additivity_and_unit_follow_from_the_parts() {
     assert_eq!(of(&["sold"], None), None);
 }
 
+/// Returns the text of a dimension for a text of its source.
+fn mapped_text(dimension: &DefinedDimension, text: &str) -> String {
+    dimension.mapping.map(text, &mut InterruptChecks::new(&Interrupt::default())).unwrap().into_owned()
+}
+
 #[test]
 fn the_first_case_that_holds_gives_the_text() {
     let case = |value: &str| Case { value: value.to_owned(), ..Case::default() };
@@ -173,9 +182,8 @@ fn the_first_case_that_holds_gives_the_text() {
         let definitions = Definitions::new(Vec::new(), vec![declared]).unwrap_or_default();
         // What is written is read again.
         let again = Definitions::parse(definitions.text()).unwrap_or_default();
-        let dimension = again.dimension("own").map(|dimension| dimension.mapping.clone());
-        let map = |text: &str| dimension.as_ref().map_or_else(String::new, |mapping| mapping.map(text).into_owned());
-        texts.iter().map(|text| map(text)).collect::<Vec<_>>().join("|")
+        let dimension = again.dimension("own").unwrap();
+        texts.iter().map(|text| mapped_text(dimension, text)).collect::<Vec<_>>().join("|")
     };
     let texts = ["Brand", "x", "10.5", "10", "20", "-0.5", "0", "xx", "1e1", ""];
     let known = "starts with b|listed|listed|ten to twenty|";
@@ -189,7 +197,7 @@ fn parts_of_dates_are_texts() {
     let part = |part: &str, from: &str, text: &str| {
         let text_of = format!("[[dimension]]\nname = \"own\"\nfrom = \"{from}\"\npart = \"{part}\"");
         let definitions = Definitions::parse(&text_of).unwrap_or_default();
-        definitions.dimension("own").map(|dimension| dimension.mapping.map(text).into_owned())
+        definitions.dimension("own").map(|dimension| mapped_text(dimension, text))
     };
     let is = |text: &str| Some(text.to_owned());
     assert_eq!(part("year", "date", "2026-05-17"), is("2026"));

@@ -88,7 +88,7 @@ static FUNNEL: &[Field] = &[
         .boolean()
         .means("Whether the customer is booked at any time, before, in or after the range. Never empty on an event."),
     computed(Funnel, "eventId", "Event ID", Computed::EventId)
-        .means("The event's own identifier, which is its alone in the account. Empty if it has none."),
+        .means("The event's own identifier, which no other event of the account has. Empty if it has none."),
     stored(Funnel, "sourceId", "Source ID")
         .means("The identifier of the event's record in the system that it came from. Empty if unknown."),
     stored(Funnel, "source", "Source")
@@ -155,8 +155,8 @@ static CONVERSION: &[Field] = &[
 /// The customer.
 static CUSTOMER: &[Field] = &[
     computed(Customer, "opportunityId", "Opportunity ID", Computed::OpportunityId).means(
-        "The identifier of the customer, which is its alone in the account; with it a row is one customer's path. Never \
-         empty on an event.",
+        "The identifier of the customer, which no other customer of the account has; with it a row is one customer's \
+         path. Never empty on an event.",
     ),
     stored(Customer, "opportunitySourceId", "Opportunity Source ID")
         .means("The identifier of the customer in the business's own records. Empty if it was not found there."),

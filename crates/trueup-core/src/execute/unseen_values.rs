@@ -95,11 +95,11 @@ impl Dataset {
     /// Returns the values that a query's filters test a dimension for, with `=` or `!=`, but that no event or spend of
     /// the dataset has, on any day and in any account; none if the dataset has no rows.
     ///
-    /// Never returned are the empty text, values of unknown fields, and values that the dictionary lists for their
-    /// field, such as the type `canceled`: it may well be that nothing was canceled. Reads the columns of these
-    /// dimensions: first for the query's days and accounts, which the query reads too, then for all others, but only
-    /// if a value is not found before. For a value that no row has, a query counts all values of its dimension.
-    /// `max_rows` of `execution` does not apply.
+    /// Never returned are the empty text, values of unknown fields and of columns named `start` or `end`, which cannot
+    /// be fields of a query, and values that the dictionary lists for their field, such as the type `canceled`: it may
+    /// well be that nothing was canceled. Reads the columns of these dimensions: first for the query's days and
+    /// accounts, which the query reads too, then for all others, but only if a value is not found before. For a value
+    /// that no row has, a query counts all values of its dimension. `max_rows` of `execution` does not apply.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -137,7 +137,8 @@ impl Dataset {
         let query = &*self.own_query(query);
         query.check()?;
         for Tested { field, mut operands } in tested_values(query) {
-            if !self.has_field(field) {
+            // The search may have to query the field, and a query cannot have these as fields.
+            if !self.has_field(field) || matches!(field, "start" | "end") {
                 continue;
             }
             let dimension = DimensionRef::new(field, self.columns(), self.definitions());

@@ -58,6 +58,8 @@ pub struct ExplainedMetric {
     pub formula: String,
     /// The value, which is that of the answer.
     pub value: Value<'static>,
+    /// Whether the metric is a ratio whose denominator is 0. Its value is 0 then.
+    pub is_over_nothing: bool,
 }
 
 /// A measure, with what its lines add up to.
@@ -125,6 +127,7 @@ impl Dataset {
     /// let why = dataset.why(&WhyQuery::new(query), Execution::default())?;
     /// assert_eq!(why.metrics[0].formula, "bookedCustomers / customers");
     /// assert_eq!((why.metrics[0].value, why.total_lines()), (Value::Ratio(0.0), 0));
+    /// assert!(why.metrics[0].is_over_nothing);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn why(&self, why: &WhyQuery, execution: Execution) -> Result<Why, Error> {
@@ -191,7 +194,8 @@ impl Question<'_> {
                 MetricRef::BuiltIn(_, formula) => formula.to_string(),
                 MetricRef::Defined(metric) => metric.formula.to_string(),
             };
-            Ok(ExplainedMetric { name: name.to_owned(), formula, value })
+            let is_over_nothing = answer.column(name).is_some_and(|column| column.is_over_nothing(at));
+            Ok(ExplainedMetric { name: name.to_owned(), formula, value, is_over_nothing })
         });
         let metrics = metrics.collect::<Result<_, Error>>()?;
         let sums = measures.iter().zip(&lines.measures).map(|(measure, lines)| {

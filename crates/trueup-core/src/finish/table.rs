@@ -254,6 +254,12 @@ impl Column {
             Values::Numbers(numbers) => numbers.get(row).map(|number| number.map_or(Value::Null, Value::Number)),
         }
     }
+
+    /// Returns whether the value of a row is a quotient over nothing, see [`Ratios`]; `false` after the last row.
+    #[must_use]
+    pub fn is_over_nothing(&self, row: usize) -> bool {
+        matches!(&self.values, Values::Ratios(ratios) if row < ratios.len() && ratios.get(row).is_none())
+    }
 }
 
 impl Values {

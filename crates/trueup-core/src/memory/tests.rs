@@ -1,10 +1,10 @@
-use super::{MemoryBudget, NoRoom, Share};
+use super::{Evict, MemoryBudget, NoRoom, Share};
 use crate::dataset::{Dataset, Tables};
 use crate::query::{EventsQuery, Interval};
 use crate::{Error, Execution, Interrupt};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -83,6 +83,34 @@ fn a_request_waits_for_memory() {
         interrupt.cancel();
         assert!(waits.join().unwrap());
     });
+}
+
+/// A cache that drops 100 bytes at a time. While it first does, another thread adds more than that.
+struct RefilledCache {
+    budget: MemoryBudget,
+    bytes: Mutex<usize>,
+    refill: Mutex<usize>,
+}
+
+impl Evict for RefilledCache {
+    fn evict(&self, _: usize) -> usize {
+        let (mut bytes, refill) = (self.bytes.lock().unwrap(), std::mem::take(&mut *self.refill.lock().unwrap()));
+        let dropped = 100.min(*bytes);
+        assert!(self.budget.count_columns(dropped, 0) && self.budget.count_columns(0, refill));
+        *bytes = *bytes - dropped + refill;
+        dropped
+    }
+}
+
+#[test]
+fn columns_are_dropped_while_another_thread_adds_some() {
+    let budget = MemoryBudget::new(1_000);
+    assert!(budget.count_columns(0, 800));
+    let cache = Arc::new(RefilledCache { budget: budget.clone(), bytes: Mutex::new(800), refill: Mutex::new(200) });
+    let watched: Weak<RefilledCache> = Arc::downgrade(&cache);
+    budget.watch(watched);
+    let reserved = budget.reserve(400).unwrap();
+    assert_eq!((reserved.bytes(), *cache.bytes.lock().unwrap(), budget.held()), (400, 600, 1_000));
 }
 
 /// Makes a dataset of row groups of 500 rows.

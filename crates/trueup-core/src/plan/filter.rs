@@ -8,7 +8,9 @@ use crate::error::QueryError;
 use crate::filter::{
     CompiledPatterns, Filter, FilterFault, NumberPredicate, Predicate, TextPredicate, is_result_metric,
 };
+use crate::query::EventsQuery;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 /// Tests joined by `and`, `or` and `not`.
 #[derive(Clone, Debug)]
@@ -58,12 +60,18 @@ impl<T> Condition<T> {
 
     /// Returns a condition of the same structure whose tests `make` has converted.
     pub(crate) fn map<'a, U>(&'a self, make: &mut impl FnMut(&'a T) -> U) -> Condition<U> {
-        match self {
-            Self::Test(test) => Condition::Test(make(test)),
-            Self::Not(part) => Condition::Not(Box::new(part.map(make))),
-            Self::All(parts) => Condition::All(parts.iter().map(|part| part.map(make)).collect()),
-            Self::Any(parts) => Condition::Any(parts.iter().map(|part| part.map(make)).collect()),
-        }
+        let Ok(condition) = self.try_map(&mut |test| Ok::<U, Infallible>(make(test)));
+        condition
+    }
+
+    /// Returns a condition of the same structure whose tests `make` has converted, or the first error of `make`.
+    pub(crate) fn try_map<'a, U, E>(&'a self, make: &mut impl FnMut(&'a T) -> Result<U, E>) -> Result<Condition<U>, E> {
+        Ok(match self {
+            Self::Test(test) => Condition::Test(make(test)?),
+            Self::Not(part) => Condition::Not(Box::new(part.try_map(make)?)),
+            Self::All(parts) => Condition::All(parts.iter().map(|part| part.try_map(make)).collect::<Result<_, _>>()?),
+            Self::Any(parts) => Condition::Any(parts.iter().map(|part| part.try_map(make)).collect::<Result<_, _>>()?),
+        })
     }
 
     /// Returns whether the condition holds for one value, given whether each test does; no test may be unknown. The
@@ -221,18 +229,17 @@ impl FieldPredicate {
 /// The condition on events and the condition on finished rows, each if there is one.
 type SplitFilter = (Option<Condition<RowPredicate>>, Option<Condition<MetricPredicate>>);
 
-/// Splits a filter at its outermost `and`s. Regular expressions in `patterns` are already compiled.
+/// Splits the filter of a query at its outermost `and`s.
 ///
 /// # Errors
 /// The filter is too large, a predicate does not suit its field, a regular expression does not compile, a part tests
-/// both events and finished rows, or the interrupt of `patterns` ends the compilation.
-pub(super) fn split(
-    filter: &Filter,
-    mut patterns: CompiledPatterns,
-    columns: &BTreeSet<String>,
-    definitions: &Definitions,
-) -> Result<SplitFilter, QueryError> {
-    filter.check_size().map_err(|(field, fault)| refuse(field, fault))?;
+/// both events and finished rows, or the interrupt of the query's patterns ends the compilation.
+pub(super) fn split(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<SplitFilter, QueryError> {
+    let Some(filter) = &query.filter else { return Ok((None, None)) };
+    if !query.selects_row {
+        filter.check_size().map_err(|(field, fault)| refuse(field, fault))?;
+    }
+    let (definitions, mut patterns) = (&query.definitions, query.patterns.clone());
     let mut rows = Vec::new();
     let mut finished = Vec::new();
     for part in conjuncts(filter) {

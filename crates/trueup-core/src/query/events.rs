@@ -109,6 +109,10 @@ pub struct EventsQuery {
     /// The range to compare with; `None` if the query does not compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) compare: Option<Earlier>,
+    /// Whether conditions were added that select one row of the answer to another query. The filter of that query is
+    /// within the limits on its size; the added conditions do not count.
+    #[serde(skip)]
+    pub(crate) selects_row: bool,
 }
 
 impl EventsQuery {
@@ -130,6 +134,7 @@ impl EventsQuery {
             totals: false,
             cohort: None,
             compare: None,
+            selects_row: false,
         }
     }
 

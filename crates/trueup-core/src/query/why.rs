@@ -176,11 +176,11 @@ impl WhyQuery {
     }
 }
 
-/// Returns the query whose answer has no row but that of a group and a sub-range.
+/// Returns the query whose answer has no row but that of a group and a sub-range. `query` must have been checked.
 fn one_row(query: &EventsQuery, range: DateRange, values: &[(String, String)]) -> EventsQuery {
     let (sort, limit) = (Vec::new(), None);
     let (interval, totals, compare) = (Interval::Total, false, None);
-    let row = EventsQuery { range, interval, sort, limit, totals, compare, ..query.clone() };
+    let row = EventsQuery { range, interval, sort, limit, totals, compare, selects_row: true, ..query.clone() };
     let mut row = row.allow_long_total();
     for (name, value) in values {
         row = row.filter(Filter::equals(name, value));
@@ -196,7 +196,7 @@ fn one_row(query: &EventsQuery, range: DateRange, values: &[(String, String)]) -
 
 impl EventsQuery {
     /// Returns the query for one metric of the rows with some values of dimensions in a range. The conditions on
-    /// metrics stay.
+    /// metrics stay. The query must have been checked.
     pub(crate) fn metric_with<'v>(
         &self,
         metric: &str,

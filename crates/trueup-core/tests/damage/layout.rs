@@ -244,6 +244,7 @@ fn insights_are_documents_in_order() {
         ("{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{}}\n\n", "line 2: no document: "),
         ("{\"account\":\"a\",\"date\":\"2025-02-30\",\"insight\":{}}\n", "line 1: expected a date"),
         ("{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":[]}\n", "line 1: the insight is no object"),
+        ("[\"a\",\"2025-01-01\",{}]\n", "line 1: no document: this is no object"),
         ("{\"account\":\"a\",\"date\":\"2025-01-01\"}\n", "line 1: no document: missing field `insight`"),
     ];
     for (text, fault) in cases {

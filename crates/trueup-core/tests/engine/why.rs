@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueup_core::dataset::Tables as CanonicalTables;
 use trueup_core::dictionary::{self, Formula, Measure};
-use trueup_core::query::{EventsQuery, Interval, LineOrder, WhyQuery, WhyRowFault};
+use trueup_core::query::{EventsQuery, Filter, Interval, LineOrder, MAX_FILTER_OPERANDS, WhyQuery, WhyRowFault};
 use trueup_core::{
     Dataset, Error, Execution, ExplainedMeasure, MemoryBudget, QueryError, ResultTable, Value, Why, money,
 };
@@ -324,6 +324,29 @@ fn a_question_that_no_lines_can_answer_is_refused() {
 
 fn repeated(text: &str, rows: usize) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, rows)))
+}
+
+#[test]
+fn a_row_of_a_query_with_the_most_operands_is_explained() {
+    let events = RecordBatch::try_from_iter([
+        ("account", repeated("a", 1)),
+        ("opportunityId", repeated("1", 1)),
+        ("type", repeated("lead-originated", 1)),
+        ("date", repeated("2025-01-01", 1)),
+        ("campaign", repeated("Drains", 1)),
+    ]);
+    let tables = CanonicalTables { events: vec![events.unwrap()], ..CanonicalTables::default() };
+    let dataset = Dataset::from_tables(&tables).unwrap();
+    let day = "2025-01-01".parse().unwrap();
+    let of = |operands: usize| {
+        let others = (1..operands).map(|number| Filter::equals("campaign", number.to_string()));
+        let filter = Filter::Any(others.chain([Filter::equals("campaign", "Drains")]).collect());
+        let query = EventsQuery::new(["campaign", "leads"], day, day).filter(filter);
+        dataset.why(&WhyQuery::new(query).value("campaign", "Drains"), Execution::default())
+    };
+    let why = of(MAX_FILTER_OPERANDS).unwrap();
+    assert_eq!((why.metrics[0].value, why.total_lines()), (Value::Count(1), 1));
+    assert!(matches!(of(MAX_FILTER_OPERANDS + 1), Err(Error::Query(QueryError::Filter { .. }))));
 }
 
 /// Explains a metric of January. Returns the most bytes that the explanation took.

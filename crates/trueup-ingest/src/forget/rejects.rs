@@ -7,6 +7,7 @@ use crate::{IngestError, Outputs};
 use hashbrown::HashMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
@@ -78,14 +79,15 @@ impl<'c> Wanted<'c> {
     /// the column of the customer, because a mapping reads it or it could not be divided into cells, is of a customer
     /// if any of its texts has the id as a word.
     fn has(&self, row: &ReadRejectsLine) -> bool {
-        let account = row.cell(ACCOUNT);
-        let is_of = |of: &str| account.is_none_or(|account| account == of);
-        if let Some(id) = row.cell(OPPORTUNITY_ID) {
-            return self.accounts.get(id).is_some_and(|accounts| accounts.iter().any(|account| is_of(account)));
+        let (account, id) = (row.cell(ACCOUNT), row.cell(OPPORTUNITY_ID));
+        if !id.is_empty() {
+            let mut accounts = id.iter().filter_map(|id| self.accounts.get(&**id)).flatten();
+            return accounts.any(|of| account.is_empty() || account.iter().any(|account| account == of));
         }
         let texts = || row.row.0.iter().map(|(_, text)| text).chain([&row.value]).flatten();
         let is_named = |customer: &Customer| texts().any(|text| has_word(text, &customer.opportunity_id));
-        self.customers.iter().any(|customer| is_of(&customer.account) && is_named(customer))
+        // A mapping may read the account from another column than `account`.
+        self.customers.iter().any(is_named)
     }
 }
 
@@ -106,10 +108,16 @@ struct ReadRejectsLine {
 }
 
 impl ReadRejectsLine {
-    /// Returns the text of a cell without the blanks around it; `None` if it has none.
-    fn cell(&self, column: &str) -> Option<&str> {
+    /// Returns what a cell may mean: its text without the blanks around it and, because older versions wrote the texts
+    /// of a malformed JSON object with their quotes, the text within these quotes. A cell without a text means nothing.
+    fn cell(&self, column: &str) -> Vec<Cow<'_, str>> {
         let cell = self.row.0.iter().find(|(name, _)| name == column);
-        cell.and_then(|(_, text)| text.as_deref()).map(str::trim).filter(|text| !text.is_empty())
+        let Some(text) = cell.and_then(|(_, text)| text.as_deref()).map(str::trim) else { return Vec::new() };
+        let unquoted = serde_json::from_str::<String>(text).ok().map(|text| text.trim().to_owned());
+        if text.is_empty() || unquoted.as_ref().is_some_and(String::is_empty) {
+            return Vec::new();
+        }
+        [Cow::Borrowed(text)].into_iter().chain(unquoted.map(Cow::Owned)).collect()
     }
 }
 
@@ -159,6 +167,10 @@ mod tests {
             (r#"{"Location":"Acme North","Lead":"17"}"#, true),
             (r#"{"Location":"Acme North","Lead":"A17"}"#, false),
             (r#"{"Lead":"x","Lead":"17"}"#, true),
+            (r#"{"account":"Acme North","Lead":"17"}"#, true),
+            (r#"{"account":"\"acme\"","opportunityId":"\" 17\"","total":"{}"}"#, true),
+            (r#"{"account":"\"other\"","opportunityId":"\"17\"","total":"{}"}"#, false),
+            (r#"{"account":"\"\"","opportunityId":"\"\"","note":"\"of 17\""}"#, true),
         ] {
             assert_eq!(is_removed(&format!(r#"{{"file":"a.csv","value":"late","row":{cells}}}"#)), expected, "{cells}");
         }

@@ -122,7 +122,8 @@ impl Ingest {
         latest: Option<Manifest>,
         monitor: &Arc<Monitor>,
     ) -> Result<StagedIngest, IngestError> {
-        let batches = BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.common.files, monitor)?;
+        let mut batches =
+            BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.common.files, monitor)?;
         let mut summary = IngestSummary { warnings: batches.warnings(), ..IngestSummary::default() };
         let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
@@ -150,6 +151,8 @@ impl Ingest {
         let zones = zone_changes.iter().map(|(account, ZoneChange { from, to })| (account.to_owned(), (from, to)));
         let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
+        // What was received is removed when this returns.
+        batches.finish_checksums()?;
         version.admit_parts()?;
         let monitor = Arc::clone(monitor);
         Ok(StagedIngest { plan, version, manifest, rewritten, batches, zone_changes, summary, monitor })

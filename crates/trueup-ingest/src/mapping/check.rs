@@ -8,7 +8,7 @@ use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
 use chrono_tz::Tz;
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::model::{Stage, is_leading_column};
+use trueup_core::model::{SPEND_COLUMNS, Stage, is_leading_column};
 
 type CheckResult = Result<(), KeyFault>;
 
@@ -36,6 +36,9 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
             check_sources(file, target, &table.columns, &format!("{key}.columns"))?;
             let dates: &[&str] = if target == CanonicalTable::Spend { &["date"] } else { &[] };
             check_required(target, dates, &key, |name| table.columns.contains_key(name))?;
+            if target == CanonicalTable::Spend {
+                check_measure(table, &key)?;
+            }
         }
     }
     check_first_touch(file)
@@ -198,6 +201,17 @@ fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl F
         return Err(KeyFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
     }
     Ok(())
+}
+
+/// Checks that a table of spend has an amount or a count.
+fn check_measure(table: &TableDeclaration, key: &str) -> CheckResult {
+    let is_measure =
+        |name: &&str| matches!(CanonicalTable::Spend.column_type(name), ColumnType::Amount | ColumnType::Count);
+    let measures: Vec<&str> = SPEND_COLUMNS.into_iter().filter(is_measure).collect();
+    if measures.iter().any(|name| table.columns.contains_key(*name)) {
+        return Ok(());
+    }
+    Err(KeyFault::new(key, format!("expected one of the columns `{}`", measures.join("`, `"))))
 }
 
 fn check_first_touch(file: &MappingFile) -> CheckResult {

@@ -39,30 +39,38 @@ impl DateFormat {
         Some(Self { others: formats.collect(), ..first })
     }
 
-    /// Returns the first of the formats from which nothing can be read, because it lacks the year or the day, or, for
-    /// points in time, the hour. Seconds since 1970 and the formats of RFCs lack nothing.
+    /// Returns the first of the formats from which nothing can be read, because it lacks the year or the day or, for
+    /// points in time, the hour or the minute. Seconds since 1970 are a point in time, and no date.
     pub(super) fn incomplete(&self, is_instant: bool) -> Option<&str> {
-        let is_whole = |item: &Item<'_>| {
-            matches!(item, Item::Numeric(Numeric::Timestamp, _) | Item::Fixed(Fixed::RFC2822 | Fixed::RFC3339))
-        };
-        let is_year = |item: &Item<'_>| {
-            use Numeric::{IsoYear, IsoYearMod100, Year, YearMod100};
-            matches!(item, Item::Numeric(Year | YearMod100 | IsoYear | IsoYearMod100, _))
-        };
-        let is_day = |item: &Item<'_>| {
-            use Numeric::{Day, NumDaysFromSun, Ordinal, WeekdayFromMon};
-            matches!(
-                item,
-                Item::Numeric(Day | Ordinal | NumDaysFromSun | WeekdayFromMon, _)
-                    | Item::Fixed(Fixed::ShortWeekdayName | Fixed::LongWeekdayName)
-            )
-        };
-        let is_hour = |item: &Item<'_>| matches!(item, Item::Numeric(Numeric::Hour | Numeric::Hour12, _));
-        let lacks = |format: &&Self| {
-            let has = |is_part: &dyn Fn(&Item<'_>) -> bool| format.items.iter().any(is_part);
-            !has(&is_whole) && !(has(&is_year) && has(&is_day) && (!is_instant || has(&is_hour)))
-        };
+        let lacks = |format: &&Self| !format.has_date_and_time(is_instant);
         [self].into_iter().chain(&self.others).find(lacks).map(|format| format.text.as_str())
+    }
+
+    /// Returns whether this format alone has what chrono needs to find a date or, for a point in time, a date and a
+    /// time of day.
+    fn has_date_and_time(&self, is_instant: bool) -> bool {
+        use Numeric::{
+            Day, Hour, Hour12, IsoWeek, IsoYear, IsoYearMod100, Minute, Month, NumDaysFromSun, Ordinal, Timestamp,
+            WeekFromMon, WeekFromSun, WeekdayFromMon, Year, YearMod100,
+        };
+        let number = |wanted: &[Numeric]| {
+            self.items.iter().any(|item| matches!(item, Item::Numeric(found, _) if wanted.contains(found)))
+        };
+        let fixed = |wanted: &[Fixed]| {
+            self.items.iter().any(|item| matches!(item, Item::Fixed(found) if wanted.contains(found)))
+        };
+        if fixed(&[Fixed::RFC2822, Fixed::RFC3339]) || is_instant && number(&[Timestamp]) {
+            return true;
+        }
+        let month = number(&[Month]) || fixed(&[Fixed::ShortMonthName, Fixed::LongMonthName]);
+        let weekday =
+            number(&[NumDaysFromSun, WeekdayFromMon]) || fixed(&[Fixed::ShortWeekdayName, Fixed::LongWeekdayName]);
+        let day = month && number(&[Day]) || number(&[Ordinal]) || weekday && number(&[WeekFromSun, WeekFromMon]);
+        let date =
+            day && number(&[Year, YearMod100]) || weekday && number(&[IsoWeek]) && number(&[IsoYear, IsoYearMod100]);
+        let half = fixed(&[Fixed::LowerAmPm, Fixed::UpperAmPm]);
+        let time = number(&[Minute]) && (number(&[Hour]) || number(&[Hour12]) && half);
+        date && (time || !is_instant)
     }
 
     /// Reads a text in the format that it has. A text that fits several formats and means something else in one of them
@@ -74,7 +82,12 @@ impl DateFormat {
         let all = || [self].into_iter().chain(&self.others);
         let names = || all().map(|format| format!("`{}`", format.text)).collect::<Vec<_>>().join(" or ");
         let mut found = all().filter_map(|format| read(format).ok());
-        let first = found.next().ok_or_else(|| format!("expected a date as {}", names()))?;
+        let Some(first) = found.next() else {
+            // A date of one of the formats that is out of range has a reason of its own.
+            let mut reasons =
+                all().filter_map(|format| read(format).err().filter(|reason| *reason != format.expected()));
+            return Err(reasons.next().unwrap_or_else(|| format!("expected a date as {}", names())));
+        };
         if found.all(|other| other == first) {
             Ok(first)
         } else {

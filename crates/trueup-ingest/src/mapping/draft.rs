@@ -45,7 +45,8 @@ pub struct DraftOptions {
 /// comment: the draft does not load before its questions are answered.
 ///
 /// # Errors
-/// A file cannot be read, is a pipe, is not in its format, lacks the sheet, is given twice, or has the name of another.
+/// A file cannot be read, is a pipe, is not in its format, has no row but malformed ones, lacks the sheet, is given
+/// twice, or has the name of another.
 ///
 /// # Examples
 /// ```

@@ -4,6 +4,7 @@
 use super::input::ReadOptions;
 use crate::error::{InputFault, UnfitColumn};
 use crate::table::Table;
+use crate::value_marks::marked;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -73,8 +74,9 @@ fn unescaped(text: &str) -> String {
 }
 
 impl ReadOptions {
-    /// Returns whether a column of the file is read.
+    /// Returns whether a column of the file is read. The marks of its values are read if it is.
     pub(super) fn reads(&self, name: &str) -> bool {
+        let name = marked(name);
         !self.ignore.iter().any(|pattern| pattern.matches(name))
     }
 

@@ -29,7 +29,8 @@ pub(crate) fn read_header(
 ) -> Result<(SchemaRef, TextBlock), InputFault> {
     let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
-    let location = InputLocation::Line(records.read(&mut cells)?.ok_or(InputFault::NoHeader)?);
+    let line = records.read(&mut cells)?.ok_or(InputFault::NoHeader)?;
+    let location = InputLocation::Line(line);
     if let ([cell], true) = (cells.as_slice(), is_assumed) {
         check_separator(cell, separator)?;
     }
@@ -37,6 +38,11 @@ pub(crate) fn read_header(
     for (at, cell) in cells.iter().enumerate() {
         if cell.is_empty() {
             return Err(InputFault::NamelessColumn { location, at: at + 1 });
+        }
+        // Without this, a file whose lines end in carriage returns alone would be a header without rows.
+        if cell.contains('\r') && !cell.contains('\n') {
+            let what = "a column name has a carriage return; end each line with a line feed";
+            return Err(InputFault::Record { line, what });
         }
         if !names.insert(cell.as_ref()) {
             return Err(InputFault::RepeatedColumn { location, name: cell.to_string() });

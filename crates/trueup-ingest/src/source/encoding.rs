@@ -87,7 +87,6 @@ pub(super) fn likely(text: &[u8]) -> &'static str {
 /// A text of another encoding, read as UTF-8. Bytes that are no text of the encoding are an error.
 pub(super) struct Recoder<R> {
     reader: R,
-    encoding: TextEncoding,
     decoder: Decoder,
     /// Bytes of the reader. The bytes before `at` are decoded.
     raw: Vec<u8>,
@@ -111,7 +110,6 @@ impl<R: Read> Recoder<R> {
     pub(super) fn new(reader: R, encoding: TextEncoding) -> Self {
         Self {
             reader,
-            encoding,
             // A byte order mark has precedence over the given encoding.
             decoder: encoding.0.new_decoder(),
             raw: Vec::new(),
@@ -157,7 +155,8 @@ impl<R: Read> Read for Recoder<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.decoded.len() {
             if let Some(offset) = self.fault {
-                let encoding = self.encoding.name();
+                // That of a byte order mark, if the text has one.
+                let encoding = self.decoder.encoding().name();
                 return Err(io::Error::other(InputFault::NotInEncoding { encoding, offset }));
             }
             if self.is_done {

@@ -4,7 +4,8 @@ use crate::error::InputFault;
 use std::io::{self, Read};
 
 /// The text of a JSON array with each element on a line of its own. Every byte keeps its place: the outer brackets
-/// become blanks, the commas between elements line ends, and all other line ends and tabs between tokens blanks.
+/// become blanks, the commas between elements line ends, all other line ends and tabs between tokens blanks, and line
+/// feeds in texts carriage returns.
 pub(super) struct JsonArray<R> {
     reader: R,
     /// The brackets and braces that are open; 1 between elements.
@@ -41,7 +42,8 @@ impl<R: Read> JsonArray<R> {
         if self.is_in_text {
             self.is_in_text = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';
-            return Ok(byte);
+            // A line end in a text is a fault of its element, and must not begin another one.
+            return Ok(if byte == b'\n' { b'\r' } else { byte });
         }
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => return Ok(b' '),

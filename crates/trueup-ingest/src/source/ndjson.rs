@@ -9,7 +9,7 @@ use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::row_fault::{CellText, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::table::Table;
 use crate::value_marks::value_marks;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
@@ -314,10 +314,20 @@ impl MalformedRecord {
                 (Some(column), short(&value), Rule::MemberValue(reason), found)
             }
         };
-        let members = Members::read(record).map(|members| members.0).unwrap_or_default();
-        let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
-        RowFault { location, column, value: Some(value), rule, found, cells: RowCells::Texts(cells), joined: None }
+        let cells = RowCells::Texts(member_cells(record, longest));
+        RowFault { location, column, value: Some(value), rule, found, cells, joined: None }
     }
+}
+
+/// Returns the members of an object as texts, as those of a sound row are; an object or an array is as it is written.
+/// Texts of more than `longest` bytes are shortened. A text that is no object has no members.
+pub(crate) fn member_cells(record: &str, longest: usize) -> Vec<CellText> {
+    let members = Members::read(record).map(|members| members.0).unwrap_or_default();
+    let text = |value: &str| {
+        let text = render(value, true).unwrap_or(Some(Cow::Borrowed(value)))?;
+        Some(shortened(&text, longest).to_owned())
+    };
+    members.into_iter().map(|(name, value)| (name.into_owned(), text(value.get()))).collect()
 }
 
 /// The members of an object, in its own order.

@@ -11,7 +11,7 @@ use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::workbook_bounds::{self, MAX_ROWS};
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::value_marks::value_marks;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -297,9 +297,10 @@ impl SheetRows<'_> {
             bytes: 0,
         });
         if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, row) {
-            let texts = cells.iter().map(|(column, cell)| (columns.name(*column), Some(cell.text().to_owned())));
+            let short = |text: &str| Some(shortened(text, self.limits.max_text_bytes).to_owned());
+            let texts = cells.iter().map(|(column, cell)| (columns.name(*column), short(cell.text())));
             let cells = RowCells::Texts(texts.collect());
-            let (location, value) = (InputLocation::Record(row), Some(value));
+            let (location, value) = (InputLocation::Record(row), short(&value));
             batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None });
         } else {
             batch.numbers.push(row);

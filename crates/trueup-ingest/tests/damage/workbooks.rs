@@ -218,3 +218,18 @@ fn an_ignored_column_may_hold_errors() {
     assert!(error.contains("the cell E2 of the sheet `S` holds the error `#N/A`"), "{error}");
     assert_eq!(ingest().ignore("note").run().unwrap().events.taken, 1);
 }
+
+#[test]
+fn a_rejected_row_of_a_sheet_has_the_beginning_of_a_long_text() {
+    let with = |sheet: &str, cells: &str| sheet.replace("</row>", &format!("{cells}</row>"));
+    let (dir, long) = (TempDir::new().unwrap(), "x".repeat(300));
+    let (path, rejects) = (dir.path().join("events.xlsx"), dir.path().join("rejects.ndjson"));
+    let header = with(HEADER, "<c t=\"str\"><v>note</v></c><c t=\"str\"><v>error</v></c>");
+    let faulty = format!("<c t=\"str\"><v>{long}</v></c><c t=\"e\"><v>#N/A</v></c>");
+    let rows = format!("{EVENT}{}", with(&EVENT.replace("r=\"2\"", "r=\"3\""), &faulty));
+    Workbook { sheet: Part(&header, &rows, 1, END), ..Workbook::default() }.write(&path);
+    let ingest = Ingest::into(dir.path().join("dataset")).events(&path).max_text_bytes(250).rejects(&rejects);
+    assert_eq!(ingest.run().unwrap().events.rejected, 1);
+    let row: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&rejects).unwrap()).unwrap();
+    assert_eq!(row["row"]["note"], long[..200]);
+}

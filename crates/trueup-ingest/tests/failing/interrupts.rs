@@ -4,7 +4,7 @@ use super::{Case, answers, faults, leftovers};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_ingest::{ErrorKind, Ingest, Interrupt, Interruption, Phase};
@@ -161,6 +161,41 @@ fn an_interrupt_from_the_progress_stops_each_phase() {
         assert_eq!(content(&case.dataset()), old, "{phase}");
     }
     assert!(second().run().unwrap().changed);
+}
+
+/// Cancels an ingest when it has written its spend. The sync itself happens as usual.
+#[derive(Debug)]
+struct CancelingAfterSpend(Interrupt);
+
+impl FaultInjector for CancelingAfterSpend {
+    fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+        let is_spend = path.components().any(|part| part.as_os_str() == "spend") && path.extension().is_some();
+        if operation == Operation::Sync && is_spend {
+            self.0.cancel();
+        }
+        None
+    }
+}
+
+#[test]
+fn an_interrupt_stops_an_ingest_that_reads_stored_insights() {
+    let case = Case::new();
+    case.ingest(&[("insights.ndjson", Ingest::insights)]).run().unwrap();
+    case.write("insights2.ndjson", "{\"account\":\"a01\",\"date\":\"2025-01-02\",\"insight\":{\"n\":2}}\n");
+    let (interrupt, is_past) = (Interrupt::default(), Arc::new(AtomicBool::new(false)));
+    let reads_inputs = is_past.clone();
+    let run = case
+        .ingest(&[("spend2.csv", Ingest::spend), ("insights2.ndjson", Ingest::insights)])
+        .files(Files::failing(Arc::new(CancelingAfterSpend(interrupt.clone()))))
+        .interrupt(interrupt)
+        .progress(move |now| {
+            if now.phase == Phase::ReadingInsights {
+                reads_inputs.store(true, Ordering::Relaxed);
+            }
+        })
+        .run();
+    assert_eq!(run.unwrap_err().interruption(), Some(Interruption::Canceled));
+    assert!(!is_past.load(Ordering::Relaxed));
 }
 
 #[test]

@@ -170,6 +170,9 @@ fn a_text_that_is_not_utf8_names_its_likely_encoding() {
         refusal("windows-1252.csv", encoding("shift_jis")),
         "`windows-1252.csv`: the text is not Shift_JIS at byte offset 90; is `--encoding` right?"
     );
+    // A byte order mark has precedence over the option.
+    let marked = insights("i.ndjson", b"\xef\xbb\xbf{\xff}\n", encoding("latin1")).unwrap_err();
+    assert!(marked.ends_with("`: the text is not UTF-8 at byte offset 4; is `--encoding` right?"), "{marked}");
 }
 
 #[test]

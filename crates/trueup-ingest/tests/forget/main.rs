@@ -404,6 +404,20 @@ fn rejected_rows_of_the_customers_are_removed() {
 }
 
 #[test]
+fn rejected_json_objects_of_the_customers_are_removed() {
+    let case = Case::new();
+    let rejects = case.dir.path().join("rejects.ndjson");
+    let object = |total: &str| format!("{{\"account\":\"a\",\"opportunityId\":\"{ANN}\",{total}}}\n");
+    let events = object("\"total\":{\"sum\":1}")
+        + &object("\"total\":1,\"total\":2")
+        + "{\"account\":\"a\",\"opportunityId\":\"7\",\"type\":\"sold\",\"date\":\"2025-02-01\"}\n";
+    let events = case.write("more.ndjson", &events);
+    Ingest::into(case.dataset()).events(events).rejects(&rejects).run().unwrap();
+    assert_eq!(case.forget().customer("a", ANN).rejects(&rejects).run().unwrap().rejects, 2);
+    assert_eq!(fs::read_to_string(&rejects).unwrap(), "");
+}
+
+#[test]
 fn a_definition_keeps_the_column_that_it_needs() {
     let case = Case { dir: tempfile::tempdir().unwrap() };
     case.ingest(&rows("b", 0..5));

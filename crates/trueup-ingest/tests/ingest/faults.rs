@@ -113,6 +113,19 @@ fn files_without_a_table_are_refused() {
     assert_eq!(refused(&case, |ingest| ingest.events(path)), "cannot open the input `absent.csv`");
 }
 
+/// Such a file would be a header without rows.
+#[test]
+fn lines_that_end_in_carriage_returns_alone_are_refused() {
+    let expected = "line 1: a column name has a carriage return; end each line with a line feed";
+    assert_eq!(
+        refused_events("bad.csv", "account,opportunityId,type,date\ra,1,sold,2025-01-01\r"),
+        format!("`bad.csv`: {expected}")
+    );
+    let case = Case::new();
+    let spend = case.file("spend.csv", "account,date,adSpend\ra,2025-01-01,5\r");
+    assert_eq!(refused(&case, |ingest| ingest.spend(spend)), format!("`spend.csv`: {expected}"));
+}
+
 #[test]
 fn insights_without_text_are_refused() {
     let packed = GzEncoder::new(Vec::new(), Compression::default()).finish().unwrap();

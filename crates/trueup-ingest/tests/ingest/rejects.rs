@@ -4,6 +4,7 @@ use crate::dataset::Case;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use trueup_core::dataset::manifest_file;
 use trueup_ingest::{OutputError, Outputs, Phase, Progress};
 
@@ -35,6 +36,45 @@ fn faulty_rows_are_rejected_and_counted() {
         (&json!(1), &json!("opportunityId"), &json!("{}"))
     );
     assert_eq!((&rows[3]["line"], &rows[3]["column"], &rows[3]["value"]), (&json!(2), &Value::Null, &json!("{")));
+}
+
+/// Reads a rejects file.
+fn rows_of(rejects: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(rejects).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_rejected_json_object_has_its_members_as_texts() {
+    let case = Case::new();
+    let faulty = "{\"account\":\"a\\n\",\"date\":null,\"opportunityId\":7,\"type\":[\"sold\"]}\n";
+    let sound = "{\"account\":\"a\",\"opportunityId\":\"1\",\"type\":\"sold\",\"date\":\"2025-01-01\"}\n";
+    let (events, rejects) = (case.file("a.ndjson", format!("{faulty}{sound}")), case.path("rejects.ndjson"));
+    case.ingest().events(events).rejects(&rejects).run().unwrap();
+    let row = json!({"account": "a\n", "date": null, "opportunityId": "7", "type": "[\"sold\"]"});
+    assert_eq!(rows_of(&rejects)[0]["row"], row);
+}
+
+#[test]
+fn a_rejected_insight_keeps_its_document() {
+    let case = Case::new();
+    let line = |date: &str| format!("{{\"account\":\"a\",\"date\":\"{date}\",\"insight\":{{\"n\": 1.0}}}}\n");
+    let insights = case.file("i.ndjson", line("01/02/2025") + &line("2025-01-02"));
+    let rejects = case.path("rejects.ndjson");
+    case.ingest().insights(insights).rejects(&rejects).run().unwrap();
+    let row = json!({"account": "a", "date": "01/02/2025", "insight": "{\"n\": 1.0}"});
+    assert_eq!(rows_of(&rejects)[0]["row"], row);
+}
+
+#[test]
+fn a_line_end_in_a_text_of_a_json_array_begins_no_element() {
+    let case = Case::new();
+    let sound = "{\"account\":\"a\",\"opportunityId\":\"1\",\"type\":\"sold\",\"date\":\"2025-01-01\"}";
+    let array = format!("[{{\"a\":\"x\ny\"}},{{\"a\":1,\"a\":2}},{sound}]");
+    let (events, rejects) = (case.file("a.json", array), case.path("rejects.ndjson"));
+    case.ingest().events(events).rejects(&rejects).run().unwrap();
+    let records: Vec<Value> = rows_of(&rejects).iter().map(|row| row["record"].clone()).collect();
+    assert_eq!(records, [1, 2]);
 }
 
 #[test]

@@ -217,6 +217,7 @@ fn a_line_that_is_no_document_is_refused() {
             "line 2, column `account`: expected an account",
         ),
         ("{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":[]}", "line 2, column `insight`: expected a document"),
+        ("[\"a\",\"2025-01-31\",{}]", "line 2: expected {\"account\", \"date\", \"insight\"}, but: this is no object"),
     ] {
         let good = "{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":{}}";
         let error = case.ingest().insights(case.file("bad.ndjson", format!("{good}\n{line}\n"))).run().unwrap_err();

@@ -2,7 +2,11 @@
 
 use crate::case::{Case, lines};
 use crate::documented::example;
+use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray};
+use parquet::arrow::ArrowWriter;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use trueup_ingest::mapping::{DraftOptions, draft};
 
 /// Writes files to a folder, and drafts a mapping of them.
@@ -431,6 +435,67 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
         &format!("Deal ID,Created Time,Stage,Closing Date\n{}", "7,2025-03-01,Won,2025-03-02\n".repeat(12)),
     )]);
     assert!(!log.contains("seems to be a customer"), "{log}");
+}
+
+#[test]
+fn a_file_whose_rows_are_all_malformed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, expected) in [
+        ("a.csv", "lead_id,date,status\n1,2\n", "line 2: expected 3 cells as in the header, but found 2"),
+        ("a.ndjson", "{\"id\": 1, \"id\": 2}\n", "line 1: expected each member once, but found `id` twice"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let refusal = draft(std::slice::from_ref(&path), &DraftOptions::default()).unwrap_err();
+        assert_eq!(refusal.to_string(), format!("`{}`: {expected}", path.display()));
+    }
+}
+
+#[test]
+fn a_sample_ends_among_malformed_rows() {
+    let text = format!("lead_id,date,status\n1,2026-01-02,sold\n{}", "1\n".repeat(20_000));
+    let draft = drafted(&[("a.csv", &text)]);
+    assert!(draft.contains("# The first row was read for this draft.\n"), "{draft}");
+}
+
+#[test]
+fn times_in_a_time_zone_are_drafted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let times = TimestampMicrosecondArray::from(vec![1_767_348_000_000_000]).with_timezone("UTC");
+    let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+    let columns = [("lead_id", text("7")), ("date", Arc::new(times)), ("status", text("sold"))];
+    let rows = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), rows.schema(), None).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    let draft = draft(&[path], &DraftOptions::default()).unwrap();
+    let line = "dateTime = \"date\"  # fits every sampled value, such as `2026-01-02T10:00:00Z`";
+    assert!(draft.contains(line), "{draft}");
+}
+
+#[test]
+fn each_answer_names_the_values_that_do_not_fit_it() {
+    let rows: String = (1..=9).map(|at| format!("{at};0{at}/02/2026;sold;{at},234\n")).collect();
+    let odd = "10;13/01/2026;sold;12,5\n11;01/13/2026;sold;1.5\n";
+    let draft = drafted(&[("a.csv", &format!("lead_id;date;status;amount\n{rows}{odd}"))]);
+    let fits = |value: &str| format!("fits every sampled value but `{value}`, which the ingest refuses");
+    let (first, last) = (fits("13/01/2026"), fits("01/13/2026"));
+    for lines in [
+        format!(
+            "which format do the dates of \"date\" have?\n\
+             #date = {{ column = \"date\", format = \"%m/%d/%Y\" }}  # `01/02/2026`: month before day; {first}\n\
+             #date = {{ column = \"date\", format = \"%d/%m/%Y\" }}  # `01/02/2026`: day before month; {last}\n"
+        ),
+        format!(
+            "#total = {{ column = \"amount\", remove = \",\" }}  # the point is the decimal mark; {}\n\
+             #total = {{ column = \"amount\", remove = \".\", decimal_mark = \",\" }}  # the comma is the decimal mark; {}\n",
+            fits("12,5"),
+            fits("1.5")
+        ),
+    ] {
+        assert!(draft.contains(&lines), "{lines}\n{draft}");
+    }
 }
 
 #[test]

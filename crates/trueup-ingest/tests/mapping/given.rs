@@ -159,3 +159,27 @@ fn dates_of_record_batches_are_compared_as_days() {
         assert_eq!(totals_of(mapped, [("id", ids), ("day", days)]), [5_000_000, 7_000_000], "{shown}");
     }
 }
+
+/// A pipe gives its content once: the checksum of the inputs would be one of nothing, or wait forever.
+#[test]
+#[cfg(unix)]
+fn a_mapping_that_is_a_pipe_is_refused() {
+    use std::os::fd::AsRawFd as _;
+
+    let case = Case::new(MAPPING);
+    let named = case.path("named.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&named).status().unwrap().success());
+    // As a shell gives the output of a command.
+    let (output, _input) = std::io::pipe().unwrap();
+    let unnamed = std::path::PathBuf::from(format!("/dev/fd/{}", output.as_raw_fd()));
+    for pipe in [named, unnamed] {
+        let error = case.ingest().events(foreign("other-files/events.csv")).mapping(&pipe).run().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{}`: a mapping is read more than once, which a pipe does not allow; write its content to a file first",
+                pipe.display()
+            )
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Mappings as an ingest runs them: rejected rows, and datasets that do not depend on the size of batches.
 
 use crate::case::Case;
+use crate::values::events_with;
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
@@ -190,6 +191,20 @@ fn a_rejected_conversion_gives_no_credit() {
     let channels = EventsQuery::new(["attributionChannel", "eventCount"], start, end);
     let table = Dataset::open(case.path("dataset")).unwrap().query(&channels).unwrap();
     assert_eq!((table.len(), table.value(0, "attributionChannel")), (1, Some(Value::Text("TV"))));
+}
+
+/// The pattern also fits the name of the column that says which amounts are numbers.
+#[test]
+fn a_number_stays_what_it_is_if_other_columns_are_ignored() {
+    let columns = "date = { value = \"2025-01-02\" }\n\
+                   total = { column = \"t\", remove = \".\", decimal_mark = \",\" }";
+    let case = Case::new(&events_with(columns).replace("a.csv", "a.ndjson"))
+        .file("a.ndjson", "{\"id\": 1, \"t\": 1234.5, \"notes\": \"x\"}\n");
+    case.ingest().ignore("*s").run().unwrap();
+    let (start, end) = ("2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    let totals = EventsQuery::new(["account", "total"], start, end);
+    let table = Dataset::open(case.path("dataset")).unwrap().query(&totals).unwrap();
+    assert_eq!(table.value(0, "total"), Some(Value::Money(1_234_500_000)));
 }
 
 #[test]

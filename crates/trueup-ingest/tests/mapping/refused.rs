@@ -108,6 +108,10 @@ fn a_key_that_cannot_be_carried_out_is_named() {
             "key `spend[0]`: expected the column `date`",
         ),
         (
+            "date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\", date = \"k\", campaign = \"k\" }",
+            "key `spend[0]`: expected one of the columns `adSpend`, `managementFee`, `clicks`, `impressions`",
+        ),
+        (
             "date = \"k\"\n[[accounts]]\ncolumns = { accountName = \"k\" }",
             "key `accounts[0]`: expected the column `account`",
         ),

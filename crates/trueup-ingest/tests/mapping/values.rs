@@ -181,6 +181,8 @@ fn a_column_of_dates_may_have_several_formats() {
     ] {
         assert!(refusal(either, day).contains(expected), "{}", refusal(either, day));
     }
+    let early = refusal("[\"%Y-%m-%d\", \"%d.%m.%Y\"]", "01.01.1960");
+    assert!(early.contains("expected a date from 1970-01-01 to 2149-06-06, but found `01.01.1960`"), "{early}");
     for day in ["04/04/2024", "16/11/2024"] {
         let source = format!("date = {{ column = \"d\", format = {either} }}");
         assert_eq!(Case::new(&events_with(&source)).file("a.csv", format!("id,d\n1,{day}\n")).events().len(), 1);

@@ -3,15 +3,17 @@
 use crate::case::{Case, Row, answers, ingest_in_parts, into, leftovers, random_rows, source, stage, stage_all};
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 use trueup_core::Interrupt;
 use trueup_core::dataset::manifest_file;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
-use trueup_ingest::{ErrorKind, Ingest, StageFault};
+use trueup_ingest::{ErrorKind, FileFormat, Ingest, Source, StageFault};
 use trueup_testkit::damage::copy_folder;
 
 fn dataset_with_rows(case: &Case) -> (PathBuf, Vec<Row>) {
@@ -123,6 +125,33 @@ fn a_process_that_is_killed_before_the_commit_leaves_what_the_next_ingest_remove
     assert_eq!(leftovers(&dataset), Vec::<String>::new());
     assert!(stage(&dataset, &plan, 1, &rows).is_err());
     assert_eq!(leftovers(&dataset), Vec::<String>::new());
+}
+
+/// Delays what reads the inputs for their checksum.
+#[derive(Debug)]
+struct SlowChecksum;
+
+impl FaultInjector for SlowChecksum {
+    fn before(&self, operation: Operation, _: &Path) -> Option<InjectedFault> {
+        if operation == Operation::Read && thread::current().name() == Some("checksum") {
+            thread::sleep(Duration::from_millis(200));
+        }
+        None
+    }
+}
+
+#[test]
+fn received_inputs_stay_until_their_checksum_is_known() {
+    let case = Case::new();
+    let dataset = case.path("dataset");
+    let spend = |account: &str| {
+        let text = format!("account,date,adSpend\n{account},2025-01-03,1\n");
+        Source::reader(FileFormat::Csv, Cursor::new(text))
+    };
+    let ingest = into(&dataset).files(Files::failing(Arc::new(SlowChecksum)));
+    let ingest = ingest.spend(spend("a0")).spend(spend("a1")).begin_staged(1, None).unwrap();
+    let staged = stage_all(&dataset, &ingest, &random_rows(10, 1));
+    assert_eq!(ingest.commit(staged).unwrap().spend.taken, 2);
 }
 
 /// Makes one file operation fail, once it is armed.

@@ -270,6 +270,31 @@ def test_a_deadline_ends_an_ingest(spark: SparkSession, cluster: Cluster, events
     assert not (tmp_path / "dataset").exists()
 
 
+def test_a_deadline_ends_the_collection_of_a_data_frame(
+    spark: SparkSession, cluster: Cluster, events: pyarrow.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, resume = _ingest._count, []
+
+    def count_and_pause(*arguments: Any) -> Any:
+        counts = count(*arguments)
+        resume.extend([cluster.pause(0), cluster.pause(1)])
+        return counts
+
+    monkeypatch.setattr(_ingest, "_count", count_and_pause)
+    # A data frame that the driver has already needs no tasks.
+    rows, spend = frame(spark, events), spark.createDataFrame(SPEND).repartition(2)
+    begun = time.monotonic()
+    try:
+        with pytest.raises(trueup.Timeout, match="the ingest took longer than 5 s, and nothing was ingested"):
+            trueup.spark.ingest(rows, into=tmp_path / "dataset", spend=spend, order_by="updatedAt", timeout=5)
+        assert time.monotonic() - begun < 10
+    finally:
+        for worker in resume:
+            worker()
+    # The counts were there before the deadline.
+    assert len(resume) == 2 and not (tmp_path / "dataset").exists()
+
+
 def test_executors_are_killed_at_random_moments(
     spark: SparkSession, cluster: Cluster, store: Store, events: pyarrow.Table, local: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import functools
 import http.server
 import random
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,7 +30,7 @@ from .questions import question
 from .store import Store
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # A question that takes the cluster some time: many groups, and totals.
 WIDE: dict[str, Any] = {
@@ -152,6 +153,26 @@ def test_versions_are_read_without_their_superseded_rows(spark: SparkSession, fo
     for version, dataset in [({}, after), ({"asOf": 1}, before), ({"asOf": committed.isoformat()}, before)]:
         read = spark.read.format("trueup").options(fields="type", partitions=3, **version).load(url)
         assert read.count() == dataset.event_rows
+
+
+def test_a_dataset_that_was_rebuilt_is_opened_again(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """The workers keep versions open, and the new dataset has a version of the same number."""
+    trueup.spark.register(spark)
+
+    def by_query(path: Path) -> Any:
+        return trueup.spark.query(spark, path, "eventCount", year=2025, allow_long_total=True, splits=8)["eventCount"][0]
+
+    def by_source(path: Path) -> Any:
+        return spark.read.format("trueup").options(fields="type", partitions=8).load(str(path)).count()
+
+    event = {"account": "a", "opportunityId": "1", "type": "booked", "date": "2025-03-01"}
+    for count in (by_query, by_source):
+        path = shutil.copytree(folder, tmp_path / count.__name__)
+        assert count(path) > 10_000
+        shutil.rmtree(path)
+        trueup.ingest(path, pyarrow.Table.from_pylist([event]))
+        assert trueup.open(path).version == 1
+        assert count(path) == 1
 
 
 def lost(partials: Iterator[bytes]) -> Iterator[bytes]:

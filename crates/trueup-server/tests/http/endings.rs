@@ -81,6 +81,10 @@ fn a_signal_stops_the_server() {
     assert!(TcpStream::connect(address).is_err());
 
     for signal in ["-TERM", "-HUP"] {
+        // Under `nohup` a hangup stops no server, and the thread would never end.
+        if signal == "-HUP" && trueup_server::is_hangup_ignored() {
+            continue;
+        }
         let server = bind();
         let address = server.local_addr();
         let thread = thread::spawn(move || server.run());

@@ -13,13 +13,19 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number][0];
 
-/** Returns the question as code; `null` if it is not complete. `base` is the address of the service. */
+/**
+ * Returns the question as code; `null` if it is not complete, or if only the service can answer it. `base` is the address
+ * of the service.
+ */
 export function copyAs(language: Language, question: Question, index: Index, base: string, today: string): string | null {
   const request = rowsRequest(question, index.dictionary, today);
   if (!request) return null;
+  const accounts = question.accounts.length > 0 ? question.accounts : accountsOf(index, question.organization);
+  // A command that names no account reads all of the dataset.
+  if (accounts.length === 0 && language !== "curl") return null;
   const parts: Parts = {
     request,
-    accounts: question.accounts.length > 0 ? question.accounts : accountsOf(index, question.organization),
+    accounts,
     filter: filterOf(question, index.dictionary),
     sort: question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`,
   };

@@ -8,7 +8,10 @@ import type { Row, Sort } from "./question";
 const SAMPLED_ROWS = 2_000;
 const MAX_TEXT_WIDTH = 44;
 
-/** Sorts rows by one column; rows that are equal in it stay in their order, and rows without a value come last. */
+/**
+ * Sorts rows by one column, texts byte by byte; rows that are equal in it stay in their order, and rows without a value
+ * come last.
+ */
 export function sortRows(rows: Row[], sort: Sort | null): Row[] {
   if (!sort) return rows;
   const { field, descending } = sort;
@@ -20,9 +23,17 @@ export function sortRows(rows: Row[], sort: Sort | null): Row[] {
     const b = values[other]!;
     if (a === b) return 0;
     if (a === "" || b === "") return a === "" ? 1 : -1;
-    return a < b ? -sign : sign;
+    const isBefore = typeof a === "string" && typeof b === "string" ? isTextBefore(a, b) : a < b;
+    return isBefore ? -sign : sign;
   });
   return order.map((index) => rows[index]!);
+}
+
+/** Returns whether a text is before another by its code points, which is the order of its bytes in UTF-8. */
+function isTextBefore(a: string, b: string): boolean {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  return (a.codePointAt(at) ?? -1) < (b.codePointAt(at) ?? -1);
 }
 
 /** Returns the width of each column in characters, wide enough for its values and for the longest word of its header. */
@@ -34,9 +45,10 @@ export function columnWidths(columns: string[], rows: Row[], totals: Row | null,
     let [width, longest] = [0, 0];
     for (let index = 0; index < rows.length; index += step) {
       const value = rows[index]?.[column];
-      // A number is only formatted if it may be wider than those before it.
+      // A number is only formatted if it may be wider than those before it, as a fraction of up to six digits may be.
       if (typeof value === "number") {
-        if (Math.abs(value) <= longest && value >= 0) continue;
+        const isFraction = format.endsWith("number") && !Number.isInteger(value);
+        if (Math.abs(value) <= longest && value >= 0 && !isFraction) continue;
         longest = Math.max(longest, Math.abs(value));
       }
       width = Math.max(width, formatValue(value, format).length);

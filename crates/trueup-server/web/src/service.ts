@@ -179,9 +179,11 @@ export function isSendable(key: string): boolean {
 }
 
 /** Returns the columns of an answer. A comparison has several for a metric, and only the service knows which. */
-function columnsOf(request: EventsRequest, [first]: Row[]): string[] {
-  if (request.compare && first) return Object.keys(first);
-  return [...(request.interval === "total" ? [] : ["start", "end"]), ...request.fields];
+function columnsOf({ fields, interval, compare }: EventsRequest, [first]: Row[]): string[] {
+  if (!compare || !first) return [...(interval === "total" ? [] : ["start", "end"]), ...fields];
+  // JavaScript puts a name that is a whole number before all others.
+  const place = (column: string) => fields.indexOf(fields.includes(column) ? column : column.replace(/\.\w+$/, ""));
+  return Object.keys(first).sort((a, b) => place(a) - place(b));
 }
 
 /** Reads a header that lists names: separated by commas, and percent-encoded. */

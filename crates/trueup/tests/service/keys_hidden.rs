@@ -162,7 +162,6 @@ fn no_secret_is_logged_when_the_directory_fails() {
     for secret in &secrets {
         let text = outputs(&platform.service, &requests(secret), &mut statuses) + &log.lock().unwrap();
         assert!(!secrets.iter().any(|secret| reveals(&text, secret)), "{secret}");
-        assert!(!text.is_empty());
     }
     assert!(statuses.contains(&502), "{statuses:?}");
     assert!(log.lock().unwrap().contains("directory.sqlite") && !format!("{directory:?}").contains(&secrets[0]));

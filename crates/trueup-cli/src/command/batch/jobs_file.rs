@@ -7,10 +7,11 @@ use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
 use serde::Deserialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use trueup::Day;
 use trueup::Shown;
-use trueup::query::{DateRange, NamedRange, SortKey};
+use trueup::query::{DateRange, NamedRange, NotARange, SortKey};
 
 /// The contents of a jobs file.
 #[derive(Debug, Deserialize)]
@@ -34,8 +35,11 @@ pub(super) struct JobDefaults {
     fields: Option<OneOrMany>,
     start: Option<TomlDate>,
     end: Option<TomlDate>,
-    #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
     range: Option<TomlRange>,
+    month: Option<TomlRange>,
+    quarter: Option<TomlRange>,
+    year: Option<TomlRange>,
+    last: Option<TomlRange>,
     interval: Option<String>,
     cohort: Option<bool>,
     within: Option<String>,
@@ -62,8 +66,11 @@ pub(super) struct JobEntry {
     fields: Option<OneOrMany>,
     start: Option<TomlDate>,
     end: Option<TomlDate>,
-    #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
     range: Option<TomlRange>,
+    month: Option<TomlRange>,
+    quarter: Option<TomlRange>,
+    year: Option<TomlRange>,
+    last: Option<TomlRange>,
     interval: Option<String>,
     cohort: Option<bool>,
     within: Option<String>,
@@ -86,6 +93,15 @@ pub(super) struct JobEntry {
 enum TomlRange {
     Year(u16),
     Text(String),
+}
+
+impl fmt::Display for TomlRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Year(year) => year.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 impl JobsFile {
@@ -200,25 +216,48 @@ fn format(text: &str) -> Result<Format, Failure> {
     })
 }
 
-/// Returns the days of a query. A `range` of the query replaces the days of the defaults, and a `start` or `end` of the
-/// query replaces a `range` of the defaults.
+/// Returns the days of a query. The name of a range in the query replaces the days of the defaults, and a `start` or
+/// `end` of the query replaces the name of a range in the defaults.
 fn range(entry: &JobEntry, defaults: &JobDefaults) -> Result<RangeArgs, Failure> {
-    let has_days = entry.start.is_some() || entry.end.is_some();
-    if entry.range.is_some() && has_days
-        || defaults.range.is_some() && (defaults.start.is_some() || defaults.end.is_some())
-    {
-        return Err(Failure::request("expected either `range` or `start` and `end`, but found both"));
+    let JobEntry { start, end, range, month, quarter, year, last, .. } = entry;
+    let has_days = start.is_some() || end.is_some();
+    let own = named_range([range, month, quarter, year, last], has_days)?;
+    let JobDefaults { range, month, quarter, year, last, .. } = defaults;
+    let has_default_days = defaults.start.is_some() || defaults.end.is_some();
+    let default = named_range([range, month, quarter, year, last], has_default_days)?;
+    if let Some(named) = own.or(default.filter(|_| !has_days)) {
+        return Ok(named.into());
     }
-    if let Some(name) = entry.range.as_ref().or(defaults.range.as_ref().filter(|_| !has_days)) {
-        let text = match name {
-            TomlRange::Year(year) => year.to_string(),
-            TomlRange::Text(text) => text.clone(),
-        };
-        return Ok(text.parse::<NamedRange>().map_err(Failure::request)?.into());
-    }
-    let start = day("start", entry.start.as_ref().or(defaults.start.as_ref()))?;
-    let end = day("end", entry.end.as_ref().or(defaults.end.as_ref()))?;
+    let start = day("start", start.as_ref().or(defaults.start.as_ref()))?;
+    let end = day("end", end.as_ref().or(defaults.end.as_ref()))?;
     Ok(DateRange { start, end }.into())
+}
+
+/// Returns the range that a table of the file names, by the values of `range`, `month`, `quarter`, `year` and `last`.
+/// `has_days` says whether the table also has a `start` or an `end`.
+fn named_range(values: [&Option<TomlRange>; 5], has_days: bool) -> Result<Option<NamedRange>, Failure> {
+    type Parse = fn(&str) -> Result<NamedRange, NotARange>;
+    let keys: [(&str, Parse); 5] = [
+        ("range", str::parse),
+        ("month", NamedRange::month),
+        ("quarter", NamedRange::quarter),
+        ("year", NamedRange::year),
+        ("last", NamedRange::last),
+    ];
+    let mut given = keys.into_iter().zip(values).filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    match (given.next(), given.next()) {
+        (None, _) => Ok(None),
+        (Some(((one, _), _)), Some(((other, _), _))) => Err(Failure::request(format!(
+            "expected one of `range`, `month`, `quarter`, `year` and `last`, but found `{one}` and `{other}`"
+        ))),
+        (Some(((key, _), _)), None) if has_days => {
+            Err(Failure::request(format!("expected either `{key}` or `start` and `end`, but found both")))
+        }
+        (Some(((key, parse), value)), None) => {
+            let range = parse(&value.to_string());
+            range.map(Some).map_err(|error| Failure::request(format!("`{key}`: {error}")))
+        }
+    }
 }
 
 fn day(key: &'static str, date: Option<&TomlDate>) -> Result<Day, Failure> {

@@ -84,7 +84,12 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
 ///
 /// Everything is built in a temporary folder next to `dir` and moved at the end, so that no partial dataset is left. A
 /// signal stops the command, which then removes what it has made. Rows are generated one batch at a time.
+///
+/// If `dir` is a link to an empty folder, the demo takes the place of that folder, and the link stays.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
+    let target = dir.is_symlink().then(|| fs::canonicalize(dir)).transpose();
+    let target = target.map_err(|error| Failure::path(dir, &error))?;
+    let dir = target.as_deref().unwrap_or(dir);
     if dir.file_name().is_none() {
         return Err(Failure::usage(format!("`{}`: expected the name of a folder to create", dir.display())));
     }

@@ -22,7 +22,7 @@ pub(super) struct MonthlyReport {
 pub(super) fn write(dataset: &Dataset, dir: &Path, end: Day) -> Result<MonthlyReport, Failure> {
     let path = path(dir)?;
     let month = Month::of(end).days().ok_or_else(|| Failure::fault("the demo ends in a month without days"))?;
-    let spec = ReportSpec { accounts: Vec::new(), month, through: None };
+    let spec = ReportSpec::new(&[], month, None);
     let report = Report::ask(dataset, &spec, &Execution::default())?;
     let mut text = Vec::new();
     report.write(ReportFormat::Html, &mut text).map_err(Failure::fault)?;

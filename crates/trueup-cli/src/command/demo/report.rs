@@ -4,7 +4,7 @@ use super::access::{self, BENCHMARK_METRICS, BenchmarkExample, GROUP, USER};
 use super::monthly_report::MonthlyReport;
 use crate::exit::Failure;
 use crate::output::OutputWriter;
-use crate::output::number::readable;
+use crate::output::number::readable_at;
 use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
 use crate::report::months_before;
@@ -40,9 +40,9 @@ fn write_tables(
     out: &mut OutputWriter,
 ) -> io::Result<()> {
     writeln!(out, "\nThe last {} days, {} to {}\n", window.days(), window.start, window.end)?;
-    for (name, value) in whole.rows().flat_map(|row| row.values().collect::<Vec<_>>()) {
-        let title = dictionary::field(name).map_or(name, |field| field.display_name);
-        writeln!(out, "  {title:28}{:>16}", readable(name, value))?;
+    for column in whole.columns() {
+        let title = dictionary::field(&column.name).map_or(column.name.as_str(), |field| field.display_name);
+        writeln!(out, "  {title:28}{:>16}", readable_at(column, 0))?;
     }
     writeln!(out, "\nThe same by channel, most leads first\n")?;
     let screen = Screen::of(out);

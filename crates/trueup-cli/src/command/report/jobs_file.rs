@@ -99,10 +99,9 @@ impl ReportJob {
         })?;
         let through = entry.through.as_ref().or(defaults.through.as_ref());
         let through = through.map(|day| day.to_string().parse().map_err(Failure::request)).transpose()?;
-        let accounts =
-            entry.account.as_ref().or(defaults.account.as_ref()).map_or(&[][..], OneOrMany::as_slice).to_vec();
+        let accounts = entry.account.as_ref().or(defaults.account.as_ref()).map_or(&[][..], OneOrMany::as_slice);
         let name = entry.name.clone().unwrap_or_else(|| output.clone());
-        Ok(Self { name, output, format, spec: ReportSpec { accounts, month: days(month)?, through } })
+        Ok(Self { name, output, format, spec: ReportSpec::new(accounts, days(month)?, through) })
     }
 }
 

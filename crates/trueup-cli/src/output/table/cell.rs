@@ -67,7 +67,7 @@ impl<'a> Cells<'a> {
         match column.value(row) {
             Some(Value::Text(_)) if is_mark != is_total => {}
             Some(Value::Text(value)) => push_text(text, value),
-            Some(Value::Ratio(_)) if is_nothing(column, row) => text.push_str(NOTHING),
+            Some(Value::Ratio(_)) if column.is_over_nothing(row) => text.push_str(NOTHING),
             Some(value) => push_readable(text, format, value),
             None => {}
         }
@@ -124,11 +124,7 @@ impl<'a> Cells<'a> {
 
 /// Returns whether the value is a ratio over nothing, or a number that the row does not have.
 fn is_nothing(column: &Column, row: usize) -> bool {
-    match &column.values {
-        Values::Ratios(ratios) => row < ratios.len() && ratios.get(row).is_none(),
-        Values::Numbers(numbers) => numbers.get(row) == Some(&None),
-        _ => false,
-    }
+    column.is_over_nothing(row) || column.value(row) == Some(Value::Null)
 }
 
 /// Returns whether every character of a text is one column wide and printable.

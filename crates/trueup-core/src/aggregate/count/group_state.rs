@@ -10,6 +10,9 @@ use crate::{Interrupt, Interruption};
 /// Slots come in runs if on average at least `MIN_RUN` consecutive ones are equal.
 const MIN_RUN: usize = 4;
 
+/// The most kinds whose rows are counted kind by kind if all rows of a batch have the same slot: far fewer than rows.
+const MAX_COUNTED_KINDS: usize = 1 << 10;
+
 /// The state of groups. Every column has an entry for [`GroupSlot::NONE`], which stays 0.
 #[derive(Debug)]
 pub(crate) struct GroupState {
@@ -24,6 +27,8 @@ pub(crate) struct GroupState {
     rows_since_widening: u32,
     /// Whether the slots of the batch come in runs.
     in_runs: bool,
+    /// Whether all slots of the batch are equal.
+    is_one_slot: bool,
     /// The sums of money, in millionths: `money_width` for each slot.
     money: Vec<i128>,
     money_width: usize,
@@ -43,6 +48,7 @@ impl GroupState {
             wide_counters: vec![Vec::new(); quads],
             rows_since_widening: 0,
             in_runs: false,
+            is_one_slot: false,
             money: Vec::new(),
             money_width,
             agents: DistinctAgents::default(),
@@ -92,6 +98,7 @@ impl GroupState {
     pub(crate) fn expect_slots(&mut self, slots: &[GroupSlot]) {
         let changes = slots.windows(2).filter(|pair| pair[0] != pair[1]).count();
         self.in_runs = changes * MIN_RUN < slots.len();
+        self.is_one_slot = changes == 0;
     }
 
     /// Moves the counters to `wide_counters`.
@@ -106,8 +113,23 @@ impl GroupState {
 
     /// Counts rows, each given as its slot and its kind in `increments`.
     pub(crate) fn count(&mut self, increments: &IncrementTable, rows: impl Iterator<Item = (GroupSlot, u32)> + Clone) {
+        let Some(kinds) = increments.quads.first().map(Vec::len) else { return };
         let is_zero = |by_kind: &[CounterQuad]| by_kind.iter().all(|increment| *increment == [0; QUAD]);
         let quads = increments.quads.iter().zip(&mut self.counters).filter(|(by_kind, _)| !is_zero(by_kind));
+        if self.is_one_slot && kinds <= MAX_COUNTED_KINDS {
+            // One pass over the rows instead of one per quad.
+            let (mut slot, mut times) = (GroupSlot::NONE, vec![0; kinds]);
+            for (row_slot, kind) in rows {
+                slot = row_slot;
+                times[kind as usize] += 1;
+            }
+            for (by_kind, counters) in quads {
+                for (increment, times) in by_kind.iter().zip(&times).filter(|(_, times)| **times > 0) {
+                    add_quad(&mut counters[slot.index()], &increment.map(|count| count * times));
+                }
+            }
+            return;
+        }
         for (by_kind, counters) in quads {
             let rows = rows.clone().map(|(slot, kind)| (slot, &by_kind[kind as usize]));
             if !self.in_runs {

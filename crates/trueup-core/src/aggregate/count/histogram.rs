@@ -5,6 +5,7 @@
 //! of its quads of counters. The histogram is added to the groups at the end of the row group.
 
 use super::{Counting, GroupedState};
+use crate::Interruption;
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::IncrementTable;
 use crate::aggregate::group::Grouping;
@@ -103,6 +104,9 @@ impl Histogram {
     }
 
     /// Counts a batch. Only revenues are added to groups immediately.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
     pub(crate) fn add_batch(
         &mut self,
         batch: &mut SegmentBatch,
@@ -110,10 +114,10 @@ impl Histogram {
         counting: &Counting<'_>,
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
-    ) {
+    ) -> Result<(), Interruption> {
         let Self { increments, key_bits, times, dense_keys, state_dense_keys, with_revenue, .. } = self;
-        let (Some(increments), Some(key_bits)) = (increments, *key_bits) else { return };
-        grouping.dense_keys(&batch.units(counting.granularity, cache), dense_keys);
+        let (Some(increments), Some(key_bits)) = (increments, *key_bits) else { return Ok(()) };
+        grouping.dense_keys(&batch.units(counting.granularity, cache), dense_keys)?;
         // Slices, as the fields of a struct would be loaded again for each row.
         let (times, by_event, by_class) = (&mut **times, &increments.by_event, &*increments.by_class);
         let mut count = |dense_key: u32, number: u8| times[(u32::from(number) << key_bits | dense_key) as usize] += 1;
@@ -123,7 +127,7 @@ impl Histogram {
                 count(*dense_key, by_event[flags.get(*event as usize).index()]);
             }
             if !counting.context.plan.needs_states {
-                return;
+                return Ok(());
             }
             batch.state_row_values(cache, counting.are_rows_filtered, dense_keys, state_dense_keys);
             std::mem::swap(dense_keys, state_dense_keys);
@@ -139,11 +143,12 @@ impl Histogram {
             with_revenue.clear();
             counted.for_each(drop);
         }
-        let Some(amounts) = &counting.amounts else { return };
+        let Some(amounts) = &counting.amounts else { return Ok(()) };
         for segment in with_revenue.iter().map(|segment| *segment as usize) {
             let slot = grouped.slot_of_dense_key(dense_keys[segment], grouping);
             amounts.add_revenue(&batch.segments, segment, cache, slot, &mut grouped.state);
         }
+        Ok(())
     }
 
     /// Adds the histogram to the groups, and ends its use for the row group. A unit that adds nothing makes a group

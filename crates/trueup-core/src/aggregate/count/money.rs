@@ -75,6 +75,10 @@ impl<'a> AmountColumn<'a> {
 /// end with the state row; only rows of the state's stage count. Estimates are averaged; other amounts are summed.
 #[inline]
 pub(crate) fn state_revenue(amounts: &Amounts, flags: FlagsSlice<'_>, state: u8, rows: Range<usize>) -> i128 {
+    if rows.len() == 1 {
+        // The state row is most often the only live row, and is of the state.
+        return amounts.get(rows.start).map_or(0, i128::from);
+    }
     let of_state = rows.filter(|event| flags.get(*event).stage() == state);
     let amounts = of_state.filter_map(|event| amounts.get(event));
     let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));

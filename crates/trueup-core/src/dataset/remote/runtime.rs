@@ -19,10 +19,21 @@ const THREADS: usize = 2;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Returns the handle of the runtime, which is started when it is first needed and runs as long as the process.
+///
+/// # Errors
+/// The threads could not be started; or this process was forked from the one that has started them. It then has none of
+/// them, and would wait forever. Threads of its own would not serve the connections that it has from its parent.
 pub(super) fn handle() -> io::Result<Handle> {
-    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
+    static RUNTIME: OnceLock<(u32, io::Result<Runtime>)> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(THREADS).thread_name("trueup-store").enable_all().build();
-    match RUNTIME.get_or_init(start) {
+    let process = std::process::id();
+    let (owner, runtime) = RUNTIME.get_or_init(|| (process, start()));
+    if *owner != process {
+        return Err(io::Error::other(
+            "this process was forked after its parent had used an object store; start processes with the method `spawn`",
+        ));
+    }
+    match runtime {
         Ok(runtime) => Ok(runtime.handle().clone()),
         Err(error) => Err(io::Error::new(error.kind(), format!("threads could not be started: {error}"))),
     }

@@ -6,21 +6,24 @@ use crate::Shown;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartialError {
-    /// The partial results are of different datasets, or of different versions of one.
-    #[error("expected a partial result of {expected}, but found one of {found}; run its split again")]
+    /// A split or a partial result is of another dataset, or of another version of it.
+    #[error(
+        "expected a split or a partial result of {expected}, but found one of {found}; open the version that planned \
+         the splits, or plan them again and run all of them"
+    )]
     OtherDataset {
         /// The dataset that was expected, by its version.
         expected: String,
         /// The dataset that was found.
         found: String,
     },
-    /// The partial results answer different queries.
-    #[error("the partial result answers another query; plan the splits of this query, and run those")]
+    /// A split or a partial result is of another query.
+    #[error("the split or the partial result is of another query; plan the splits of this query, and run those")]
     OtherQuery,
-    /// The partial results were made by programs that define metrics differently.
+    /// A split or a partial result was made by a program that defines metrics differently.
     #[error(
-        "the partial result was made with version {found} of the semantics, but this program has version {expected}; \
-         run the same program everywhere"
+        "the split or the partial result was made with version {found} of the semantics, but this program has version \
+         {expected}; run the same program everywhere"
     )]
     OtherSemantics {
         /// The version of this program.

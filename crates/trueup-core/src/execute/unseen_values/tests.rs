@@ -18,6 +18,7 @@ fn dataset() -> Dataset {
         ("date", texts(["2025-01-01", "2025-01-02", "2025-06-01", "2025-06-01"])),
         ("attributionChannel", texts(["Paid Search", "Paid Search", "Direct", "Referral"])),
         ("zip", texts(["00123", "", "00124", "00125"])),
+        ("start", texts(["9 am"; 4])),
     ]);
     let spend = RecordBatch::try_from_iter([
         ("account", texts(["a"])),
@@ -91,6 +92,7 @@ fn values_that_need_not_occur_are_not_reported() {
         Filter::equals("leads", "7"),
         Filter::equals("total", "7"),
         Filter::equals("unknown", "x"),
+        Filter::equals("start", "10 am"),
         Filter::field("date", compared),
         Filter::field("attributionChannel", matched),
     ] {

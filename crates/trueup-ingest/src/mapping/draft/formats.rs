@@ -8,10 +8,16 @@ use trueup_core::Day;
 
 /// How a column of dates or times may be written.
 pub(super) struct DateForm {
-    /// The formats that fit; `None` is the one without `format`. Several if more than one fits, such as day before
-    /// month and month before day.
-    pub(super) formats: Vec<Option<String>>,
+    /// The ways to read the values. Several if more than one format fits, such as day before month and month before
+    /// day.
+    pub(super) readings: Vec<DateReading>,
     pub(super) clock: Clock,
+}
+
+/// A way to read dates or times.
+pub(super) struct DateReading {
+    /// The format; `None` is the one without `format`.
+    pub(super) format: Option<String>,
     /// The values that do not fit.
     pub(super) misfits: Vec<String>,
 }
@@ -31,15 +37,15 @@ fn most_misfits(column: &ColumnSample) -> [usize; 2] {
     [0, column.values.len() / VALUES_PER_MISFIT]
 }
 
-/// Returns the end of a comment that says which values fit.
+/// Returns the end of a comment that names the values that do not fit; it is empty if all fit.
 pub(super) fn fitting(misfits: &[String]) -> String {
     const SHOWN: usize = 3;
     if misfits.is_empty() {
-        return "every sampled value".to_owned();
+        return String::new();
     }
     let shown: Vec<String> = misfits.iter().take(SHOWN).map(|text| format!("`{}`", trueup_core::Shown(text))).collect();
     let more = if misfits.len() > SHOWN { ", ..." } else { "" };
-    format!("every sampled value but {}{more}, which the ingest refuses", shown.join(", "))
+    format!("; fits every sampled value but {}{more}, which the ingest refuses", shown.join(", "))
 }
 
 /// Whether the dates of a column have times.
@@ -97,7 +103,7 @@ const TIMES: [(&str, Clock); 17] = [
 impl DateForm {
     /// Returns the form of a column whose values are dates; `None` if they are not.
     pub(super) fn of(column: &ColumnSample) -> Option<Self> {
-        let native = |clock| Some(Self { formats: vec![None], clock, misfits: Vec::new() });
+        let native = |clock| Some(Self::plain(clock, Vec::new()));
         match &column.data_type {
             DataType::Timestamp(_, None) => return native(Clock::Local),
             DataType::Timestamp(_, Some(_)) => return native(Clock::Zoned),
@@ -113,14 +119,24 @@ impl DateForm {
         most_misfits(column).into_iter().find_map(|most| Self::with_misfits(column, most))
     }
 
+    /// Returns the form without a format.
+    fn plain(clock: Clock, misfits: Vec<String>) -> Self {
+        Self { readings: vec![DateReading { format: None, misfits }], clock }
+    }
+
+    /// Returns the first value of the column that fits every format.
+    pub(super) fn example<'c>(&self, column: &'c ColumnSample) -> &'c str {
+        let fits = |text: &&str| self.readings.iter().flat_map(|reading| &reading.misfits).all(|other| other != text);
+        column.texts().find(fits).unwrap_or_default()
+    }
+
     /// Returns the form that fits all values but at most `most`.
     fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
-        let plain = |clock, misfits| Some(Self { formats: vec![None], clock, misfits });
         if let Some(misfits) = misfits(column, most, &|text| text.parse::<Day>().is_ok()) {
-            return plain(Clock::None, misfits);
+            return Some(Self::plain(Clock::None, misfits));
         }
         if let Some(misfits) = misfits(column, most, &|text| chrono::DateTime::parse_from_rfc3339(text).is_ok()) {
-            return plain(Clock::Zoned, misfits);
+            return Some(Self::plain(Clock::Zoned, misfits));
         }
         for (time, clock) in TIMES {
             let written = DAYS.iter().map(|day| format!("{day}{time}"));
@@ -131,15 +147,13 @@ impl DateForm {
                     Clock::Zoned => read_time(text, Some(&format)).is_ok(),
                     Clock::None | Clock::Local => read_day(text, Some(&format)).is_ok(),
                 });
-                Some((misfits?, written))
+                Some(DateReading { misfits: misfits?, format: Some(written) })
             });
-            let mut fitting: Vec<(Vec<String>, String)> = fitting.collect();
-            let fewest = fitting.iter().map(|(misfits, _)| misfits.len()).min();
-            fitting.retain(|(misfits, _)| Some(misfits.len()) == fewest);
-            if let Some((misfits, _)) = fitting.first() {
-                let misfits = misfits.clone();
-                let formats = fitting.into_iter().map(|(_, format)| Some(format)).collect();
-                return Some(Self { formats, clock, misfits });
+            let mut readings: Vec<DateReading> = fitting.collect();
+            let fewest = readings.iter().map(|reading| reading.misfits.len()).min();
+            readings.retain(|reading| Some(reading.misfits.len()) == fewest);
+            if !readings.is_empty() {
+                return Some(Self { readings, clock });
             }
         }
         None
@@ -151,8 +165,6 @@ impl DateForm {
 pub(super) struct AmountForm {
     /// The ways to read the values. Two if a point or a comma may be a decimal mark or may separate thousands.
     pub(super) readings: Vec<AmountReading>,
-    /// The values that do not fit.
-    pub(super) misfits: Vec<String>,
 }
 
 /// A way to read amounts.
@@ -162,14 +174,16 @@ pub(super) struct AmountReading {
     pub(super) remove: String,
     /// Whether the comma is the decimal mark.
     pub(super) has_decimal_comma: bool,
+    /// The values that do not fit.
+    pub(super) misfits: Vec<String>,
 }
 
 impl AmountForm {
     /// Returns the form of a column whose values are amounts; `None` if they are not.
     pub(super) fn of(column: &ColumnSample) -> Option<Self> {
         if column.data_type.is_numeric() {
-            let readings = vec![AmountReading { remove: String::new(), has_decimal_comma: false }];
-            return Some(Self { readings, misfits: Vec::new() });
+            let reading = AmountReading { remove: String::new(), has_decimal_comma: false, misfits: Vec::new() };
+            return Some(Self { readings: vec![reading] });
         }
         if !column.data_type.is_string() || column.filled == 0 {
             return None;
@@ -187,20 +201,18 @@ impl AmountForm {
         let misfits = |decimal, group| misfits(column, most, &|text| reads(text, &signs, decimal, group));
         let point = misfits('.', ',').map(|misfits| {
             let remove = if has(',') { format!("{signs},") } else { signs.clone() };
-            (AmountReading { remove, has_decimal_comma: false }, misfits)
+            AmountReading { remove, has_decimal_comma: false, misfits }
         });
         // If the comma is the decimal mark, points separate thousands, so a value with a point alone may be such an
         // amount, too.
         let comma = misfits(',', '.').filter(|_| has(',') || has('.')).map(|misfits| {
             let remove = if has('.') { format!("{signs}.") } else { signs.clone() };
-            (AmountReading { remove, has_decimal_comma: true }, misfits)
+            AmountReading { remove, has_decimal_comma: true, misfits }
         });
-        let mut fitting: Vec<(AmountReading, Vec<String>)> = point.into_iter().chain(comma).collect();
-        let fewest = fitting.iter().map(|(_, misfits)| misfits.len()).min();
-        fitting.retain(|(_, misfits)| Some(misfits.len()) == fewest);
-        let (_, misfits) = fitting.first()?;
-        let misfits = misfits.clone();
-        Some(Self { readings: fitting.into_iter().map(|(reading, _)| reading).collect(), misfits })
+        let mut readings: Vec<AmountReading> = point.into_iter().chain(comma).collect();
+        let fewest = readings.iter().map(|reading| reading.misfits.len()).min();
+        readings.retain(|reading| Some(reading.misfits.len()) == fewest);
+        (!readings.is_empty()).then_some(Self { readings })
     }
 }
 

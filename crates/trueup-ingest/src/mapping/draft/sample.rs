@@ -7,7 +7,7 @@ use crate::mapping::cells::Texts;
 use crate::mapping::declaration::DeclaredFormat;
 use crate::mapping::error::MappingError;
 use crate::mapping::inputs::format_of;
-use crate::row_fault::{RowFault, Rule};
+use crate::row_fault::{RowFault, Rule, with_utc_offset};
 use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, file_name, unpacked_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
@@ -101,6 +101,11 @@ impl FileSample {
             options.empty.extend(errors.into_iter().filter(|error| !options.empty.contains(error)).collect::<Vec<_>>());
             unreadable.extend(nested.into_iter().filter(|name| !unreadable.contains(name)).collect::<Vec<_>>());
             if options.empty.len() + unreadable.len() == known {
+                if batches.iter().all(|batch| batch.batch.num_rows() == 0)
+                    && let Some(fault) = batches.iter().find_map(|batch| batch.malformed.first())
+                {
+                    return Err(MappingError::File { path: path.to_owned(), reason: fault.to_string() });
+                }
                 break (batches, is_whole);
             }
         };
@@ -172,7 +177,8 @@ fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<D
             if let Some(fault) = batch.fatal.take() {
                 return Err(fault.of(&input.shown).into());
             }
-            rows += batch.batch.num_rows();
+            // Malformed records count, too, because a file may have no others.
+            rows += batch.batch.num_rows() + batch.malformed.len();
             batches.push(batch);
             if rows >= MAX_ROWS {
                 return Ok((batches, false));
@@ -192,7 +198,8 @@ impl ColumnSample {
             Self { name: name.to_owned(), data_type, values: Vec::new(), has_more: false, empty: 0, filled: 0 };
         let mut places: HashMap<String, usize> = HashMap::new();
         for batch in batches {
-            let texts = Texts::of(batch.column_by_name(name))?;
+            // Arrow cannot show a time in a named time zone.
+            let texts = Texts::of(batch.column_by_name(name).map(with_utc_offset).as_ref())?;
             for row in 0..batch.num_rows() {
                 let Some(text) = texts.get(row) else {
                     sample.empty += 1;

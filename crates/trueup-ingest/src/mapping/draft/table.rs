@@ -8,7 +8,7 @@ use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
 use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
 use super::sample::{ColumnSample, FileSample};
-use super::text::{DraftText, amount_sources, date_sources, key, quoted, source};
+use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use dimensions::Dimension;
 use std::collections::BTreeSet;
 
@@ -264,7 +264,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if dated.len() > 1 && named != 1 {
             let answers = dated.iter().flat_map(|(column, form)| {
                 let sources = date_sources(&self.named(column), form, "", None).into_iter();
-                sources.map(|(source, _)| (format!("date = {source}"), column.examples()))
+                sources.map(|found| (format!("date = {}", found.source), column.examples() + &fitting(&found.misfits)))
             });
             let answers: Vec<(String, String)> = answers.collect();
             return self.text.question("several columns hold dates. Which is the date of the row?", &answers);
@@ -272,15 +272,15 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let Some((column, form)) = dated.into_iter().next() else { return };
         let name = self.named(column);
         self.used.insert(column.name.clone());
-        let example = column.texts().next().unwrap_or_default();
-        let fits = fitting(&form.misfits);
-        let comment = match &form.misfits[..] {
-            [] => format!("fits {fits}, such as {}", column.examples()),
-            _ => format!("{}; fits {fits}", column.examples()),
+        let example = form.example(column);
+        let (fits, comment) = if form.readings.iter().all(|reading| reading.misfits.is_empty()) {
+            (" Each fits every sampled value.", format!("fits every sampled value, such as {}", column.examples()))
+        } else {
+            ("", column.examples())
         };
         if form.clock != Clock::Zoned {
             let sources = date_sources(&name, &form, example, None);
-            let question = format!("which format do the dates of {} have? Each fits {fits}.", quoted(&column.name));
+            let question = format!("which format do the dates of {} have?{fits}", quoted(&column.name));
             self.text.choice("date", &sources, &question, &comment);
         }
         match form.clock {
@@ -294,17 +294,17 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             }
             Clock::Zoned => {
                 let sources = date_sources(&name, &form, example, None);
-                let question = format!("which format do the times of {} have? Each fits {fits}.", quoted(&column.name));
+                let question = format!("which format do the times of {} have?{fits}", quoted(&column.name));
                 self.text.choice("dateTime", &sources, &question, &comment);
             }
             Clock::Local if has_times => {
                 let sources = date_sources(&name, &form, example, Some("America/New_York"));
-                let answers: Vec<(String, String)> = sources
-                    .into_iter()
-                    .map(|(source, note)| {
-                        (format!("dateTime = {source}"), if form.formats.len() > 1 { note } else { String::new() })
-                    })
-                    .collect();
+                let is_open = sources.len() > 1;
+                let answer = |found: &SourceDraft| {
+                    let comment = if is_open { found.comment() } else { String::new() };
+                    (format!("dateTime = {}", found.source), comment)
+                };
+                let answers: Vec<(String, String)> = sources.iter().map(answer).collect();
                 let question = format!(
                     "the clock times of {} name no time zone. Which one is it? Without an answer, events keep their date alone.",
                     quoted(&column.name)
@@ -334,9 +334,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         self.used.insert(column.name.clone());
         let sources = amount_sources(&name, &form.readings);
         let question = format!("what is the decimal mark of {}, such as {}?", quoted(&column.name), column.examples());
-        let misfits =
-            if form.misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(&form.misfits)) };
-        self.text.choice(canonical, &sources, &question, &format!("by its name; {}{misfits}", column.examples()));
+        self.text.choice(canonical, &sources, &question, &format!("by its name; {}", column.examples()));
     }
 
     /// Asks which amount is that of an event, if the names of columns leave it open.
@@ -347,9 +345,9 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             amounts.filter_map(|column| Some((column, AmountForm::of(column)?))).flat_map(|(column, form)| {
                 let sources = amount_sources(&self.named(column), &form.readings);
                 let is_open = sources.len() > 1;
-                sources.into_iter().map(move |(source, mark)| {
-                    let mark = if is_open { format!("; {mark}") } else { String::new() };
-                    (format!("total = {source}"), format!("{}{mark}", column.examples()))
+                sources.into_iter().map(move |SourceDraft { source, note, misfits }| {
+                    let mark = if is_open { format!("; {note}") } else { String::new() };
+                    (format!("total = {source}"), format!("{}{mark}{}", column.examples(), fitting(&misfits)))
                 })
             });
         let answers: Vec<(String, String)> = answers.collect();

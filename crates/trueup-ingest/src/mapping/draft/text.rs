@@ -1,8 +1,25 @@
 //! The text of a draft: lines of TOML, and questions whose answers are lines that are commented out.
 
-use super::formats::{AmountReading, DateForm};
+use super::formats::{AmountReading, DateForm, DateReading, fitting};
 use std::fmt::Write;
 use trueup_core::Shown;
+
+/// A source of a column that may be right.
+pub(super) struct SourceDraft {
+    /// The value of its key.
+    pub(super) source: String,
+    /// What it means, for a comment.
+    pub(super) note: String,
+    /// The sampled values that it cannot read.
+    pub(super) misfits: Vec<String>,
+}
+
+impl SourceDraft {
+    /// Returns the note, and which values the source cannot read.
+    pub(super) fn comment(&self) -> String {
+        format!("{}{}", self.note, fitting(&self.misfits))
+    }
+}
 
 /// A draft while it is written.
 #[derive(Default)]
@@ -36,12 +53,13 @@ impl DraftText {
         }
     }
 
-    /// Writes the sources that may be right: a single one as it is, several as a question.
-    pub(super) fn choice(&mut self, name: &str, sources: &[(String, String)], question: &str, comment: &str) {
+    /// Writes the sources that may be right: a single one as it is and with this comment, several as a question.
+    pub(super) fn choice(&mut self, name: &str, sources: &[SourceDraft], question: &str, comment: &str) {
+        let line = |found: &SourceDraft| format!("{} = {}", key(name), found.source);
         match sources {
-            [(source, _)] => self.noted(&format!("{} = {source}", key(name)), comment),
+            [only] => self.noted(&line(only), &format!("{comment}{}", fitting(&only.misfits))),
             _ => {
-                let lines = sources.iter().map(|(source, note)| (format!("{} = {source}", key(name)), note.clone()));
+                let lines = sources.iter().map(|found| (line(found), found.comment()));
                 self.question(question, &lines.collect::<Vec<_>>());
             }
         }
@@ -102,22 +120,23 @@ pub(super) fn source(column: &str, keys: &[(&str, &str)]) -> String {
     format!("{{ column = {}{keys} }}", quoted(column))
 }
 
-/// Returns the sources that may read a column of dates, each with a comment. `zone` is for clock times.
-pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: Option<&str>) -> Vec<(String, String)> {
-    let of_format = |format: &Option<String>| {
+/// Returns the sources that may read a column of dates. `zone` is for clock times.
+pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: Option<&str>) -> Vec<SourceDraft> {
+    let of_reading = |DateReading { format, misfits }: &DateReading| {
         let mut keys: Vec<(&str, &str)> = format.iter().map(|format| ("format", format.as_str())).collect();
         keys.extend(zone.map(|zone| ("time_zone", zone)));
         let order = match format.as_deref() {
             Some(format) if format.find("%d") < format.find("%m") => "day before month",
             _ => "month before day",
         };
-        (source(column, &keys), format!("`{}`: {order}", Shown(example)))
+        let note = format!("`{}`: {order}", Shown(example));
+        SourceDraft { source: source(column, &keys), note, misfits: misfits.clone() }
     };
-    form.formats.iter().map(of_format).collect()
+    form.readings.iter().map(of_reading).collect()
 }
 
-/// Returns the sources that may read a column of amounts, each with a comment.
-pub(super) fn amount_sources(column: &str, readings: &[AmountReading]) -> Vec<(String, String)> {
+/// Returns the sources that may read a column of amounts.
+pub(super) fn amount_sources(column: &str, readings: &[AmountReading]) -> Vec<SourceDraft> {
     let of_reading = |reading: &AmountReading| {
         let mut keys = Vec::new();
         if !reading.remove.is_empty() {
@@ -128,7 +147,7 @@ pub(super) fn amount_sources(column: &str, readings: &[AmountReading]) -> Vec<(S
         }
         let note =
             if reading.has_decimal_comma { "the comma is the decimal mark" } else { "the point is the decimal mark" };
-        (source(column, &keys), note.to_owned())
+        SourceDraft { source: source(column, &keys), note: note.to_owned(), misfits: reading.misfits.clone() }
     };
     readings.iter().map(of_reading).collect()
 }

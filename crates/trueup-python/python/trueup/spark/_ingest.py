@@ -7,18 +7,20 @@ import math
 import os
 import pickle
 import uuid
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow
 import pyarrow.compute
 
 import trueup
 
-from ._query import _cause, _cores, _Deadline
+from ._query import _cause, _cores, _Deadline, absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+T = TypeVar("T")
 
 # The functions of Arrow, of which the type stubs do not know all.
 _compute: Any = pyarrow.compute
@@ -85,11 +87,11 @@ def ingest(
         counts = _count(session, events, deadline)
         rows = sum(counts.values())
         begun = trueup.begin_ingest(
-            _absolute(into),
+            absolute(into),
             _parts(session, counts) if parts is None else parts,
             event_accounts=[account for account in counts if account is not None],
-            spend=_collected(spend),
-            accounts=_collected(accounts),
+            spend=_collected(spend, deadline),
+            accounts=_collected(accounts, deadline),
             insights=insights,
             timeout=deadline.left(),
             **options,
@@ -129,14 +131,19 @@ def _count(session: SparkSession, events: DataFrame, deadline: _Deadline) -> dic
 
 def _collect(session: SparkSession, frame: DataFrame, deadline: _Deadline) -> list[Any]:
     """Returns the rows of a data frame."""
+    return _tagged(session, frame.collect, deadline)
+
+
+def _tagged(session: SparkSession, run: Callable[[], T], deadline: _Deadline) -> T:
+    """Runs a function that waits for tasks, with a tag by which the tasks are canceled at the deadline."""
     tag = f"trueup-{uuid.uuid4()}"
 
-    def collect() -> list[Any]:
+    def tagged() -> T:
         session.addTag(tag)
-        return frame.collect()
+        return run()
 
     try:
-        return deadline.wait(session, collect, lambda: session.interruptTag(tag))
+        return deadline.wait(session, tagged, lambda: session.interruptTag(tag))
     except trueup.Error:
         raise
     except Exception as error:
@@ -149,15 +156,9 @@ def _parts(session: SparkSession, counts: dict[str | None, int]) -> int:
     return max(1, min(max(useful, math.ceil(rows / _MOST_ROWS_PER_PART)), len(counts)))
 
 
-def _absolute(into: str | os.PathLike[str]) -> str:
-    """Returns an absolute path, because executors have another working directory; a URL as it is."""
-    path = os.fspath(into)
-    return path if "://" in path else os.path.abspath(path)
-
-
-def _collected(table: Any) -> Any:
+def _collected(table: Any, deadline: _Deadline) -> Any:
     """Returns a data frame of Spark as a table of Arrow, and anything else as it is."""
-    return table.toArrow() if hasattr(table, "sparkSession") else table
+    return _tagged(table.sparkSession, table.toArrow, deadline) if hasattr(table, "sparkSession") else table
 
 
 def _column(name: str) -> Column:

@@ -134,7 +134,7 @@ class _Cluster:
 
     def answer(self, prepared: trueup.Query, max_rows: int | None = None) -> trueup.Table:
         planned = self.deadline.wait(self.spark, lambda: _plan(self.spark, self.dataset, prepared, self.splits))
-        work = _Work(location(self.dataset), self.dataset.version, pickle.dumps(prepared), max_rows)
+        work = _Work(absolute(self.dataset.path), self.dataset.version, pickle.dumps(prepared), max_rows)
         partials = _run(self.spark, work, planned)
         for tasks in _levels(len(planned)):
             partials = partials.move(tasks).map(_merge)
@@ -222,10 +222,24 @@ class _Work:
         self.path, self.version, self.prepared, self.max_rows = path, version, prepared, max_rows
 
     def run(self, splits: Iterator[bytes]) -> Iterator[bytes]:
-        dataset, prepared = _opened_version(self.path, self.version), pickle.loads(self.prepared)
-        for split in splits:
+        prepared = pickle.loads(self.prepared)
+
+        def result(dataset: trueup.Dataset, split: bytes) -> bytes:
             # Other tasks run on the other cores.
-            yield dataset.run_split(prepared, pickle.loads(split), max_rows=self.max_rows, threads=1).to_bytes()
+            return dataset.run_split(prepared, pickle.loads(split), max_rows=self.max_rows, threads=1).to_bytes()
+
+        for split in splits:
+            yield on_version(self.path, self.version, lambda dataset: result(dataset, split))
+
+
+def on_version(path: str, version: int, run: Callable[[trueup.Dataset], T]) -> T:
+    """Runs a function on a version of a dataset."""
+    try:
+        return run(_opened_version(path, version))
+    except trueup.PartialError:
+        # The dataset may have been rebuilt by others since this process opened it.
+        _OPENED.pop((path, version), None)
+    return run(_opened_version(path, version))
 
 
 def _opened_version(path: str, version: int) -> trueup.Dataset:
@@ -247,9 +261,9 @@ def open_dataset(
     return dataset
 
 
-def location(dataset: trueup.Dataset) -> str:
-    """Returns the URL of a dataset, or its path, which executors resolve in another working directory."""
-    path = os.fspath(dataset.path)
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Returns an absolute path, because executors have another working directory; a URL as it is."""
+    path = os.fspath(path)
     return path if "://" in path else os.path.abspath(path)
 
 

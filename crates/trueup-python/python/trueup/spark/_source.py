@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 import trueup
 
-from ._query import _opened_version, location
+from ._query import absolute, on_version
 
 # The options that are those of `Dataset.prepare`, in lower case, in which Spark gives them.
 _QUERY_OPTIONS = {
@@ -46,13 +46,14 @@ class EventSourceReader(DataSourceReader):
         dataset, query = _prepared(self.options, self.schema.names)
         count = _number(self.options, "partitions") or dataset.event_rows // _ROWS_PER_PARTITION + 1
         splits = dataset.plan_splits(query, count)
-        path, prepared = location(dataset), pickle.dumps(query)
+        path, prepared = absolute(dataset.path), pickle.dumps(query)
         return [EventPartition(path, dataset.version, prepared, pickle.dumps(split)) for split in splits]
 
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
         expected = to_arrow_schema(self.schema, timezone="UTC")
-        dataset = _opened_version(partition.path, partition.version)
-        for batch in dataset.read_events(pickle.loads(partition.query), pickle.loads(partition.split)):
+        query, split = pickle.loads(partition.query), pickle.loads(partition.split)
+        events = on_version(partition.path, partition.version, lambda dataset: dataset.read_events(query, split))
+        for batch in events:
             columns = [batch.column(field.name).cast(field.type) for field in expected]
             yield pyarrow.RecordBatch.from_arrays(columns, schema=expected)
 

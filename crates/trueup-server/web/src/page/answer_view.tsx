@@ -17,7 +17,7 @@ import { DataTable } from "./data_table";
 import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
 import { saveFile } from "./save_file";
-import type { Asked } from "./use_answer";
+import type { Answered, Asked } from "./use_answer";
 import { useParquet } from "./use_parquet";
 
 interface Props {
@@ -35,7 +35,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
   const { state, answered } = asked;
   const { dictionary } = index;
   const [copying, setCopying] = useState(false);
-  const [lookedInto, setLookedInto] = useState<{ row: Row; column: string } | null>(null);
+  const [lookedInto, setLookedInto] = useState<{ row: Row; column: string; of: Answered } | null>(null);
   const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
   const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
   const shown = answered?.question;
@@ -51,7 +51,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
   );
   const parquet = useParquet(service, rowsRequest(question, dictionary, today), fileName(question, today, "parquet"));
   const isStale = state.phase === "asking" && answered !== null;
-  const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.answer.rows, shown?.metrics ?? []);
+  const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.question, answered.answer.rows);
 
   return (
     <>
@@ -73,7 +73,8 @@ export function AnswerView({ asked, question, update, index, service, base, toda
           </button>
         </div>
       </div>
-      {copying && <CopyDialog question={question} index={index} base={base} today={today} close={() => setCopying(false)} />}
+      {/* A command cannot sort by a column that the answer does not have. */}
+      {copying && <CopyDialog question={answered && !isStale ? { ...question, sort } : question} index={index} base={base} today={today} close={() => setCopying(false)} />}
       {state.phase === "fault" && <FaultNotice fault={state.fault} at={state.at} askAgain={asked.askAgain} signOut={signOut} update={update} />}
       {parquet.state.phase === "fault" && <FaultNotice fault={parquet.state.fault} at={parquet.state.at} askAgain={parquet.save} signOut={signOut} update={update} />}
       {state.phase === "incomplete" && (
@@ -122,13 +123,15 @@ export function AnswerView({ asked, question, update, index, service, base, toda
             dictionary={dictionary}
             sort={sort}
             onSort={(sorted) => update({ sort: sorted })}
-            onLookInto={(row, column) => setLookedInto({ row, column })}
+            onLookInto={(row, column) => setLookedInto({ row, column, of: answered })}
           />
-          {lookedInto && (
+          {lookedInto?.of === answered && !isStale && (
+            // It closes when the question changes, as by Back: the row is one of the earlier question.
             // A dialog says late that it was closed: by then the next row may have been opened, in a dialog of its own.
             <DrillDialog
               key={lookedInto}
-              {...lookedInto}
+              row={lookedInto.row}
+              column={lookedInto.column}
               question={shown}
               range={answered.range}
               service={service}
@@ -212,7 +215,9 @@ function NoData({ question, update, service, today }: { question: Question; upda
   );
 }
 
-function hasNoData(rows: Row[], metrics: string[]): boolean {
+/** Returns whether there is nothing to show. Without dimensions there are rows also where nothing happened. */
+function hasNoData({ dimensions, metrics }: Question, rows: Row[]): boolean {
+  if (dimensions.length > 0) return rows.length === 0;
   return rows.every((row) => metrics.every((metric) => row[metric] === 0 && (row[`${metric}.previous`] ?? 0) === 0));
 }
 

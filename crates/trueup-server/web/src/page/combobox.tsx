@@ -40,7 +40,7 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
   const found = useMemo(() => (open ? search(typed.trim()) : []), [open, typed, search]);
   const shown = found.slice(0, SHOWN);
   const typedChoice = other && typed.trim() !== "" ? other(typed.trim()) : null;
-  if (open && typedChoice && !found.some(({ value }) => value === typedChoice.value)) shown.push(typedChoice);
+  if (open && typedChoice && !shown.some(({ value }) => value === typedChoice.value)) shown.push(typedChoice);
   const current = Math.min(active, shown.length - 1);
 
   useEffect(() => {

@@ -21,14 +21,17 @@ const NOTES: Record<Language | "link", string> = {
   python: "Put the path of the dataset in place of DATASET.",
 };
 
+const NO_TEXT = "There is none: the question has no metric, or its organization has no account.";
+
 export function CopyDialog({ question, index, base, today, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [kind, setKind] = useState<Language | "link">("link");
   const [copied, setCopied] = useState("");
   useEffect(() => dialog.current?.showModal(), []);
 
-  const text = kind === "link" ? location.href : (copyAs(kind, question, index, base, today) ?? "");
+  const text = kind === "link" ? location.href : copyAs(kind, question, index, base, today);
   const copy = async () => {
+    if (text === null) return;
     try {
       await navigator.clipboard.writeText(text);
       setCopied("Copied");
@@ -58,9 +61,9 @@ export function CopyDialog({ question, index, base, today, close }: Props) {
       <pre tabIndex={0} aria-label="The question">
         {text}
       </pre>
-      <p class="hint">{NOTES[kind]}</p>
+      <p class="hint">{text === null ? NO_TEXT : NOTES[kind]}</p>
       <div class="buttons">
-        <button type="button" class="primary" onClick={copy}>
+        <button type="button" class="primary" disabled={text === null} onClick={copy}>
           Copy
         </button>
         <button type="button" onClick={() => dialog.current?.close()}>

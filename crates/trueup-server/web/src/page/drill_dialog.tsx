@@ -56,7 +56,14 @@ export function DrillDialog({ row, question, range, column, service, dictionary,
           Show its customers
         </button>
       </div>
-      <Combobox label="Break it down by" placeholder="Or break it down by…" search={others} selected={[]} other={columnChoice} onToggle={(name) => look([name])} />
+      <Combobox
+        label="Break it down by"
+        placeholder="Or break it down by…"
+        search={others}
+        selected={[]}
+        other={(typed) => columnChoice(typed, dictionary)}
+        onToggle={(name) => look([name])}
+      />
       <p class="hint">The totals of what follows are the numbers of this row. Back in the browser returns here.</p>
       <WhyView metric={explained} choose={setExplained} row={row} question={question} range={range} dictionary={dictionary} service={service} />
       <div class="buttons">

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { OPERATORS, describe, faultOf, filterParameters, operatorsOf, takesNone, takesSeveral, type Operator } from "../condition";
 import { ATTRIBUTION_WINDOW, addDays, countDays, resolveDays } from "../days";
-import { searchFields, type Dictionary } from "../dictionary";
+import { OPEN_LEADS, searchFields, type Dictionary } from "../dictionary";
 import { count, formatText } from "../format";
 import type { Question } from "../question";
 import type { Service } from "../service";
@@ -22,10 +22,11 @@ interface Props {
 export function FilterEditor({ question, update, dictionary, service, today }: Props) {
   const [field, setField] = useState<string | null>(null);
   const { conditions } = question;
+  const openLeads = question.within === null ? undefined : dictionary.get(OPEN_LEADS);
   const search = useCallback((typed: string) => {
-    const fields = [...dictionary.all("dimension"), ...dictionary.all("metric")];
+    const fields = [...dictionary.all("dimension"), ...dictionary.all("metric"), ...(openLeads ? [openLeads] : [])];
     return searchFields(fields, typed).map(choiceOf);
-  }, [dictionary]);
+  }, [dictionary, openLeads]);
   const chips = conditions.map((condition, index) => ({
     value: String(index),
     label: `${dictionary.label(condition.field)} ${describe(condition)}`,
@@ -35,7 +36,14 @@ export function FilterEditor({ question, update, dictionary, service, today }: P
       <legend>Filters</legend>
       <Chips label="Filters" chips={chips} onRemove={(removed) => update({ conditions: conditions.filter((_, index) => String(index) !== removed) })} />
       {field === null ? (
-        <Combobox label="Add a filter on" placeholder="Add a filter on…" search={search} selected={[]} other={columnChoice} onToggle={setField} />
+        <Combobox
+          label="Add a filter on"
+          placeholder="Add a filter on…"
+          search={search}
+          selected={[]}
+          other={(typed) => columnChoice(typed, dictionary)}
+          onToggle={setField}
+        />
       ) : (
         <ConditionForm
           key={field}

@@ -87,7 +87,7 @@ export function QuestionPanel({ question, update, index, service, today }: Props
             placeholder="Search dimensions"
             search={searchDimensions}
             selected={question.dimensions}
-            other={columnChoice}
+            other={(typed) => columnChoice(typed, dictionary)}
             onToggle={(value) => update({ dimensions: toggled(question.dimensions, value) })}
           />
         </fieldset>

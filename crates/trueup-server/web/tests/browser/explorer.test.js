@@ -204,6 +204,41 @@ onAnswer("filters suggest values, and restrict rows", JUNE, async (page) => {
   await screenshot(page, "filters");
 });
 
+onAnswer("a question without a metric is a step of the history", JUNE.replace("leads,bookRate,spend", "leads"), async (page) => {
+  const incomplete = page.getByRole("heading", { name: "Choose a metric" });
+  await page.getByRole("button", { name: "Remove Leads" }).click();
+  await incomplete.waitFor();
+  await combobox(page, "Metrics").fill("spend");
+  await page.keyboard.press("Enter");
+  await page.locator("thead th", { hasText: "Spend" }).waitFor();
+  await page.goBack();
+  await incomplete.waitFor();
+  assert.equal(await alerts(page).count(), 0);
+  await page.goBack();
+  await page.locator("thead th", { hasText: "Leads" }).waitFor();
+});
+
+onAnswer("a value can be typed that many others contain", JUNE, async (page) => {
+  const others = Array.from({ length: 70 }, (_, number) => ({ campaign: `12${100 + number}`, eventCount: 100 }));
+  await page.route(/fields=campaign,eventCount/, (route) => route.fulfill({ json: [...others, { campaign: "12", eventCount: 1 }] }));
+  await combobox(page, "Add a filter on").fill("campaign");
+  await page.keyboard.press("Enter");
+  await combobox(page, "Values").fill("12");
+  await page.getByRole("option", { name: /^11 more/ }).waitFor();
+  await page.getByRole("option", { name: "“12” as typed", exact: true }).click();
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await page.waitForFunction(() => decodeURIComponent(location.hash).includes('["campaign","is","12"]'));
+});
+
+onAnswer("rows whose numbers are all 0 are an answer", JUNE, async (page) => {
+  await page.route("**/events?**", (route) => route.fulfill({ json: [{ attributionChannel: "Of no effect", leads: 0, bookRate: 0, spend: 0, clicks: 0 }] }));
+  await combobox(page, "Metrics").fill("clicks");
+  await page.keyboard.press("Enter");
+  await page.locator("tbody td", { hasText: "Of no effect" }).waitFor();
+  await answered(page);
+  assert.equal(await page.getByRole("heading", { name: "No data for this question" }).count(), 0);
+});
+
 onAnswer("days between stages, and what the dataset defines, are found by their names", JUNE, async (page) => {
   await combobox(page, "Metrics").fill("median days lead to sold");
   const found = page.getByRole("option", { name: /^Median Days Lead to Sold medianDaysLeadToSold/ });
@@ -256,6 +291,20 @@ onAnswer("a row leads to its customers, whose totals are its numbers", `${JUNE.r
   await answered(page);
   assert.ok(!decodeURIComponent(page.url()).includes("above"));
   assert.equal(await page.locator("tfoot td.number").first().textContent(), leads);
+});
+
+onAnswer("Back closes the dialog of a row, which is one of another question", JUNE, async (page) => {
+  const added = page.locator(".table thead th", { hasText: "Customer Status" });
+  await combobox(page, "Dimensions").fill("customer status");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await added.waitFor();
+  await answered(page);
+  await page.locator("tbody tr:not(.space)").first().getByRole("button").click();
+  await page.locator("dialog[open]").waitFor();
+  await page.goBack();
+  await added.waitFor({ state: "detached" });
+  assert.equal(await page.locator("dialog[open]").count(), 0);
 });
 
 const CLOSED = `${JUNE.replace("bookRate", "bookRate,closedRevenue,medianDaysLeadToSold")}&sort=leads:desc`;
@@ -352,6 +401,13 @@ onAnswer("the export has the bytes of the copied command, and curl the rows of t
   await page.getByRole("radio", { name: "Link" }).check();
   assert.ok(!(await page.locator("dialog pre").textContent()).includes(key));
   await screenshot(page, "copy");
+});
+
+onAnswer("a command does not sort by a column that was taken away", `${JUNE}&sort=spend:desc`, async (page) => {
+  await page.getByRole("button", { name: "Remove Spend" }).click();
+  await page.locator("thead th", { hasText: "Spend" }).waitFor({ state: "detached" });
+  const { copied } = await exportAndCopy(page);
+  assert.ok(!(await copied("trueup query")).includes("--sort"));
 });
 
 onAnswer("the export as Parquet is the file that the copied command writes", ODD.replace(/&sort=.*/, ""), async (page) => {
@@ -562,6 +618,18 @@ onAnswer("a condition on a metric leaves no cohort out of the map", COHORTS, asy
   await answered(page);
   const cells = page.getByRole("region", { name: "Cohorts by window" }).locator("tbody tr", { hasText: fewest.start.slice(0, 7) }).locator("td");
   await cells.first().filter({ hasText: fewest.leads.toLocaleString("en-US") }).waitFor();
+});
+
+onAnswer("cohorts can be filtered by their open leads", COHORTS, async (page) => {
+  const range = "start=2025-10-01&end=2026-06-30&interval=month";
+  const closed = await asked(`demo-group/events?fields=leads&${range}&cohort=true&within=90d&openLeads=${encodeURIComponent('["lte",0]')}`);
+  assert.ok(closed.length > 1 && closed.length < 9, `${closed.length}`);
+  await combobox(page, "Add a filter on").fill("open leads");
+  await page.getByRole("option", { name: /^Open Leads/ }).click();
+  await page.getByLabel("Condition", { exact: true }).selectOption("atMost");
+  await page.getByLabel("Value", { exact: true }).fill("0");
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await page.locator(".progress [role=status]").filter({ hasText: `${closed.length} rows` }).waitFor();
 });
 
 onAnswer("cohorts on 360 pixels, in the dark", COHORTS, async (page) => {

@@ -41,9 +41,18 @@ test("rows that are equal stay in their order, and those without a value come la
   assert.equal(sortRows(ROWS, null), ROWS);
 });
 
+test("texts are sorted byte by byte, as the copied command sorts them", () => {
+  const sorted = (...texts: string[]) => sortRows(texts.map((campaign) => ({ campaign })), { field: "campaign", descending: false }).map((row) => row.campaign);
+  // In UTF-16 the first is before the second.
+  assert.deepEqual(sorted("🔧", "ﬁ"), ["ﬁ", "🔧"]);
+  assert.deepEqual(sorted("x🔨", "x🔧b", "x🔧", "x", "é", "z"), ["x", "x🔧", "x🔧b", "x🔨", "z", "é"]);
+});
+
 test("a column is as wide as its widest value", () => {
   const [campaign, leads, spend] = columnWidths(["campaign", "leads", "spend"], ROWS, { leads: 1_000_000, spend: -99999.5 }, INDEX.dictionary);
   assert.deepEqual([campaign, leads, spend], [11, 11, 12]);
+  // A fraction may be wider than a larger number.
+  assert.deepEqual(columnWidths(["leads"], [{ leads: 1_000 }, { leads: 0.333333 }], null, INDEX.dictionary), [10]);
 });
 
 test("one row is figures, and a funnel where its metrics are stages", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copyAs, type Language } from "../../src/copies";
+import { LANGUAGES, copyAs, type Language } from "../../src/copies";
 import type { Question } from "../../src/question";
 import { INDEX, QUESTION, TODAY } from "./sample";
 
@@ -75,6 +75,12 @@ test("a cohort and a comparison are part of every copy", () => {
   assert.match(copied("curl", cohort) ?? "", /&cohort=true&within=90d&compare=2025-06-01\.\.2025-06-30'/);
   assert.match(copied("rust", cohort) ?? "", /\.cohort\("90d"\.parse\(\)\?\)\n    \.compare\("2025-06-01\.\.2025-06-30"\.parse\(\)\?\)/);
   assert.match(copied("python", cohort) ?? "", /cohort=True, within="90d",\n    compare="2025-06-01\.\.2025-06-30"/);
+});
+
+test("the question of an organization without accounts is one for the service alone", () => {
+  const index = { ...INDEX, organizations: [{ organization: "group", accounts: [] }] };
+  const copies = LANGUAGES.map(([language]) => copyAs(language, QUESTION, index, "https://host/base/", TODAY) !== null);
+  assert.deepEqual(copies, [false, true, false, false]);
 });
 
 test("an incomplete question has no copies", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchFields } from "../../src/dictionary";
 import { formatValue } from "../../src/format";
+import { columnChoice } from "../../src/page/field_choices";
 import { INDEX } from "./sample";
 
 test("fields are found by what people call them", () => {
@@ -29,6 +30,11 @@ test("the columns of a comparison have labels, and a change has a sign", () => {
   assert.equal(shown("leads.change", 0), "0");
   assert.equal(shown("bookRate.mixEffect", -0.00001), "0.0 pp");
   assert.equal(shown("leads.ratio", null), "–");
+});
+
+test("a column of any name is a dimension, and a metric is none", () => {
+  assert.equal(columnChoice("own column", INDEX.dictionary)?.value, "own column");
+  for (const typed of ["leads", "openLeads", "leads.previous", "start", "a,b"]) assert.equal(columnChoice(typed, INDEX.dictionary), null, typed);
 });
 
 test("a change is good or bad by the direction of its metric", () => {

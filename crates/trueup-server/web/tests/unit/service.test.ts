@@ -49,6 +49,12 @@ test("an answer has the columns of its question, and the names that nobody knows
   assert.equal(answer.rows[0]?.spend, 0.5);
 });
 
+test("the columns of a comparison are in the order of the question, whatever their names", async () => {
+  answerWith('[{"campaign":"A","2024":"x","leads":1,"leads.previous":2,"own.column":"y","spend":3,"spend.previous":4}]');
+  const answer = await service.events({ ...request, fields: ["campaign", "2024", "leads", "own.column", "spend"], compare: "previous-year" });
+  assert.deepEqual(answer.columns, ["campaign", "2024", "leads", "leads.previous", "own.column", "spend", "spend.previous"]);
+});
+
 test("each status is a kind of fault", async () => {
   const kinds: [number, string][] = [
     [400, "refused"],

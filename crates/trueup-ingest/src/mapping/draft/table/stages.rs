@@ -5,15 +5,12 @@ use crate::mapping::canonical::stage_names;
 use crate::mapping::draft::formats::{AmountForm, Clock, DateForm, fitting};
 use crate::mapping::draft::names::{is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
-use crate::mapping::draft::text::{amount_sources, date_sources, key, quoted};
+use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted};
 
 /// A stage of rows that are a customer each.
 struct StageDraft {
     stage: &'static str,
-    /// The sources that may be right, each with a comment.
-    answers: Vec<(String, String)>,
-    /// The dates and amounts that do not fit their formats.
-    misfits: Vec<String>,
+    answers: Vec<SourceDraft>,
 }
 
 /// The fewest rows with different ids from which the draft concludes that each row is a customer.
@@ -136,44 +133,45 @@ impl TableDraft<'_, '_> {
             let totals: Vec<&(&ColumnSample, AmountForm)> =
                 amounts.iter().filter(|(column, _)| is_of(column)).collect();
             let mut answers = Vec::new();
-            let mut misfits: Vec<String> = totals.iter().flat_map(|(_, form)| form.misfits.clone()).collect();
             for (column, form) in dated.iter().filter(|(column, _)| is_of(column)) {
-                misfits.extend_from_slice(&form.misfits);
                 let name = if form.clock == Clock::Zoned { "dateTime" } else { "date" };
-                let example = column.texts().next().unwrap_or_default();
-                for (date, note) in date_sources(&self.named(column), form, example, None) {
-                    if totals.is_empty() {
-                        answers.push((format!("{name} = {date}"), note.clone()));
-                    }
+                for date in date_sources(&self.named(column), form, form.example(column), None) {
                     for (total, form) in &totals {
                         // Of several amounts, the values say which is which.
-                        let note = if totals.len() > 1 { total.examples() } else { note.clone() };
+                        let note = if totals.len() > 1 { total.examples() } else { date.note.clone() };
                         let readings = amount_sources(&self.named(total), &form.readings).into_iter();
-                        answers.extend(
-                            readings.map(|(amount, _)| (format!("{name} = {date}, total = {amount}"), note.clone())),
-                        );
+                        answers.extend(readings.map(|amount| SourceDraft {
+                            source: format!("{name} = {}, total = {}", date.source, amount.source),
+                            note: note.clone(),
+                            misfits: [&date.misfits[..], &amount.misfits].concat(),
+                        }));
+                    }
+                    if totals.is_empty() {
+                        answers.push(SourceDraft { source: format!("{name} = {}", date.source), ..date });
                     }
                 }
                 self.used.insert(column.name.clone());
             }
             self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
-            drafts.push(StageDraft { stage, answers, misfits });
+            drafts.push(StageDraft { stage, answers });
         }
         let open: Vec<&(&ColumnSample, DateForm)> =
             dated.iter().filter(|(column, _)| !self.used.contains(&column.name)).collect();
         self.rest("In events, a line such as `{}` makes one a dimension.");
         self.text.line("");
         self.text.line("[events.stages]");
-        for StageDraft { stage, answers, misfits } in &drafts {
+        for StageDraft { stage, answers } in &drafts {
             let line = |source: &str| format!("{stage} = {{ {source} }}");
-            let fits = if misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(misfits)) };
             match &answers[..] {
                 [] => {}
-                [(source, _)] => self.text.noted(&line(source), &format!("by the names of its columns{fits}")),
+                [only] => {
+                    let comment = format!("by the names of its columns{}", fitting(&only.misfits));
+                    self.text.noted(&line(&only.source), &comment);
+                }
                 several => {
                     let lines: Vec<(String, String)> =
-                        several.iter().map(|(source, note)| (line(source), note.clone())).collect();
-                    self.text.question(&format!("which is right for {stage}{fits}?"), &lines);
+                        several.iter().map(|found| (line(&found.source), found.comment())).collect();
+                    self.text.question(&format!("which is right for {stage}?"), &lines);
                 }
             }
         }
@@ -181,7 +179,7 @@ impl TableDraft<'_, '_> {
             let (sources, stages) = (date_sources(&self.named(column), form, "", None), stages_of(&column.name));
             let stages = if stages.is_empty() { stage_names().to_vec() } else { stages };
             let answers = stages.iter().flat_map(|stage| {
-                sources.iter().map(move |(date, _)| (format!("{stage} = {{ date = {date} }}"), String::new()))
+                sources.iter().map(move |found| (format!("{stage} = {{ date = {} }}", found.source), String::new()))
             });
             let question = format!(
                 "{} holds dates such as {}. Of which stage, if of any?",
