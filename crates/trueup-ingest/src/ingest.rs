@@ -286,8 +286,8 @@ impl Ingest {
     ///
     /// Nobody can lock an object store: there, an ingest that finds its version taken when it publishes begins again
     /// from the new version, and reads its inputs again, unless this time is over. If an input can be read only once,
-    /// such as a reader, record batches, or the standard input, the ingest fails instead. So does a
-    /// [distributed one](Self::begin_staged), because its parts depend on the version.
+    /// such as a reader, record batches, or the standard input, or if the rejects go to a pipe or a descriptor, the
+    /// ingest fails instead. So does a [distributed one](Self::begin_staged), because its parts depend on the version.
     ///
     /// ```no_run
     /// use std::time::Duration;

@@ -8,7 +8,7 @@ pub use file::{OutputError, OutputFile};
 use crate::version::{FOLDERS, RECORD_PREFIX};
 use file::{OutputContext, OutputTarget, TemporaryFile, folder_of};
 use std::ffi::OsStr;
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::{is_url, manifest_file, without_credentials};
@@ -84,8 +84,7 @@ impl Outputs {
     pub fn create(&self, path: impl AsRef<Path>) -> Result<OutputFile, OutputError> {
         let path = path.as_ref();
         let target = match self.resolve(path)? {
-            // Appends, because a descriptor may lead to a file that must not be truncated.
-            ResolvedOutput::Direct => OpenOptions::new().append(true).open(path).map(OutputTarget::Direct),
+            ResolvedOutput::Direct => open_direct(path).map(OutputTarget::Direct),
             ResolvedOutput::File(place, _) if !folder_of(&place).exists() => {
                 let folder = folder_of(path).to_owned();
                 return Err(OutputError::NoFolder { path: path.to_owned(), folder });
@@ -94,6 +93,12 @@ impl Outputs {
                 .map(|file| OutputTarget::Temporary { file, place, replaces: self.replaces }),
         };
         Ok(OutputFile { path: path.to_owned(), target: target.of(path, "create")? })
+    }
+
+    /// Returns whether what is written to the output cannot be taken back, and somebody may read it.
+    pub(crate) fn is_final(&self, path: &Path) -> bool {
+        matches!(self.resolve(path), Ok(ResolvedOutput::Direct))
+            && !fs::canonicalize(path).is_ok_and(|place| place == Path::new("/dev/null"))
     }
 
     fn resolve(&self, path: &Path) -> Result<ResolvedOutput, OutputError> {
@@ -174,6 +179,25 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// Opens a stream or a descriptor for writing.
+fn open_direct(path: &Path) -> io::Result<File> {
+    // Opening the file of a stream of the process once more would begin at a position of its own, so that what the
+    // process writes to one would replace what it writes to the other.
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        let found = fs::metadata(path)?;
+        let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+        for stream in streams.into_iter().flatten().map(File::from) {
+            if is_same_file(&stream.metadata()?, &found) {
+                return Ok(stream);
+            }
+        }
+    }
+    // Appends, because a descriptor may lead to a file that must not be truncated.
+    OpenOptions::new().append(true).open(path)
 }
 
 /// Returns the path with all links followed, even if the file or its folders do not exist yet.

@@ -3,9 +3,10 @@
 //!
 //! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
 //! record of the ingest: it contains its scratch folders, and every data file of the ingest has the id in its name. The
-//! record is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files,
-//! and the next ingest removes the record and the data files with that id that no version names. It also removes the
-//! files of expired versions whose grace period is over, and no others.
+//! record is removed when the ingest ends. If a record is left, its ingest was killed, could not remove its files, or
+//! could not make its version durable, and the next ingest removes the record and the data files with that id that no
+//! version names. It also completes a purge that was stopped, and removes the files of expired versions whose grace
+//! period is over. It removes nothing else.
 //!
 //! Only the ingest that has the `lock` of the dataset's folder writes to it.
 //!
@@ -28,18 +29,19 @@ pub(crate) use scratch::Scratch;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Phase};
 use crate::pending_file::PendingFile;
 use crate::table::Table;
 use file_lists::StoredLists;
 use file_names::{has_id, is_id, random_id};
 use lock::DatasetLock;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store_version::StoreVersion;
-use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
+use trueup_core::dataset::expiry::{self, Expiry, Unnamed, UnnamedFile};
 use trueup_core::dataset::manifest::{
     DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, SCHEMA_VERSION, VECTORS_FOLDER,
 };
@@ -79,8 +81,6 @@ pub(crate) struct VersionBuilder {
     /// Folders and data files, in the order in which the ingest made them.
     made: Vec<Made>,
     has_record: bool,
-    /// Whether other processes write parts of the version.
-    has_parts: bool,
     /// The number of scratch folders so far.
     scratches: usize,
     /// What became of the files in the folder. Those of a version in a store are only uploaded from there.
@@ -197,7 +197,6 @@ impl VersionBuilder {
             _lock: lock,
             made,
             has_record: false,
-            has_parts: false,
             scratches: 0,
             outcome: Outcome::Unpublished,
             store: None,
@@ -263,9 +262,17 @@ impl VersionBuilder {
     /// another time.
     fn remove_expired(&mut self, dataset: &Path, monitor: &Monitor) {
         let Ok(unnamed) = Unnamed::find(dataset, None) else { return };
-        if unnamed.remove(&self.files, dataset, monitor.interrupt(), |_| ()).is_ok() {
-            self.removed = FileCount::of(unnamed.due.iter().map(|file| file.size));
+        if !unnamed.due.is_empty() {
+            monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         }
+        let removed = Cell::new(FileCount::default());
+        let count = |file: &UnnamedFile| {
+            let FileCount { files, bytes } = removed.get();
+            removed.set(FileCount { files: files + 1, bytes: bytes + file.size });
+            monitor.add(0, file.size);
+        };
+        drop(unnamed.remove(&self.files, dataset, monitor.interrupt(), count));
+        self.removed = removed.get();
     }
 
     /// Returns the number of the version.
@@ -298,7 +305,7 @@ impl VersionBuilder {
             }
         }
         for (path, _) in records {
-            self.files.remove_folder_and_contents(&path).at("remove", &path)?;
+            remove_record(&self.files, &path).at("remove", &path)?;
         }
         Ok(())
     }
@@ -424,8 +431,8 @@ impl VersionBuilder {
     /// version visible. From the publication on, nothing is undone.
     ///
     /// # Errors
-    /// Another ingest has published a version with this number, the ingest is interrupted, or the file system or the
-    /// store refuses. The error says whether the version may be published nevertheless.
+    /// Another ingest has published a version with this number or a later one, the ingest is interrupted, or the file
+    /// system or the store refuses. The error says whether the version may be published nevertheless.
     pub(crate) fn publish(
         mut self,
         manifest: &mut Manifest,
@@ -450,16 +457,7 @@ impl VersionBuilder {
                 self.files.sync_folder(&folder).at("sync", &folder)?;
             }
         }
-        for made in &self.made {
-            // New folders above the dataset are durable only once their parents are synced.
-            if let Made::Folder(folder) = made
-                && let Some(parent) = folder.parent().filter(|parent| *parent != self.dir)
-            {
-                // The parent of a relative path of one name is empty.
-                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                self.files.sync_folder(parent).at("sync", parent)?;
-            }
-        }
+        sync_parents(&self.files, &self.made)?;
         let published = manifest_file::publish(&self.files, &self.dir, &staging, manifest);
         self.outcome = match &published {
             Ok(()) => Outcome::Published,
@@ -507,10 +505,7 @@ impl Drop for VersionBuilder {
             Outcome::Published => true,
             Outcome::Uncertain => false,
         };
-        // Parts that still run may write into the record while it is removed.
-        let attempts = if self.has_parts { REMOVALS } else { 1 };
-        let remove_record = || self.files.remove_folder_and_contents(&self.record()).is_ok();
-        let is_clean = is_clean && (!self.has_record || (0..attempts).any(|_| remove_record()));
+        let is_clean = is_clean && (!self.has_record || remove_record(&self.files, &self.record()).is_ok());
         if is_clean && self.outcome == Outcome::Unpublished {
             remove_folders(&self.files, &self.made);
         }
@@ -527,6 +522,17 @@ fn entries(files: &Files, dir: &Path) -> Result<Vec<(PathBuf, String)>, IngestEr
     Ok(entries.into_iter().filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?))).collect())
 }
 
+/// Removes the record of an ingest. Parts of the ingest that still run may write into it meanwhile.
+fn remove_record(files: &Files, record: &Path) -> io::Result<()> {
+    for _ in 1..REMOVALS {
+        match files.remove_folder_and_contents(record) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            removed => return removed,
+        }
+    }
+    files.remove_folder_and_contents(record)
+}
+
 /// Makes the dataset's folder, readable for its owner alone, and the folders above it. Adds the new folders to `made`.
 fn make_dataset_folder(files: &Files, dir: &Path, made: &mut Vec<Made>) -> Result<(), IngestError> {
     let missing: Vec<&Path> =
@@ -538,6 +544,23 @@ fn make_dataset_folder(files: &Files, dir: &Path, made: &mut Vec<Made>) -> Resul
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             Err(error) => return Err(error).at("make the folder", folder),
         }
+    }
+    Ok(())
+}
+
+/// Makes new folders durable, in the dataset and above it: a folder is, once its parent is synced.
+fn sync_parents(files: &Files, made: &[Made]) -> Result<(), IngestError> {
+    let parents: BTreeSet<&Path> = made
+        .iter()
+        .filter_map(|made| match made {
+            Made::Folder(folder) => folder.parent(),
+            Made::File(_) => None,
+        })
+        .collect();
+    for parent in parents {
+        // The parent of a relative path of one name is empty.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        files.sync_folder(parent).at("sync", parent)?;
     }
     Ok(())
 }

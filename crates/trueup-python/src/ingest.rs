@@ -78,7 +78,8 @@ pub(crate) struct IngestReport {
 /// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a
 ///     customer. threads: by default one per core.
 /// wait: for others that write to the dataset, in seconds or as a timedelta; by default the ingest fails at once. In an
-///     object store, the ingest begins again if another one was first and all inputs are paths or URLs.
+///     object store, the ingest begins again if another one was first, all inputs are paths or URLs, and rejects is
+///     not a pipe or a descriptor.
 /// timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(

@@ -125,8 +125,8 @@ fn a_user_added_again_inherits_nothing_from_the_removed_one() {
         directory.add_user("other").unwrap();
         directory.grant("u", &organization("o")).unwrap();
         directory.grant("u", &account("a")).unwrap();
-        let key = directory.create_key("u", NOW).unwrap();
         let others = directory.create_key("other", NOW).unwrap();
+        let key = directory.create_key("u", NOW).unwrap();
         let token = directory.open_session("u", NOW, NOW.plus_seconds(60)).unwrap();
         let login = directory.login("u").unwrap().unwrap();
         assert_eq!(directory.count(&login, NOW).unwrap(), Hourly::Allowed);
@@ -143,6 +143,6 @@ fn a_user_added_again_inherits_nothing_from_the_removed_one() {
         assert_eq!(directory.session(Some(&token), NOW).unwrap(), Err(Refusal::Unknown));
         assert!(directory.authenticate(Some(&others.secret)).unwrap().is_ok());
         // The number of a removed key is not used again.
-        assert!(directory.create_key("u", NOW).unwrap().id > others.id);
+        assert!(directory.create_key("u", NOW).unwrap().id > key.id);
     });
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(super) struct WaitArgs {
     /// Wait at most this long, such as 30s or 5m, while another command writes to the dataset; by default, fail at
-    /// once. In an object store, which nobody can lock, begin again if another command publishes a version first
+    /// once. In an object store, which nobody can lock, a command that publishes a version begins again if another one
+    /// was first
     #[arg(long, value_name = "TIME", value_parser = option_values::wait)]
     wait: Option<Duration>,
 }

@@ -166,6 +166,23 @@ fn devices_and_pipes_are_written_and_folders_refused() {
 }
 
 #[test]
+fn rejects_and_the_summary_may_share_a_file() {
+    let workspace = Workspace::new();
+    let rows: String = (0..40).map(|row| format!("acme,{row},booked,never,{row}\n")).collect();
+    workspace
+        .write("events.csv", &format!("account,opportunityId,type,date,eventId\nacme,1,booked,2025-01-03,x\n{rows}"));
+    let ingest = "trueup ingest events.csv --into ds --rejects /dev/stdout";
+    for share in ["> out", ">> out", "> out 2>&1"] {
+        let run = workspace.shell(&format!("rm -rf ds out; {ingest} {share} && cat out"));
+        assert_eq!(run.code, 0, "{share}: {run:?}");
+        let written = run.stdout;
+        let rejects: Vec<&str> = written.lines().filter(|line| line.starts_with('{')).collect();
+        assert_eq!(rejects.len(), 40, "{written}");
+        assert!(rejects.iter().all(|line| line.ends_with('}')) && written.lines().count() > 40, "{written}");
+    }
+}
+
+#[test]
 fn files_get_the_usual_permissions() {
     let workspace = Workspace::with_dataset();
     let mode = |name: &str| workspace.path(name).metadata().unwrap().permissions().mode() & 0o777;

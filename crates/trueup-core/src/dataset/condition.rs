@@ -6,6 +6,7 @@ use super::column_cache::ColumnCacheCounts;
 use super::commit::CommitTime;
 use super::error::DatasetError;
 use super::manifest_file;
+use super::remote::is_url;
 use super::row_group::RowGroup;
 use crate::error::Error;
 use std::time::SystemTime;
@@ -45,13 +46,14 @@ impl Dataset {
     /// # Errors
     /// A file is missing, has another length or another footer than the manifest says, or cannot be read.
     pub fn check_files(&self) -> Result<(), Error> {
-        let mut files: Vec<_> = self.events.iter().filter_map(RowGroup::file).collect();
-        files.extend(self.spend.iter().filter_map(RowGroup::file));
-        if files.iter().any(|file| file.is_remote()) {
-            let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(()) };
+        if let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest)
+            && is_url(folder)
+        {
             manifest_file::written(folder, manifest.version).map_err(DatasetError::from)?;
             return Ok(());
         }
+        let mut files: Vec<_> = self.events.iter().filter_map(RowGroup::file).collect();
+        files.extend(self.spend.iter().filter_map(RowGroup::file));
         // The row groups of a file follow one another.
         files.dedup_by(|one, next| std::ptr::eq(*one, *next));
         files.into_iter().try_for_each(|file| file.check_again())?;

@@ -260,9 +260,9 @@ pub enum ManifestError {
     },
     /// The manifest has a layout that this program does not know.
     #[error(
-        "`{}` has layout {found}, and this program reads layouts {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}; ingest the original files \
-         into a new dataset",
-        path.display()
+        "`{}` has layout {found}, and this program reads layouts {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}; {}",
+        path.display(),
+        if *found > SCHEMA_VERSION { "use a later version of trueup" } else { "ingest the original files into a new dataset" }
     )]
     UnknownLayout {
         /// The file.

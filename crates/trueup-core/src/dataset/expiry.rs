@@ -10,7 +10,7 @@
 //!   whose manifest was not removed loses no file, and expires again later.
 //! - A file that no manifest names is never named again, because a new version names only new files and files of the
 //!   newest version, which never expires. This holds without a lock, too: of several writers that begin with the same
-//!   version, only one can publish the next.
+//!   version, only one can publish the next, and a writer that finds a later version does not publish.
 //!
 //! A reader that has opened a version before it expired can read its files until the grace period is over.
 
@@ -246,8 +246,11 @@ impl Unnamed {
         }
         if remote.is_none() {
             for folder in folders {
-                let synced = files.sync_folder(&dir.join(folder));
-                synced.map_err(|error| failed("sync", dir, folder, error))?;
+                match files.sync_folder(&dir.join(folder)) {
+                    // A copy of a dataset may lack the folders that were empty.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    synced => synced.map_err(|error| failed("sync", dir, folder, error))?,
+                }
             }
         }
         self.records.iter().try_for_each(|record| remove(files, remote.as_ref(), dir, record))
@@ -399,5 +402,18 @@ mod tests {
         }
         // A file in a hidden folder, such as the record of an ingest, is left out.
         assert_eq!(parse(&format!("{HEADER}\ngrace 60\n1 .trueup-pending-x/a\n{END}\n")).1, Vec::new());
+    }
+
+    #[test]
+    fn a_record_of_a_folder_that_a_copy_lacks_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = dir.path().join(format!("{RECORD_PREFIX}x"));
+        std::fs::create_dir(dir.path().join("events")).unwrap();
+        std::fs::write(dir.path().join("events/a.parquet"), "a").unwrap();
+        std::fs::write(&record, format!("{HEADER}\ngrace 0\n1 events/a.parquet\n1 vectors/b\n{END}\n")).unwrap();
+        let unnamed = Unnamed::find(dir.path(), None).unwrap();
+        assert_eq!(unnamed.due.len(), 2);
+        unnamed.remove(&Files::default(), dir.path(), &Interrupt::default(), |_| {}).unwrap();
+        assert!(!record.exists() && !dir.path().join("events/a.parquet").exists());
     }
 }

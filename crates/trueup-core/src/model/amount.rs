@@ -50,7 +50,6 @@ pub fn amount_from_text(text: &str) -> Result<i64, Reason> {
 pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Decimal128Array, ArrowError> {
     let values = column.values.as_ref();
     let micros = match values.data_type() {
-        DataType::Null => vec![None; values.len()],
         DataType::Utf8 => read_texts(column, faults, amount_from_text),
         DataType::Int8 => read_numbers::<Int8Type, _>(column, faults, |value| scaled(value.into(), 0)),
         DataType::Int16 => read_numbers::<Int16Type, _>(column, faults, |value| scaled(value.into(), 0)),

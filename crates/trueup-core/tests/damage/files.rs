@@ -136,14 +136,17 @@ fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
 }
 
 #[test]
-fn the_error_of_an_unknown_layout_names_the_known_ones() {
-    let mut stored = TestDataset::sound();
-    stored.manifest.schema_version = 9;
-    stored.republish();
-    let message = stored.refused();
-    let expected =
-        format!("manifest-00000001.json` has layout 9, and this program reads layouts 2 to {SCHEMA_VERSION}; ");
-    assert!(message.contains(&expected), "{message}");
+fn the_error_of_an_unknown_layout_names_the_known_ones_and_what_to_do() {
+    let advices = [(1, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
+    for (layout, advice) in advices {
+        let mut stored = TestDataset::sound();
+        stored.manifest.schema_version = layout;
+        stored.republish();
+        let message = stored.refused();
+        let known = format!("and this program reads layouts 2 to {SCHEMA_VERSION}");
+        let expected = format!("manifest-00000001.json` has layout {layout}, {known}; {advice}");
+        assert!(message.ends_with(&expected), "{message}");
+    }
 }
 
 #[test]

@@ -114,8 +114,7 @@ fn ask(dataset: &Dataset) -> ResultTable {
 
 fn try_ask(dataset: &Dataset) -> Result<ResultTable, Error> {
     let days = dataset.date_range().unwrap();
-    let fields = ["account", "campaign", "zip", "leads", "closedRevenue", "spend", "medianDaysLeadToClosed", "start"];
-    let fields = fields.into_iter().filter(|name| dataset.has_field(name));
+    let fields = ["account", "campaign", "zip", "leads", "closedRevenue", "spend", "medianDaysLeadToClosed"];
     let query = EventsQuery::new(fields, days.start, days.end).allow_long_total();
     dataset.query(&query)
 }

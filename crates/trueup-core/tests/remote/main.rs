@@ -21,7 +21,7 @@ use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, manifest_file}
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
 use trueup_ingest::Ingest;
-use trueup_testkit::object_server::{Fault, Requested};
+use trueup_testkit::object_server::{Fault, ObjectServer, Requested};
 use trueup_testkit::random::Random;
 
 /// Returns the text of the error that opening a location gives.
@@ -328,6 +328,27 @@ fn missing_and_changed_objects_are_errors() {
     let expected = format!("`{}/{name}` is missing, but the manifest names it", stored.url().display());
     assert_eq!(dataset.query(query).unwrap_err().to_string(), expected);
     assert_eq!(stored.remote().query(query).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn the_files_of_a_store_are_checked_by_the_manifest_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, folder) = (dir.path().join("insights.ndjson"), dir.path().join("bucket/insights"));
+    fs::write(&input, "{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{}}\n").unwrap();
+    Ingest::into(&folder).insights(input).run().unwrap();
+    let server = ObjectServer::start(dir.path()).unwrap();
+    let only_insights = Dataset::open(format!("{}/bucket/insights", server.url())).unwrap();
+    let stored = Stored::new();
+    let all_tables = stored.remote();
+    for (dataset, server, folder) in [(only_insights, &server, folder), (all_tables, &stored.server, stored.folder())] {
+        drop(server.take_log());
+        dataset.check_files().unwrap();
+        let log = server.take_log();
+        assert!(log.iter().all(|request| request.path.ends_with(&manifest_file::file_name(1))), "{log:?}");
+        fs::remove_file(folder.join(manifest_file::file_name(1))).unwrap();
+        let missing = dataset.check_files().unwrap_err().to_string();
+        assert!(missing.contains("manifest-00000001.json"), "{missing}");
+    }
 }
 
 #[test]

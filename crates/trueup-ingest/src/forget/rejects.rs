@@ -11,9 +11,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Read, Write};
 use std::path::Path;
 use trueup_core::model::{ACCOUNT, OPPORTUNITY_ID};
+
+/// The most bytes of a line that are read, so that a file without line ends is not read as a whole.
+const MAX_LINE_BYTES: u64 = 1 << 30;
 
 /// Removes the rows of some customers from a file of rejected rows, which is replaced as a whole. Returns the number of
 /// these rows. A file without such rows stays as it is.
@@ -37,7 +40,7 @@ pub(super) fn remove(
     let mut kept = BufWriter::new(kept);
     let (mut lines, mut line) = (BufReader::new(file), Vec::new());
     let (mut number, mut removed) = (0, 0);
-    while lines.read_until(b'\n', &mut line).at("read", path)? > 0 {
+    while read_line(&mut lines, &mut line, MAX_LINE_BYTES).at("read", path)? > 0 {
         monitor.check()?;
         number += 1;
         let is_wanted = match serde_json::from_slice::<ReadRejectsLine>(&line) {
@@ -57,6 +60,11 @@ pub(super) fn remove(
         file.keep().map_err(ErrorKind::Output)?;
     }
     Ok(removed)
+}
+
+/// Reads a line with its end, or the first `most` bytes of a longer one, which are no row.
+fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>, most: u64) -> io::Result<usize> {
+    lines.take(most).read_until(b'\n', line)
 }
 
 /// The customers, as rejected rows may name them.
@@ -175,6 +183,19 @@ mod tests {
             assert_eq!(is_removed(&format!(r#"{{"file":"a.csv","value":"late","row":{cells}}}"#)), expected, "{cells}");
         }
         assert!(is_removed(r#"{"file":"a.ndjson","value":"{\"opportunityId\": \"17\", ","row":{}}"#));
+    }
+
+    #[test]
+    fn no_more_than_a_line_is_read_at_a_time() {
+        let (mut lines, mut read) = (&b"{}\n{\"value\":1}\n"[..], Vec::new());
+        loop {
+            let mut line = Vec::new();
+            if read_line(&mut lines, &mut line, 5).unwrap() == 0 {
+                break;
+            }
+            read.push(String::from_utf8(line).unwrap());
+        }
+        assert_eq!(read, ["{}\n", "{\"val", "ue\":1", "}\n"]);
     }
 
     #[test]

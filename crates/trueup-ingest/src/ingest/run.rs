@@ -24,7 +24,7 @@ use trueup_core::model::Accounts;
 
 impl Ingest {
     /// Runs the ingest, which `monitor` may stop. If another one was published meanwhile, runs it again from the new
-    /// version, as long as it may wait and its inputs can be read again.
+    /// version, as long as it may wait, its inputs can be read again, and its rejected rows can be taken back.
     pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
         loop {
             monitor.check()?;
@@ -33,6 +33,7 @@ impl Ingest {
             let given = self.given()?;
             let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
             let rejects = self.checked_rejects(&given)?;
+            let again = again.filter(|_| rejects.as_ref().is_none_or(|(path, outputs)| !outputs.is_final(path)));
             let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, monitor)?;
             let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
             let threads = self.common.threads;
@@ -86,7 +87,7 @@ impl Ingest {
         match compact::after_ingest(&self.common, &id, &manifest, monitor) {
             Ok(compacted) => summary.compacted = compacted,
             Err(error) => {
-                let warning = format!("the new version is complete, but its files were not merged: {error}");
+                let warning = format!("the new version is complete, but the merge of its files failed: {error}");
                 summary.warnings.push(warning);
             }
         }

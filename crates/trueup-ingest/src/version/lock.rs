@@ -1,7 +1,7 @@
 //! The lock of a dataset's folder: the right to write to the dataset. Others wait for it as long as they may, in no
 //! order.
 
-use super::{Made, make_dataset_folder};
+use super::{Made, make_dataset_folder, sync_parents};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::monitor::{Monitor, Phase};
@@ -41,8 +41,14 @@ impl DatasetLock {
             if let Some(lock) = Self::try_take(files, dir)? {
                 return Ok(lock);
             }
-            // The folder is the other's now, even if it is still empty.
-            made.clear();
+            // The folder is the other's now, even if it is still empty. The other does not know that it is new.
+            let made = std::mem::take(made);
+            // Unless it has removed the folder.
+            if let Err(error) = sync_parents(files, &made)
+                && dir.exists()
+            {
+                return Err(error);
+            }
             if !monitor.may_wait() {
                 return Err(ErrorKind::Busy { dataset: dir.to_owned(), waited: monitor.wait() }.into());
             }

@@ -28,7 +28,6 @@ impl VersionBuilder {
 
     /// Lets other processes write files for this version.
     pub(crate) fn admit_parts(&mut self) -> Result<(), IngestError> {
-        self.has_parts = true;
         match &mut self.store {
             Some(store) => store.admit_parts(),
             None => drop(self.make_record()?),

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
@@ -129,8 +130,8 @@ impl StoreVersion {
     /// Uploads the files, which are below a local folder, and makes the version visible.
     ///
     /// # Errors
-    /// Another ingest has published a version with this number, the ingest is interrupted, or the store refuses. The
-    /// error says whether the version may be published nevertheless.
+    /// Another ingest has published a version with this number or a later one, the ingest is interrupted, or the store
+    /// refuses. The error says whether the version may be published nevertheless.
     pub(super) fn publish(
         &mut self,
         files: Vec<String>,
@@ -140,6 +141,10 @@ impl StoreVersion {
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         monitor.check()?;
+        // The number may be free although a later version exists: the version that had it may have expired.
+        if let Some(newest) = manifest_file::versions(&self.location)?.pop().filter(|newest| *newest >= self.number) {
+            return Err(ManifestError::Taken { dir: self.location.clone(), version: newest }.into());
+        }
         let published = manifest_file::publish(&Files::default(), &self.location, folder, manifest);
         match &published {
             Ok(()) => self.is_published = true,

@@ -272,6 +272,54 @@ fn the_name_of_a_new_folder_is_durable_even_if_it_is_relative() {
 }
 
 #[test]
+fn new_folders_are_durable_before_a_version_is_published() {
+    /// Notes the operations on folders, and the publication.
+    #[derive(Debug, Default)]
+    struct Noting(Mutex<Vec<(Operation, PathBuf)>>);
+    impl FaultInjector for Noting {
+        fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+            self.0.lock().unwrap().push((operation, path.to_owned()));
+            None
+        }
+    }
+    let case = Case::new();
+    let dataset = case.dataset();
+    fs::remove_dir_all(&dataset).unwrap();
+    for ingest in [case.first(), case.second()] {
+        let noting = Arc::new(Noting::default());
+        ingest.files(Files::failing(noting.clone())).run().unwrap();
+        let noted = noting.0.lock().unwrap();
+        let published = noted.iter().position(|(operation, _)| *operation == Operation::Link).unwrap();
+        let is_new = |(operation, path): &(Operation, PathBuf)| {
+            *operation == Operation::CreateFolder && path.parent() == Some(&*dataset)
+        };
+        let made = noted[..published].iter().rposition(is_new).unwrap();
+        let is_synced = noted[made..published].contains(&(Operation::Sync, dataset.clone()));
+        assert!(is_synced, "{:?}", &noted[made..=published]);
+    }
+}
+
+#[test]
+fn a_record_that_a_part_still_writes_into_is_removed() {
+    /// Lets the first removal of a record fail, as if a file had been written into it meanwhile.
+    #[derive(Debug)]
+    struct Written(PathBuf, AtomicUsize);
+    impl FaultInjector for Written {
+        fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+            let is_removal = operation == Operation::RemoveFolder && path == self.0;
+            let is_first = is_removal && self.1.fetch_add(1, Ordering::Relaxed) == 0;
+            is_first.then(|| InjectedFault::Fail(io::ErrorKind::DirectoryNotEmpty.into()))
+        }
+    }
+    let case = Case::new();
+    let record = case.dataset().join(format!(".trueup-pending-{}", "a".repeat(32)));
+    fs::create_dir(&record).unwrap();
+    let files = Files::failing(Arc::new(Written(record.clone(), AtomicUsize::new(0))));
+    case.second().files(files).run().unwrap();
+    assert!(!record.exists());
+}
+
+#[test]
 fn a_failed_sync_after_publication_keeps_the_version() {
     /// Fails the sync of the dataset's folder after the second manifest was published.
     #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use trueup_core::dataset::manifest_file;
 use trueup_core::dataset::manifest_file::ManifestError;
-use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
+use trueup_ingest::{ErrorKind, Expire, FileFormat, Ingest, IngestError, IngestSummary, Phase, Source};
 use trueup_testkit::exhaustive::is_exhaustive;
 use trueup_testkit::object_server::{Fault, Requested};
 
@@ -78,6 +78,62 @@ fn an_input_that_can_be_read_once_is_not_read_again() {
         assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
         assert_eq!(manifest_file::versions(&other_url).unwrap(), [1, 2]);
         assert_eq!(store.leftovers("acme"), Vec::<String>::new());
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn rejects_in_a_pipe_are_not_written_again() {
+    with_store("commit::rejects_in_a_pipe_are_not_written_again", |store| {
+        let (url, pipe) = (store.url("acme"), store.dir().join("pipe"));
+        store.first(&url).run().unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let rows = "a01,one,sold,2025-02-01,one\na01,two,sold,never,two\n";
+        store.write("faulty.csv", &format!("account,opportunityId,type,date,eventId\n{rows}"));
+        // Another ingest publishes the version while the files of this one are uploaded.
+        let mut other = Some(store.one(&url, 7));
+        let ingest = Ingest::into(&url).events(store.dir().join("faulty.csv")).rejects(&pipe);
+        let ingest = ingest.wait(Duration::from_secs(600)).progress(move |now| {
+            if let Some(other) = other.take_if(|_| now.phase == Phase::Uploading) {
+                other.run().unwrap();
+            }
+        });
+        let reader = thread::spawn(move || fs::read_to_string(pipe).unwrap());
+        let error = ingest.run().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+        let rejects = reader.join().unwrap();
+        assert_eq!(rejects.lines().count(), 1, "{rejects}");
+        assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
+    });
+}
+
+#[test]
+fn the_number_of_an_expired_version_is_not_published_again() {
+    with_store("commit::the_number_of_an_expired_version_is_not_published_again", |store| {
+        let (url, expected) = (store.url("acme"), store.dir().join("expected"));
+        for dataset in [&expected, &url] {
+            store.first(dataset).run().unwrap();
+        }
+        let text = fs::read(store.dir().join("2.csv")).unwrap();
+        let mut others = Some([store.one(&url, 7), store.one(&url, 8)]);
+        let expired = url.clone();
+        // While this ingest of version 2 receives its rows, versions 2 and 3 are published, and version 2 expires.
+        let run = move || {
+            for other in others.take().into_iter().flatten() {
+                other.run().unwrap();
+            }
+            Expire::of(&expired).run().unwrap();
+        };
+        let reader = BeforeEnd { rest: Cursor::new(text), run };
+        let error = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).run().unwrap_err();
+        let taken = matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { version: 3, .. }));
+        assert!(taken && !error.may_be_published(), "{error}");
+        assert_eq!(manifest_file::versions(&url).unwrap(), [3]);
+        for total in [7, 8] {
+            store.one(&expected, total).run().unwrap();
+        }
+        assert_eq!(answers(&url), answers(&expected));
+        assert_sound(&url, "");
     });
 }
 

@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::{AsOf, Verification, VersionSummary, manifest_file};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, NotComparable, ResultTable, Value, Values};
-use trueup_ingest::{Expire, Ingest};
+use trueup_ingest::{Expire, Ingest, Phase};
 use trueup_testkit::random::Random;
 
 fn answers(dataset: &Dataset) -> ResultTable {
@@ -109,6 +111,14 @@ impl Case {
         }
     }
 
+    /// Lets the grace period of the versions that have expired be over.
+    fn age_record(&self) {
+        let files = files(&self.dataset);
+        let record = files.iter().find(|file| file.starts_with(".trueup-expired-")).unwrap();
+        let record = fs::File::options().write(true).open(self.dataset.join(record)).unwrap();
+        record.set_modified(SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();
+    }
+
     /// Checks that the folder has the files that versions name, and no others.
     fn check_files(&self) {
         assert_eq!(files(&self.dataset), named(&self.dataset));
@@ -158,11 +168,25 @@ fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
     ingest(&case.folder, &case.dataset, &mut Random::new(99));
     assert!(before.iter().all(|file| case.dataset.join(file).exists()));
     // A day later an ingest does.
-    let record = before.iter().find(|file| file.starts_with(".trueup-expired-")).unwrap();
-    let record = fs::File::options().write(true).open(case.dataset.join(record)).unwrap();
-    record.set_modified(SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();
+    case.age_record();
     ingest(&case.folder, &case.dataset, &mut Random::new(100));
     case.check_files();
+}
+
+#[test]
+fn the_removal_of_files_that_were_due_is_reported() {
+    let case = Case::new(7, 4);
+    let waiting = Expire::of(&case.dataset).keep_last(2).run().unwrap().waiting;
+    case.age_record();
+    let bytes = Arc::new(AtomicU64::new(0));
+    let reported = bytes.clone();
+    let vacuum = Expire::of(&case.dataset).progress(move |now| {
+        if now.phase == Phase::RemovingFiles {
+            reported.fetch_max(now.bytes, Ordering::Relaxed);
+        }
+    });
+    let removed = vacuum.vacuum().unwrap().removed;
+    assert_eq!((removed, bytes.load(Ordering::Relaxed)), (waiting, waiting.bytes));
 }
 
 #[test]
