@@ -137,8 +137,8 @@ fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
 
 #[test]
 fn the_error_of_an_unknown_layout_names_the_known_ones_and_what_to_do() {
-    let advices = [(1, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
-    for (layout, advice) in advices {
+    let expected = [(1, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
+    for (layout, advice) in expected {
         let mut stored = TestDataset::sound();
         stored.manifest.schema_version = layout;
         stored.republish();
