@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn no_more_than_a_line_is_read_at_a_time() {
-        let (mut lines, mut read) = (&b"{}\n{\"value\":1}\n"[..], Vec::new());
+        let (mut lines, mut read) = (&b"{}\n{\"row\": 1}\n"[..], Vec::new());
         loop {
             let mut line = Vec::new();
             if read_line(&mut lines, &mut line, 5).unwrap() == 0 {
@@ -195,7 +195,7 @@ mod tests {
             }
             read.push(String::from_utf8(line).unwrap());
         }
-        assert_eq!(read, ["{}\n", "{\"val", "ue\":1", "}\n"]);
+        assert_eq!(read, ["{}\n", "{\"row", "\": 1}", "\n"]);
     }
 
     #[test]
