@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     /// A query, a dataset or a partial result is at fault, or the call was interrupted.
     Engine(trueup::Error),
     /// As [`Engine`](Self::Engine), in words that only this call has.
-    Worded(trueup::Error, String),
+    Worded(Box<trueup::Error>, String),
     /// A condition as people type it is at fault.
     Condition(NotACondition),
     /// A filter is at fault.

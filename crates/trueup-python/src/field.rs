@@ -68,7 +68,11 @@ impl Field {
             let unknown = UnknownField { name: name.to_owned(), similar };
             let message = format!("the dictionary does not know {unknown}");
             let error = QueryError::UnknownFields { fields: vec![unknown] }.into();
-            return Err(if dataset.is_some() { Failure::Engine(error) } else { Failure::Worded(error, message) });
+            return Err(if dataset.is_some() {
+                Failure::Engine(error)
+            } else {
+                Failure::Worded(Box::new(error), message)
+            });
         }
         Ok(Self::of(name, dataset))
     }

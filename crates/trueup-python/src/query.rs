@@ -90,7 +90,7 @@ pub(crate) fn ready(
         Failure::Engine(error @ trueup::Error::Query(QueryError::UnknownFields { .. })) => {
             let advice = "`allow_unknown=True` takes a field that is unknown as empty on every row";
             let message = format!("{error}; {advice}");
-            Failure::Worded(error, message)
+            Failure::Worded(Box::new(error), message)
         }
         other => other,
     })
