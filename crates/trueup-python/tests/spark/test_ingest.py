@@ -285,9 +285,9 @@ def test_a_deadline_ends_the_collection_of_a_data_frame(
     rows, spend = frame(spark, events), spark.createDataFrame(SPEND).repartition(2)
     begun = time.monotonic()
     try:
-        with pytest.raises(trueup.Timeout, match="the ingest took longer than 5 s, and nothing was ingested"):
-            trueup.spark.ingest(rows, into=tmp_path / "dataset", spend=spend, order_by="updatedAt", timeout=5)
-        assert time.monotonic() - begun < 10
+        with pytest.raises(trueup.Timeout, match="the ingest took longer than 30 s, and nothing was ingested"):
+            trueup.spark.ingest(rows, into=tmp_path / "dataset", spend=spend, order_by="updatedAt", timeout=30)
+        assert time.monotonic() - begun < 40
     finally:
         for worker in resume:
             worker()
