@@ -35,13 +35,12 @@ use crate::table::Table;
 use file_lists::StoredLists;
 use file_names::{has_id, is_id, random_id};
 use lock::DatasetLock;
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store_version::StoreVersion;
-use trueup_core::dataset::expiry::{self, Expiry, Unnamed, UnnamedFile};
+use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
     DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, SCHEMA_VERSION, VECTORS_FOLDER,
 };
@@ -265,14 +264,11 @@ impl VersionBuilder {
         if !unnamed.due.is_empty() {
             monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         }
-        let removed = Cell::new(FileCount::default());
-        let count = |file: &UnnamedFile| {
-            let FileCount { files, bytes } = removed.get();
-            removed.set(FileCount { files: files + 1, bytes: bytes + file.size });
+        let removed = &mut self.removed;
+        drop(unnamed.remove(&self.files, dataset, monitor.interrupt(), |file| {
+            removed.add(FileCount::of(std::iter::once(file.size)));
             monitor.add(0, file.size);
-        };
-        drop(unnamed.remove(&self.files, dataset, monitor.interrupt(), count));
-        self.removed = removed.get();
+        }));
     }
 
     /// Returns the number of the version.

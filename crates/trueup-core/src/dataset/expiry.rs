@@ -232,7 +232,7 @@ impl Unnamed {
         files: &Files,
         dir: &Path,
         interrupt: &Interrupt,
-        removed: impl Fn(&UnnamedFile),
+        mut removed: impl FnMut(&UnnamedFile),
     ) -> Result<(), ManifestError> {
         let remote = RemoteFolder::of(dir).map_err(|error| failed("list", dir, "", error))?;
         let mut folders = HashSet::new();
