@@ -92,7 +92,7 @@ use crate::dictionary;
 use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
-use crate::{Code, Day, Error, Interrupt, MemoryBudget, QueryError};
+use crate::{Day, Error, Interrupt, MemoryBudget, QueryError};
 use column_cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
@@ -181,9 +181,8 @@ impl Dataset {
         let projection = SpendProjection::default();
         for columns in read_each(self.spend.iter().filter(|spend| !spend.entry.excludes(accounts)), &projection) {
             let columns = columns?;
-            let accounts = &columns.accounts;
-            let codes: BTreeSet<Code> = columns.left_rows().map(|row| accounts.codes.get(row)).collect();
-            codes.into_iter().for_each(|code| pass(&accounts.texts[code]));
+            // The empty text is always there, and is no account.
+            columns.present_texts(&columns.accounts).filter(|key| !key.is_empty()).for_each(&mut pass);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The pages of a stored column.
 
-use super::encoding::{ENDS_EARLY, decode_hybrid, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
+use super::encoding::{ENDS_EARLY, decode_bits, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
 use super::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
@@ -161,9 +161,7 @@ fn decode_levels(levels: &[u8], rows: usize) -> Result<Validity, &'static str> {
     if repeated(levels, 1, rows) == Some(1) {
         return Ok(Validity::All(rows));
     }
-    let mut has_value = Vec::new();
-    decode_hybrid(levels, 1, rows, &[false, true], &mut has_value)?;
-    Ok(Validity::new(has_value))
+    decode_bits(levels, rows).map(Validity::new)
 }
 
 /// Returns whether some rows, given by ascending ranges, have any of a page's rows.

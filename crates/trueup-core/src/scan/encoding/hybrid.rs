@@ -108,6 +108,38 @@ pub(in crate::scan) fn decode_hybrid<T: Copy>(
     Ok(())
 }
 
+/// Decodes `count` numbers of one bit.
+///
+/// # Errors
+/// Those of [`HybridRuns`], or a number is neither 0 nor 1.
+pub(in crate::scan) fn decode_bits(bytes: &[u8], count: usize) -> Result<Vec<bool>, &'static str> {
+    let mut runs = HybridRuns::new(bytes, 1, count)?;
+    let mut bits = Vec::with_capacity(count.next_multiple_of(8));
+    while let Some(run) = runs.next()? {
+        match run {
+            HybridRun::Repeated { number: number @ 0..=1, count } => bits.resize(bits.len() + count, number == 1),
+            HybridRun::Repeated { .. } => return Err(NOT_IN_DICTIONARY),
+            HybridRun::Packed { bytes, count } => {
+                let end = bits.len() + count;
+                bytes[..count.div_ceil(8)].iter().for_each(|byte| bits.extend_from_slice(&BITS[usize::from(*byte)]));
+                bits.truncate(end);
+            }
+        }
+    }
+    Ok(bits)
+}
+
+/// For each byte, its bits, the lowest first.
+static BITS: [[bool; 8]; 256] = {
+    let mut bits = [[false; 8]; 256];
+    let mut at = 0;
+    while at < 256 * 8 {
+        bits[at / 8][at % 8] = ((at / 8) >> (at % 8)) & 1 == 1;
+        at += 1;
+    }
+    bits
+};
+
 /// Returns the number that a single run repeats at least `count` times, if the bytes begin with such a run.
 pub(in crate::scan) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Option<usize> {
     let header = take_varint(&mut bytes)?;
@@ -116,22 +148,32 @@ pub(in crate::scan) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Op
 }
 
 fn decode_packed<T: Copy>(
-    packed: &[u8],
+    mut packed: &[u8],
     width: u8,
     count: usize,
     table: &[T],
     into: &mut Vec<T>,
 ) -> Result<(), &'static str> {
+    let first = *table.first().ok_or(NOT_IN_DICTIONARY)?;
     let lane_bytes = LANE / 8 * usize::from(width);
-    let mut rest = packed;
     for from in (0..count).step_by(LANE) {
-        let numbers = unpack(rest, width);
-        rest = rest.get(lane_bytes..).unwrap_or_default();
-        let numbers = &numbers[..LANE.min(count - from)];
-        for number in numbers {
-            #[expect(clippy::cast_possible_truncation, reason = "no number is wider than 32 bits")]
-            into.push(*table.get(*number as usize).ok_or(NOT_IN_DICTIONARY)?);
+        let mut numbers = unpack(packed, width);
+        packed = packed.get(lane_bytes..).unwrap_or_default();
+        let length = LANE.min(count - from);
+        // The last group may have any bits after the last number.
+        numbers[length..].fill(0);
+        // An array is filled and appended faster than one value after the other.
+        let mut are_in_table = true;
+        #[expect(clippy::cast_possible_truncation, reason = "no number is wider than 32 bits")]
+        let values = numbers.map(|number| {
+            let value = table.get(number as usize);
+            are_in_table &= value.is_some();
+            *value.unwrap_or(&first)
+        });
+        if !are_in_table {
+            return Err(NOT_IN_DICTIONARY);
         }
+        into.extend_from_slice(&values[..length]);
     }
     Ok(())
 }
