@@ -77,10 +77,11 @@ impl BatchPlan {
         self.tables.is_empty()
     }
 
-    /// Returns a warning for each skipped table. There is none if everything is skipped and nothing is overtaken,
-    /// because the summary then says that the dataset has not changed.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
+    /// Returns a warning for each skipped table. Unless the ingest has parts of events, which make a version in any
+    /// case, there is none if everything is skipped and nothing is overtaken, because the summary then says that the
+    /// dataset has not changed.
+    pub(crate) fn warnings(&self, has_parts: bool) -> Vec<String> {
+        if !has_parts && self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
             return Vec::new();
         }
         self.skipped.iter().map(SkippedTable::warning).collect()

@@ -129,9 +129,10 @@ impl Compact {
     /// Merges files until no merge pays any more.
     ///
     /// # Errors
-    /// There is no such dataset, it is damaged, a row group or a customer does not fit in memory, another command is
-    /// writing to it or has published a version meanwhile, the compaction is interrupted, or the file system or the
-    /// store refuses. The merges that are complete stay, and the answers of the dataset are as before.
+    /// There is no such dataset, it is damaged, a row group, a customer or the spend of a calendar quarter does not
+    /// fit in memory, another command is writing to it or has published a version meanwhile, the compaction is
+    /// interrupted, or the file system or the store refuses. The merges that are complete stay, and the answers of the
+    /// dataset are as before.
     pub fn run(mut self) -> Result<CompactSummary, IngestError> {
         let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;

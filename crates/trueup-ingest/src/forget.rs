@@ -189,9 +189,10 @@ impl Forget {
     ///
     /// # Errors
     /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset,
-    /// it is damaged, a definition needs a column that only these customers have, another command is writing to the
-    /// dataset or has published a version meanwhile, the call is interrupted, or the file system or the store refuses.
-    /// The dataset is the old version or the new one. If a purge fails, earlier versions may be there or not.
+    /// it is damaged, the list of customers, a row group or a customer does not fit in memory, a definition needs a
+    /// column that only these customers have, another command is writing to the dataset or has published a version
+    /// meanwhile, the call is interrupted, or the file system or the store refuses. The dataset is the old version or
+    /// the new one. If a purge fails, earlier versions may be there or not.
     pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
         let monitor = self.settings.monitor(true);
         let threads = self.settings.threads;

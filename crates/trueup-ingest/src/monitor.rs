@@ -36,9 +36,9 @@ pub struct Progress {
 /// [`ReceivingInputs`](Self::ReceivingInputs) begins again for each input that is no file,
 /// [`CheckingInputs`](Self::CheckingInputs) for each table that has earlier batches, and
 /// [`ReadingStoredEvents`](Self::ReadingStoredEvents) if files are written again after the events of touched customers
-/// were read. [`RemovingFiles`](Self::RemovingFiles) comes before all of them, if files of expired versions are due.
-/// All begin again if another ingest into the object store was first, and this one may [wait](crate::Ingest::wait). If
-/// the ingest merges files when it ends, the phases of a compaction follow.
+/// were read. [`RemovingFiles`](Self::RemovingFiles) follows [`Waiting`](Self::Waiting), if files of expired versions
+/// are due. All begin again if another ingest into the object store was first, and this one may
+/// [wait](crate::Ingest::wait). If the ingest merges files when it ends, the phases of a compaction follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {

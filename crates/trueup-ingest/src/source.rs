@@ -203,7 +203,9 @@ impl<'a> InputReader<'a> {
         let mut names = BTreeSet::new();
         loop {
             let mut blocks = Vec::new();
-            while let (true, Some(chunk)) = (blocks.len() < ReadLimits::chunks(), self.next()?) {
+            while blocks.len() < ReadLimits::chunks()
+                && let Some(chunk) = self.next()?
+            {
                 if let ChunkBytes::Ndjson(block, is_array) = chunk.bytes {
                     blocks.push((block, is_array));
                 }

@@ -322,7 +322,7 @@ impl RowRules<RecordBatch> for SpendRules {
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {
-        // A batch of blank NDJSON lines has no columns and says nothing about the measures.
+        // A batch of blank NDJSON lines has no column of a measure, and says nothing about the input.
         if batch.num_rows() > 0 {
             self.measures.lock().unwrap_or_else(PoisonError::into_inner).add(&self.normalizer);
         }

@@ -114,8 +114,8 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Returns a location for an error message: without the parts of a URL that may hold credentials, which are before an
-/// `@` and after a `?` or `#`.
+/// Returns a location for an error message: without the parts of a URL that may hold credentials, which are after a `?`
+/// or `#`, and before an `@` unless there is only the name of a container of Azure.
 #[must_use]
 pub fn without_credentials(location: &Path) -> PathBuf {
     let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
@@ -124,8 +124,16 @@ pub fn without_credentials(location: &Path) -> PathBuf {
     };
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let host = match authority.rsplit_once('@') {
+        Some((user, host)) if !(["az", "abfs", "abfss"].contains(&scheme) && is_container(user)) => host,
+        _ => authority,
+    };
     PathBuf::from(format!("{scheme}://{host}{path}"))
+}
+
+/// Returns whether a text can be the name of a container of Azure. No key of an account can: it has 88 characters.
+fn is_container(text: &str) -> bool {
+    text.len() <= 63 && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 #[cfg(not(feature = "object-store"))]

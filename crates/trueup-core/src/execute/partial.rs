@@ -107,10 +107,11 @@ impl PartialKey {
         Self { dataset: dataset.id().clone(), query: query.fingerprint(), semantics: SEMANTICS_VERSION }
     }
 
-    /// Checks that another key is the same.
+    /// Checks that both keys have the semantics of this program, and that they are the same.
     fn check(&self, other: &Self) -> Result<(), PartialError> {
-        if other.semantics != self.semantics {
-            return Err(PartialError::OtherSemantics { expected: self.semantics, found: other.semantics });
+        let expected = SEMANTICS_VERSION;
+        if let Some(found) = [self.semantics, other.semantics].into_iter().find(|found| *found != expected) {
+            return Err(PartialError::OtherSemantics { expected, found });
         }
         if other.dataset != self.dataset {
             let (expected, found) = (self.dataset.to_string(), other.dataset.to_string());
@@ -253,5 +254,28 @@ impl Partial {
     #[must_use]
     pub const fn rows_read(&self) -> u64 {
         self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Tables;
+
+    #[test]
+    fn results_of_other_semantics_are_refused_whichever_comes_first() {
+        let dataset = Dataset::from_tables(&Tables::default()).unwrap();
+        let id = dataset.id();
+        let key = |semantics| PartialKey { dataset: id.clone(), query: String::new(), semantics };
+        let (ours, other) = (key(SEMANTICS_VERSION), key(SEMANTICS_VERSION + 1));
+        ours.check(&ours).unwrap();
+        for (one, another) in [(&ours, &other), (&other, &ours), (&other, &other)] {
+            let error = one.check(another).unwrap_err();
+            let (expected, found) = (SEMANTICS_VERSION, SEMANTICS_VERSION + 1);
+            assert!(
+                matches!(error, PartialError::OtherSemantics { expected: e, found: f } if (e, f) == (expected, found)),
+                "{error}"
+            );
+        }
     }
 }

@@ -96,10 +96,11 @@ impl Dataset {
     /// the dataset has, on any day and in any account; none if the dataset has no rows.
     ///
     /// Never returned are the empty text, values of unknown fields and of columns named `start` or `end`, which cannot
-    /// be fields of a query, and values that the dictionary lists for their field, such as the type `canceled`: it may
-    /// well be that nothing was canceled. Reads the columns of these dimensions: first for the query's days and
-    /// accounts, which the query reads too, then for all others, but only if a value is not found before. For a value
-    /// that no row has, a query counts all values of its dimension. `max_rows` of `execution` does not apply.
+    /// be fields of a query, and values that the dictionary or the definition of their field lists, such as the type
+    /// `canceled`: it may well be that nothing was canceled. Reads the columns of these dimensions: first for the
+    /// query's days and accounts, which the query reads too, then for all others, but only if a value is not found
+    /// before. For a value that no row has, a query counts all values of its dimension. `max_rows` of `execution` does
+    /// not apply.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -358,7 +359,8 @@ fn tested_values(query: &EventsQuery) -> Vec<Tested<'_>> {
     tested
 }
 
-/// Returns whether a field may have a value whatever the data: the empty text, or one that the dictionary lists.
+/// Returns whether a field may have a value whatever the data: the empty text, or one that the dictionary or the
+/// definition of the field lists.
 fn is_listed(field: &str, operand: &Operand, query: &EventsQuery) -> bool {
     let Operand::Text(text) = operand else { return false };
     let listed = dictionary::field(field).is_some_and(|field| {

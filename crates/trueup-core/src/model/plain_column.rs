@@ -316,7 +316,7 @@ pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Re
                     Err(Reason::TimeOfDay)
                 }
             };
-            let instants = read_timestamps(column, faults)?.into_iter().enumerate();
+            let instants = read_timestamps(column, faults, &Reason::Date)?.into_iter().enumerate();
             let keep = |(row, instant): (usize, Option<UtcMicros>)| {
                 day(instant?).map_err(|reason| faults.add(row, column.name, &column.time_text(row), reason)).ok()
             };
@@ -374,10 +374,10 @@ pub(super) fn read_times(column: &PlainColumn<'_>, faults: &mut CellFaults) -> R
             Ok(GivenTimes { instants: instants.collect(), clocks })
         }
         DataType::Timestamp(_, Some(_)) => {
-            Ok(GivenTimes { instants: read_timestamps(column, faults)?, clocks: Vec::new() })
+            Ok(GivenTimes { instants: read_timestamps(column, faults, &Reason::DateTimeRange)?, clocks: Vec::new() })
         }
         DataType::Timestamp(_, None) => {
-            let times = read_timestamps(column, faults)?;
+            let times = read_timestamps(column, faults, &Reason::DateTimeRange)?;
             let clocks =
                 times.iter().enumerate().filter_map(|(row, time)| Some((row, ClockTime((*time)?.0)))).collect();
             Ok(GivenTimes { instants: vec![None; times.len()], clocks })
@@ -386,9 +386,14 @@ pub(super) fn read_times(column: &PlainColumn<'_>, faults: &mut CellFaults) -> R
     }
 }
 
-/// Reads timestamps as microseconds. Null is `None`. A rejected row is `None` and is added to `faults`.
-fn read_timestamps(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<UtcMicros>>, ArrowError> {
-    let micros = |unit| move |value: i64| UtcMicros::from_timestamp(value, unit).ok_or(Reason::DateTimeRange);
+/// Reads timestamps as microseconds. Null is `None`. A row with more microseconds than 64 bits hold is `None` and is
+/// added to `faults` for the reason `too_far`.
+fn read_timestamps(
+    column: &PlainColumn<'_>,
+    faults: &mut CellFaults,
+    too_far: &Reason,
+) -> Result<Vec<Option<UtcMicros>>, ArrowError> {
+    let micros = |unit| move |value: i64| UtcMicros::from_timestamp(value, unit).ok_or_else(|| too_far.clone());
     Ok(match column.values.data_type() {
         DataType::Timestamp(unit @ TimeUnit::Second, _) => {
             read_numbers::<TimestampSecondType, _>(column, faults, micros(*unit))

@@ -7,7 +7,7 @@ use crate::{Day, Shown};
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Utc};
 use std::fmt;
 use std::str::FromStr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// A range of days by its name.
 ///
@@ -226,6 +226,9 @@ impl NamedRange {
 /// ```
 #[must_use]
 pub fn current_day(accounts: &Accounts, read: &AccountFilter, now: SystemTime) -> Day {
+    // chrono panics outside of its calendar. Two more days at each end are enough for every time zone.
+    let days = |days: u64| Duration::from_secs(days * 86_400);
+    let now = now.clamp(SystemTime::UNIX_EPOCH - days(2), SystemTime::UNIX_EPOCH + days(u64::from(u16::MAX) + 3));
     let now = DateTime::<Utc>::from(now);
     let earliest = match read {
         AccountFilter::All => accounts.iter().map(|account| now.with_timezone(&account.time_zone).date_naive()).min(),
@@ -306,7 +309,6 @@ impl fmt::Display for Expected {
 mod tests {
     use super::*;
     use crate::model::Account;
-    use std::time::Duration;
 
     /// A Monday.
     const TODAY: &str = "2026-11-23";
@@ -390,6 +392,8 @@ mod tests {
         assert_eq!(current_day(&none, &AccountFilter::All, now).to_string(), "2026-01-01");
         let before = SystemTime::UNIX_EPOCH - Duration::from_secs(86_400);
         assert_eq!(current_day(&none, &AccountFilter::All, before), Day::MIN);
+        let far = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 50);
+        assert_eq!(current_day(&none, &AccountFilter::All, far), Day::MAX);
     }
 
     #[test]

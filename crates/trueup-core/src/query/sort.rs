@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The text form is `field`, `field:asc` or `field:desc`. Any other ending belongs to the name of the field.
 ///
 /// # Order
-/// Counts, money and ratios are compared as numbers, days by the calendar, and dimensions byte by byte. In both
-/// directions a row without a value comes last: one whose dimension is empty, or whose ratio has the denominator 0.
+/// Counts, money, ratios and percentiles are compared as numbers, days by the calendar, and dimensions byte by byte.
+/// Whatever the direction, a row without a value comes last: one whose dimension is empty, whose ratio has the
+/// denominator 0, or whose percentile has no durations.
 ///
 /// ```
 /// use trueup_core::query::SortKey;

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stored::{Stored, answers, queries};
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, manifest_file};
+use trueup_core::dataset::{RemoteFile, RemoteFiles, Verification, manifest_file, without_credentials};
 use trueup_core::query::{AccountFilter, EventsQuery, Filter, Operand, Predicate};
 use trueup_core::{Dataset, DatasetError, Error, Execution, Interrupt, Value};
 use trueup_ingest::Ingest;
@@ -437,6 +437,19 @@ fn locations_with_credentials_or_unknown_schemes_are_refused_and_not_shown() {
     for location in ["ftp://host/x", "file:///tmp/x", "memory:///x", "s3:///x"] {
         let error = refused(location);
         assert!(error.contains("expected `s3://BUCKET/FOLDER`"), "{location}: {error}");
+    }
+}
+
+#[test]
+fn a_location_is_shown_with_its_container_and_without_credentials() {
+    let shown = |location: &str| without_credentials(Path::new(location)).display().to_string();
+    for location in ["abfss://data-1@acme.dfs.core.windows.net/x", "az://data/x", "s3://bucket/x", "folder/me@host"] {
+        assert_eq!(shown(location), location);
+    }
+    for location in
+        ["abfss://data:secret@acme/x", "az://Secret+1==@acme/x", "s3://secret@acme/x", "https://secret@acme/x"]
+    {
+        assert!(!shown(location).to_lowercase().contains("secret"), "{location}");
     }
 }
 

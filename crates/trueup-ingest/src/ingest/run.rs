@@ -62,7 +62,7 @@ impl Ingest {
         let limits = self.common.limits();
         let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.common.files, limits, self.clock_zone)?;
         let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.common.files, monitor)?;
-        let warnings = plan.warnings();
+        let warnings = plan.warnings(false);
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
             return Ok(summary);

@@ -124,7 +124,7 @@ impl Ingest {
     ) -> Result<StagedIngest, IngestError> {
         let mut batches =
             BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.common.files, monitor)?;
-        let mut summary = IngestSummary { warnings: batches.warnings(), ..IngestSummary::default() };
+        let mut summary = IngestSummary { warnings: batches.warnings(true), ..IngestSummary::default() };
         let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
         let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);

@@ -55,7 +55,7 @@ impl FromStr for TextEncoding {
 
 /// The name of an encoding that does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no encoding `{}`; use `utf-8`, `utf-16le`, `utf-16be`, `windows-1252` or another name of the web", trueup_core::Shown(.0))]
+#[error("there is no encoding `{}`; use `utf-8`, `utf-16le`, `utf-16be`, `windows-1252` or another name of the web's Encoding Standard", trueup_core::Shown(.0))]
 pub struct UnknownEncoding(String);
 
 /// The bytes that some programs write before UTF-8.

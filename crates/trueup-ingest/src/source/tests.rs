@@ -119,6 +119,21 @@ fn every_ndjson_value_becomes_text() {
 }
 
 #[test]
+fn members_of_all_ndjson_blocks_are_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ndjson");
+    let names: Vec<String> = (0..ReadLimits::chunks() * 8).map(|line| format!("m{line:06}")).collect();
+    // One line is longer than a block.
+    let value = " ".repeat(1 << 10);
+    std::fs::write(&path, names.iter().map(|name| format!("{{\"{name}\":\"{value}\"}}\n")).collect::<String>())
+        .unwrap();
+    let limits = ReadLimits { rows: 1, max_columns: names.len(), ..ReadLimits::default() };
+    let input = Input::given(&path);
+    let columns = InputReader::open(&Files::default(), &input, limits).unwrap().all_columns(limits).unwrap();
+    assert_eq!(columns.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>(), names);
+}
+
+#[test]
 fn ndjson_lines_that_are_not_rows_are_malformed() {
     let decoded = read_ndjson("{\"a\": 1}\n[1]\n{\"a\": {\"b\": 1}}\n{\"a\": 1, \"a\": 2}\n{\"a\"\n{\"a\": 2}\n");
     let shown: Vec<String> = decoded.malformed.iter().map(ToString::to_string).collect();

@@ -37,8 +37,8 @@ const KILLED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const UPLOADS: usize = 4;
 
 /// What the record of an ingest says to somebody who looks at the bucket.
-const RECORD: &str = "An ingest of trueup is running, or was killed. A later ingest removes this object and the files of the \
-                      ingest, a day after it began.\n";
+const RECORD: &str = "An ingest of trueup is running, was killed, or was distributed and has ended. A later ingest removes \
+                      this object, and the files of the ingest that no version names, a day or more after it began.\n";
 
 /// The next version of a dataset in a store. Unless it is published, dropping it removes every object that it made.
 pub(super) struct StoreVersion {

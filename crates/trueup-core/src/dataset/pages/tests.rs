@@ -109,7 +109,7 @@ fn pages_of_both_versions_count_when_only_some_rows_are_wanted() {
     }
 }
 
-/// Decompresses a page of `size` equal bytes whose header says another size.
+/// Decompresses a page of `size` equal bytes whose header says that it has `says(size)` bytes.
 fn bomb(codec: Compression, says: impl Fn(usize) -> usize, size: usize) -> Result<()> {
     let page = vec![b'a'; size];
     let compressed = match codec {

@@ -153,6 +153,7 @@ fn dates_outside_the_range_and_other_texts_are_rejected() {
     assert_eq!(days(Date32Array::from(vec![-1, 65_536])), (vec![None, None], vec![Reason::Date, Reason::Date]));
     let last = Some("2149-06-06".to_owned());
     assert_eq!(days(Date32Array::from(vec![65_535])), (vec![last], vec![]));
+    assert_eq!(days(TimestampSecondArray::from(vec![i64::MAX])), (vec![None], vec![Reason::Date]));
     for text in [
         "2149-06-07",
         "1969-12-31",

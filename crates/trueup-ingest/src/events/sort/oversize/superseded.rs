@@ -94,7 +94,7 @@ impl LatestRows {
         for ((account, id), (partition, position)) in keys.zip(partitions.values().iter().zip(positions.values())) {
             let row = (*position, *partition);
             let latest = self.rows.entry(*account).or_default().entry_ref(id.unwrap_or_default()).or_insert(row);
-            // The row that is read later need not have the later position.
+            // The position decides, and not the order in which the rows are read.
             let superseded = std::cmp::min(*latest, row);
             if *latest != row {
                 *latest = std::cmp::max(*latest, row);
