@@ -134,9 +134,11 @@ impl Pipeline {
         let status = replaced.get(STATUS).and_then(|status| StatusCode::from_bytes(status).ok()).unwrap_or_default();
         let error = HttpError::of_refused(status, head, &self.settings);
         let response = error.facade_response(head.header(header::ACCEPT_ENCODING.as_str()).as_deref());
-        self.operations().metrics.ended(NO_ENDPOINT, response.status, 0);
-        tracing::info!(%id, status = response.status, "a request that is not valid HTTP/1.1, or far too large, was refused");
-        Refusal::new(response, &id, head.is_head(), replaced)
+        let status = response.status;
+        let refusal = Refusal::new(response, &id, head.is_head(), replaced)?;
+        self.operations().metrics.ended(NO_ENDPOINT, status, refusal.body_bytes());
+        tracing::info!(%id, status, "a request that is not valid HTTP/1.1, or far too large, was refused");
+        Ok(refusal)
     }
 
     /// Returns whether no thread works for a request.

@@ -22,6 +22,8 @@ const LINGER_BYTES: usize = 4 << 20;
 /// A response that is being written.
 pub(crate) struct Refusal {
     bytes: Vec<u8>,
+    /// Number of bytes of the body, which come last in `bytes`.
+    body_bytes: u64,
     /// Number of bytes that have been written.
     written: usize,
     linger: Timer,
@@ -49,10 +51,14 @@ impl Refusal {
             head += &format!("{line}\r\n");
         }
         let mut bytes = (head + "\r\n").into_bytes();
-        if !is_head {
-            bytes.extend_from_slice(&body);
-        }
-        Ok(Self { bytes, written: 0, linger: Timer::stopped(LINGER), ignored: 0 })
+        let body = if is_head { &[] } else { &*body };
+        bytes.extend_from_slice(body);
+        Ok(Self { bytes, body_bytes: body.len() as u64, written: 0, linger: Timer::stopped(LINGER), ignored: 0 })
+    }
+
+    /// Returns the number of bytes of the body.
+    pub(crate) const fn body_bytes(&self) -> u64 {
+        self.body_bytes
     }
 
     /// Writes the rest of the response.

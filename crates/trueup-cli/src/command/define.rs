@@ -12,7 +12,7 @@ use clap::Args;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use trueup::definitions::{Definitions, MAX_DEFINITIONS_BYTES};
+use trueup::definitions::{DefinitionError, Definitions, MAX_DEFINITIONS_BYTES};
 use trueup_ingest::{Define, ErrorKind, IngestError};
 
 const EXAMPLES: &str = r#"Examples:
@@ -136,13 +136,15 @@ fn read(file: &Path) -> Result<Definitions, Failure> {
     };
     read.map_err(|error| Failure::path(file, &error))?;
     if bytes.len() > MAX_DEFINITIONS_BYTES {
-        return Err(of_file(file, &format_args!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found more")));
+        let fault = format!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found more");
+        return Err(Failure::request(format!("`{}`: {fault}", file.display())));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|error| of_file(file, &format_args!("{error}; save the file as UTF-8")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Failure::request(format!("`{}`: {error}; save the file as UTF-8", file.display())))?;
     Definitions::parse(&text).map_err(|fault| of_file(file, &fault))
 }
 
-fn of_file(file: &Path, fault: &dyn std::fmt::Display) -> Failure {
+/// Returns the failure of a fault that begins with its place in the file.
+fn of_file(file: &Path, fault: &DefinitionError) -> Failure {
     Failure::request(format!("`{}`, {fault}", file.display()))
 }

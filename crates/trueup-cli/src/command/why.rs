@@ -3,11 +3,12 @@
 use super::output_args::OutputArgs;
 use super::query::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::number::{NOTHING, counted, readable};
+use crate::output::number::{NOTHING, counted, readable, readable_with};
 use crate::output::{Format, write_lines};
 use crate::progress::{self, Step};
 use clap::Args;
 use std::fmt::Write as _;
+use trueup::definitions::Definitions;
 use trueup::query::{EventsQuery, Filter, LineOrder, RowValues, SortKey, WhyQuery, WhyRowFault};
 use trueup::{Dataset, Error, QueryError, UnseenValue, Value, Why};
 
@@ -79,7 +80,7 @@ impl WhyCommand {
         let why = self.explain(&dataset, &query, order, limit)?;
         let mut out = self.output.writer(&self.args.dataset)?;
         if format == Format::Table {
-            write_lines(&summary(&why), &mut out).map_err(Failure::fault)?;
+            write_lines(&summary(&why, dataset.definitions()), &mut out).map_err(Failure::fault)?;
         }
         self.output.write(why.lines(), format, out)
     }
@@ -141,12 +142,16 @@ fn line_order(keys: &[SortKey]) -> Result<LineOrder, Failure> {
 }
 
 /// Returns the numbers of the row, and what they are made of.
-fn summary(why: &Why) -> String {
+fn summary(why: &Why, definitions: &Definitions) -> String {
     let mut text = String::new();
     let row = why.row.iter().map(|(name, value)| format!("{name} `{value}`, "));
     let _ = writeln!(text, "{}{} to {}", row.collect::<String>(), why.range.start, why.range.end);
     for metric in &why.metrics {
-        let value = if metric.is_over_nothing { NOTHING.to_owned() } else { readable(&metric.name, metric.value) };
+        let value = if metric.is_over_nothing {
+            NOTHING.to_owned()
+        } else {
+            readable_with(definitions, &metric.name, metric.value)
+        };
         let _ = writeln!(text, "{} is {value}: {}", metric.name, metric.formula);
     }
     for measure in &why.measures {

@@ -12,8 +12,13 @@ pub(crate) const NOTHING: &str = "–";
 
 /// Formats a value of the field `name` as the dictionary specifies.
 pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
+    readable_with(&Definitions::default(), name, value)
+}
+
+/// Formats a value of the field `name` as the dictionary or the definitions specify.
+pub(crate) fn readable_with(definitions: &Definitions, name: &str, value: Value<'_>) -> String {
     let mut text = String::new();
-    push_readable(&mut text, format_of(&Definitions::default(), name), value);
+    push_readable(&mut text, format_of(definitions, name), value);
     text
 }
 

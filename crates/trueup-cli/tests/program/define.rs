@@ -76,12 +76,26 @@ fn a_defined_metric_is_described_and_has_no_values() {
 }
 
 #[test]
+fn a_defined_metric_is_explained_in_its_format() {
+    let workspace = workspace();
+    workspace.write(
+        "share.toml",
+        "[[metric]]\nname = \"share\"\nnumerator = [\"soldLeads\"]\ndenominator = [\"leads\"]\nformat = \"percent\"\n",
+    );
+    workspace.run(&["define", "ds", "share.toml"]).succeeded();
+    let table = workspace.run(&[&["query", "ds", "--fields", "share"][..], &DAYS].concat()).succeeded();
+    let share = table.split_whitespace().find(|cell| cell.ends_with('%')).unwrap();
+    let why = workspace.run(&[&["why", "ds", "--fields", "share"][..], &DAYS].concat()).succeeded();
+    assert!(why.contains(&format!("share is {share}: ")), "{table}{why}");
+}
+
+#[test]
 fn a_file_that_is_too_large_is_refused() {
     let workspace = workspace();
     // The file is read up to the limit, which is in the middle of a character.
     workspace.write("large.toml", &format!("# {}", "ü".repeat(1 << 19)));
     let message = workspace.run(&["define", "ds", "large.toml"]).failed(1);
-    assert!(message.contains("`large.toml`, expected at most 1048576 bytes, but found more"), "{message}");
+    assert!(message.contains("`large.toml`: expected at most 1048576 bytes, but found more"), "{message}");
 }
 
 #[test]

@@ -72,6 +72,12 @@ fn fields_describes_a_field() {
         workspace.run(&["fields", "ds", "--values", "campaign", "--format", "csv"]).succeeded(),
         "campaign,eventCount\n[Va] Drain,3\n,1\nSpring Drain Sale,1\n"
     );
+    // More values than the description has, of a column with a blank in its name.
+    let rows: String = (0..11).map(|row| format!("acme,v{row},booked,2025-01-03,s{row}\n")).collect();
+    workspace.write("more.csv", &format!("account,opportunityId,type,date,lead source\n{rows}"));
+    workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    let text = workspace.run(&["fields", "ds", "lead source"]).succeeded();
+    assert!(text.contains("`--values 'lead source'` lists all"), "{text}");
 }
 
 #[test]

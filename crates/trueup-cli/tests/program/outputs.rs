@@ -238,7 +238,7 @@ fn a_kill_at_any_moment_leaves_no_partial_file() {
     };
     assert!(query("whole.csv").status().unwrap().success());
     let whole = fs::read(workspace.path("whole.csv")).unwrap();
-    let mut before = workspace.names();
+    let before = workspace.names();
     let mut ended = 0;
     for (step, signal) in (0..60).zip(["KILL", "INT", "TERM", "HUP"].iter().cycle()) {
         let mut child = query("out.csv").spawn().unwrap();
@@ -259,6 +259,5 @@ fn a_kill_at_any_moment_leaves_no_partial_file() {
         }
         assert_eq!(names, before);
     }
-    before.retain(|name| name == "whole.csv");
-    assert!(before.len() == 1 && ended < 60, "{ended}");
+    assert!(ended < 60, "{ended}");
 }

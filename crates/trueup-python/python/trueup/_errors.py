@@ -102,11 +102,17 @@ class IngestError(Error):
 
 
 class Cancelled(Error):
-    """An `Interrupt` canceled the query or the ingest, which has left nothing behind."""
+    """An `Interrupt` canceled the call.
+
+    A query or an ingest has left nothing behind. A purge may have let versions expire already.
+    """
 
 
 class Timeout(Error, TimeoutError):
-    """The query or the ingest took longer than its `timeout`, and has left nothing behind."""
+    """The call took longer than its `timeout`.
+
+    A query or an ingest has left nothing behind. A purge may have let versions expire already.
+    """
 
 
 class TrueupWarning(UserWarning):

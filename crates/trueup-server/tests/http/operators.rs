@@ -77,7 +77,8 @@ fn requests_memory_cache_and_version_are_counted() {
     assert_eq!(client.get(EVENTS, "").status, 401);
     assert_eq!(client.get("/nothing", &town.headers()).status, 404);
     client.send("nonsense\r\n\r\n");
-    assert_eq!(client.answer().unwrap().status, 400);
+    let refused = client.answer().unwrap();
+    assert_eq!(refused.status, 400);
 
     // A request is counted when its last byte was handed over, which the client may notice first.
     let begun = Instant::now();
@@ -98,6 +99,8 @@ fn requests_memory_cache_and_version_are_counted() {
     assert_eq!(after[r#"trueup_request_duration_seconds_bucket{endpoint="events",le="+Inf"}"#], 4.0);
     assert!(after[r#"trueup_request_duration_seconds_sum{endpoint="events"}"#] > 0.0);
     assert!(after[r#"trueup_response_bytes_total{endpoint="events"}"#] >= f64::from(u32::try_from(bytes).unwrap()));
+    let refused = f64::from(u32::try_from(refused.body.len()).unwrap());
+    assert!(refused > 0.0 && after[r#"trueup_response_bytes_total{endpoint="none"}"#] >= refused, "{after:?}");
     // The first query decodes the columns of the only row group, and the others find them.
     assert_eq!([after["trueup_column_cache_misses_total"], after["trueup_column_cache_hits_total"]], [1.0, 2.0]);
     assert!(after["trueup_column_cache_bytes"] > 0.0);

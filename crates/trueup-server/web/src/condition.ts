@@ -110,12 +110,13 @@ export function filterParameters(conditions: Condition[], isNumber: (field: stri
 
 /**
  * Returns an expression as the value of a parameter: an equality as the text itself, unless the service would read that
- * text as an expression; anything else as JSON.
+ * text as an expression, or not as the number that it is; anything else as JSON.
  */
 function parameterValue(expression: Expression): string {
   if (Array.isArray(expression) && expression[0] === "eq") {
     const text = String(expression[1]);
-    if (text !== "" && !text.trimStart().startsWith("[")) return text;
+    const isRead = typeof expression[1] === "number" ? isDecimal(text) : !text.trimStart().startsWith("[");
+    if (text !== "" && isRead) return text;
   }
   return JSON.stringify(expression);
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::output::OutputWriter;
 use crate::output::number::counted;
+use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
 use crate::progress;
 use std::cmp::Reverse;
@@ -70,7 +71,7 @@ impl<'a> ValueCounts<'a> {
         let shown = &self.order[..self.order.len().min(MOST_FREQUENT)];
         let values = counted(self.order.len() as u64, "value");
         if shown.len() < self.order.len() {
-            writeln!(out, "{values}, the most frequent first; `--values {}` lists all\n", self.name)?;
+            writeln!(out, "{values}, the most frequent first; `--values {}` lists all\n", shell_word(self.name))?;
         } else {
             writeln!(out, "{values}\n")?;
         }

@@ -27,7 +27,7 @@ interface Props {
 export function CohortMap({ question, range, charted, update, dictionary, service }: Props) {
   const metric = mappedMetric(question.metrics, charted);
   const windows = windowsOf(question.within ?? "all");
-  const [cohorts, setCohorts] = useState<{ of: string; rows: Cohort[] } | "failed" | null>(null);
+  const [cohorts, setCohorts] = useState<{ of: string; rows: Cohort[] | "failed" } | null>(null);
   // A condition on a metric would leave out cohorts, which the map would show as 0.
   const conditions = conditionsOnEvents(question, dictionary);
   const rows = rowsRequest({ ...question, conditions, dimensions: [], days: range }, dictionary, range.end);
@@ -38,12 +38,13 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
     const controller = new AbortController();
     Promise.all(requests.map((request) => service.events(request, controller.signal))).then(
       (answers) => setCohorts({ of: key, rows: cohortsOf(range, question.interval, metric, answers.map((answer) => answer.rows)) }),
-      () => controller.signal.aborted || setCohorts("failed"),
+      () => controller.signal.aborted || setCohorts({ of: key, rows: "failed" }),
     );
     return () => controller.abort();
   }, [service, key]);
 
-  const shown = cohorts !== null && cohorts !== "failed" && cohorts.of === key ? cohorts.rows : null;
+  const answer = cohorts?.of === key ? cohorts.rows : null;
+  const shown = answer === "failed" ? null : answer;
   const format = dictionary.get(metric)?.format ?? "number";
   const highest = Math.max(0, ...(shown ?? []).flatMap(({ cells }) => cells.map(({ value }) => value)));
   return (
@@ -65,7 +66,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
           {shown?.length === MAX_COHORTS && `; the last ${MAX_COHORTS}`}
         </span>
       </figcaption>
-      {cohorts === "failed" && <p class="hint">The other windows could not be loaded. The table has the numbers of the longest one.</p>}
+      {answer === "failed" && <p class="hint">The other windows could not be loaded. The table has the numbers of the longest one.</p>}
       {shown && (
         <div class="scroll" role="region" aria-label="Cohorts by window" tabIndex={0}>
           <table>

@@ -152,19 +152,23 @@ function ConditionForm({ field, question, dictionary, service, today, add, cance
   );
 }
 
+const LOOKING = "Looking for values…";
+
 /**
  * Suggests the values of a dimension: those of the dictionary, or else those of the days of the question (the last 90 of
  * them), which the service counts.
  */
 function useSuggestions(field: string, question: Question, dictionary: Dictionary, service: Service, today: string) {
   const listed = useMemo((): Choice[] => (dictionary.get(field)?.values ?? []).map((value) => ({ value, label: value })), [field, dictionary]);
-  const [found, setFound] = useState<Choice[]>([]);
-  const [hint, setHint] = useState("Looking for values…");
-  const [asked, setAsked] = useState(false);
   const range = resolveDays(question.days, today);
+  const scope = JSON.stringify([question.organization, question.accounts, range]);
+  const [asked, setAsked] = useState<{ scope: string; found: Choice[]; hint: string } | null>(null);
+  const { found, hint } = asked?.scope === scope ? asked : { found: [], hint: LOOKING };
   const fetchOnce = () => {
-    if (asked || listed.length > 0 || !range) return;
-    setAsked(true);
+    if (asked?.scope === scope || listed.length > 0 || !range) return;
+    setAsked({ scope, found: [], hint: LOOKING });
+    // An answer for an earlier scope comes too late.
+    const answered = (found: Choice[], hint: string) => setAsked((asked) => (asked?.scope === scope ? { scope, found, hint } : asked));
     const start = countDays(range) > ATTRIBUTION_WINDOW ? addDays(range.end, 1 - ATTRIBUTION_WINDOW) : range.start;
     const others = question.conditions.filter((condition) => !dictionary.isMetric(condition.field) && condition.field !== field);
     const request = {
@@ -178,10 +182,10 @@ function useSuggestions(field: string, question: Question, dictionary: Dictionar
     service.events(request).then(
       ({ rows }) => {
         const counted = rows.map((row) => ({ value: String(row[field] ?? ""), events: Number(row.eventCount) })).sort((a, b) => b.events - a.events);
-        setFound(counted.map(({ value, events }) => ({ value, label: formatText(value), note: count(events, "event") })));
-        setHint("No such value on these days: type it to use it");
+        const choices = counted.map(({ value, events }) => ({ value, label: formatText(value), note: count(events, "event") }));
+        answered(choices, "No such value on these days: type it to use it");
       },
-      () => setHint("The values could not be listed: type one"),
+      () => answered([], "The values could not be listed: type one"),
     );
   };
   return { suggestions: listed.length > 0 ? listed : found, fetchOnce, hint };

@@ -17,7 +17,7 @@ export interface Benchmarks {
 
 const UNKNOWN: Benchmarks = { exist: null, byMonth: new Map(), fault: null };
 
-/** How often the page asks again while the service computes the benchmarks of a month. */
+/** How often the page asks for the benchmarks of a month that the service still computes, the first time included. */
 const MAX_TRIES = 30;
 
 interface BenchmarksAsked {
@@ -43,7 +43,7 @@ export function useBenchmarks(service: Service, { scope, metrics, metric, days, 
   useEffect(() => {
     if (!scope || !isAsked) return;
     const controller = new AbortController();
-    const benchmarks: Benchmarks = { ...current, fault: null, byMonth: new Map(current.byMonth) };
+    const benchmarks: Benchmarks = { exist: null, fault: null, byMonth: new Map(current.byMonth) };
     const publish = () => setFound({ rows, benchmarks: { ...benchmarks, byMonth: new Map(benchmarks.byMonth) } });
     const starts = new Set(rows.map((row) => row.start));
     const months = days.filter((range) => hasBenchmark(range, today) && starts.has(range.start)).slice(-MAX_MONTHS).reverse();

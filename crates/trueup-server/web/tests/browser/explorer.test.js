@@ -230,6 +230,21 @@ onAnswer("a value can be typed that many others contain", JUNE, async (page) => 
   await page.waitForFunction(() => decodeURIComponent(location.hash).includes('["campaign","is","12"]'));
 });
 
+onAnswer("suggested values are those of the days of the question", JUNE, async (page) => {
+  const requests = [];
+  page.on("request", (request) => request.url().includes("fields=campaign,eventCount") && requests.push(new URL(request.url()).searchParams.get("start")));
+  await combobox(page, "Add a filter on").fill("campaign");
+  await page.keyboard.press("Enter");
+  await combobox(page, "Values").fill("a");
+  await page.getByRole("option", { name: /event/ }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.evaluate((hash) => (location.hash = hash), JUNE.replace("2026-06-01", "2026-05-01").replace("2026-06-30", "2026-05-31"));
+  await answered(page);
+  await combobox(page, "Values").fill("e");
+  await page.getByRole("option", { name: /event/ }).first().waitFor();
+  assert.deepEqual(requests, ["2026-06-01", "2026-05-01"]);
+});
+
 onAnswer("rows whose numbers are all 0 are an answer", JUNE, async (page) => {
   await page.route("**/events?**", (route) => route.fulfill({ json: [{ attributionChannel: "Of no effect", leads: 0, bookRate: 0, spend: 0, clicks: 0 }] }));
   await combobox(page, "Metrics").fill("clicks");
@@ -567,6 +582,20 @@ onAnswer("where benchmarks are withheld or refused, none are offered", MONTHLY, 
   assert.equal(await page.getByText("There are no benchmarks").count(), 0);
 }, { isCrowded: true });
 
+onAnswer("a metric whose benchmarks are withheld has none, whatever another one has", MONTHLY.replace("leads", "matchRate"), async (page) => {
+  await page.route("**/benchmarks?**", async (route) => {
+    const rows = await (await route.fetch()).json();
+    return route.fulfill({ json: rows.map((row) => ({ ...row, matchRate: null })) });
+  });
+  await page.evaluate((hash) => (location.hash = hash), MONTHLY.replace("leads", "matchRate").replace("2025-08-01", "2025-09-01"));
+  const control = page.getByRole("switch", { name: "Benchmarks" });
+  await control.waitFor();
+  await page.getByLabel("Metric of the chart").selectOption("matchRate");
+  await control.waitFor({ state: "detached" });
+  await page.getByLabel("Metric of the chart").selectOption("bookRate");
+  await control.waitFor();
+}, { isCrowded: true });
+
 onAnswer("a service with few accounts has no benchmarks", `${MONTHLY}&benchmarks=true`, async (page) => {
   await page.getByText("There are no benchmarks of these months").waitFor();
   assert.equal(await page.getByRole("switch").count() + await page.locator(".bands").count(), 0);
@@ -608,6 +637,24 @@ onAnswer("cohorts by month and window", COHORTS, async (page) => {
   await page.waitForFunction(() => !location.hash.includes("within"));
   await answered(page);
   assert.equal(await map.count(), 0);
+});
+
+onAnswer("a failure of the map is not that of the next question", COHORTS, async (page) => {
+  const hint = page.getByText("The other windows could not be loaded");
+  await page.route(/within=7d/, (route) => route.fulfill({ status: 500, body: "{}", contentType: "application/json" }));
+  await page.getByLabel("Counted").selectOption("60d");
+  await hint.waitFor();
+  await page.unrouteAll();
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route(/within=7d/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByLabel("Counted").selectOption("90d");
+  await hint.waitFor({ state: "detached" });
+  release();
+  await page.getByRole("region", { name: "Cohorts by window" }).waitFor();
 });
 
 onAnswer("a condition on a metric leaves no cohort out of the map", COHORTS, async (page) => {

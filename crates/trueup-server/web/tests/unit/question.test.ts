@@ -49,6 +49,9 @@ test("a value that the service would read as an expression is sent as one", () =
   assert.deepEqual(filters({ field: "campaign", operator: "is", values: ["[Va] Drain"] }), [["campaign", '["eq","[Va] Drain"]']]);
   assert.deepEqual(filters({ field: "campaign", operator: "is", values: [""] }), [["campaign", '["eq",""]']]);
   assert.deepEqual(filters({ field: "campaign", operator: "is", values: ["Drain"] }), [["campaign", "Drain"]]);
+  // The service reads no exponent in a text.
+  assert.deepEqual(filters({ field: "leads", operator: "is", values: ["0.0000001"] }), [["leads", '["eq",1e-7]']]);
+  assert.deepEqual(filters({ field: "leads", operator: "is", values: ["12.50"] }), [["leads", "12.5"]]);
 });
 
 test("all conditions of a field must hold", () => {
