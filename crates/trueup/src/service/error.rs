@@ -79,8 +79,8 @@ pub enum ServiceError {
         /// What is wrong with the condition.
         fault: FilterFault,
     },
-    /// A question about one row of an answer names no row of it: a value is malformed, missing, given twice, or one that
-    /// the answer does not have.
+    /// A question about one row of an answer names no row of it: a value is malformed, missing, given twice, or one
+    /// that the answer does not have.
     Row(WhyRowFault),
     /// A query that was built by hand asks for what no request over HTTP can ask for, such as totals of too long a
     /// range, or an order by a column that the answer does not have; or for a comparison that is refused.
