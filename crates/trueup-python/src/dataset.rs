@@ -68,7 +68,7 @@ impl Dataset {
 
     /// Returns the newest version of the dataset; this `Dataset` if it is the newest.
     ///
-    /// What is in memory of files that both versions have is not read again, so that a query after an update takes
+    /// What is in memory for files that both versions have is not read again, so that a query after an update takes
     /// about as long as one before it. Both versions can be used.
     fn reopen(slf: Bound<'_, Self>) -> Result<Bound<'_, Self>, Failure> {
         let (py, this) = (slf.py(), slf.get());

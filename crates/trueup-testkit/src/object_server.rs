@@ -55,7 +55,7 @@ type Faults = Box<dyn FnMut(&Requested) -> Option<Fault> + Send>;
 /// The names that the server lists at a time. Stores list 1,000, which no test has.
 const LISTED: usize = 20;
 
-/// The least bytes of a part that is not the last.
+/// The fewest bytes that a part may have, unless it is the last.
 const PART_BYTES: usize = 5 << 20;
 
 /// A server, which stops when it is dropped.

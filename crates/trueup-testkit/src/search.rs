@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Returns the files below a folder that have any of some texts, which are not empty; sorted.
 ///
 /// # Errors
-/// A file cannot be read, or is named as a Parquet file and is none.
+/// A file cannot be read, or has the name of a Parquet file but is not one.
 pub fn files_with(folder: &Path, texts: &[&str]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -64,7 +64,7 @@ impl Dataset {
     /// Opens the newest version of the dataset in the folder or below the URL of this one; `None` if this is it, or if
     /// the dataset is in memory.
     ///
-    /// What is in memory of files that both versions have is shared and not read again: footers, decoded columns, and
+    /// What is in memory for files that both versions have is shared and not read again: footers, decoded columns, and
     /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
     /// columns are decoded again when a query needs them. If new rows are few, their row groups are decoded now, in the
     /// columns that other row groups have in memory, unless the dataset is in an object store. Both versions can be

@@ -23,7 +23,7 @@ impl ColumnRef {
 pub(super) struct KnownColumn {
     pub(super) at: ColumnRef,
     /// The name of its input in this table.
-    alias: String,
+    pub(super) alias: String,
     pub(super) name: String,
     pub(super) data_type: DataType,
     /// Whether it is the key of a join whose other side has a key of the same name. The plain name then means the

@@ -9,6 +9,8 @@ use trueup_core::Shown;
 /// A condition on the text of a column.
 pub(super) struct Condition {
     key: String,
+    /// The name of the column's input in the table.
+    input: String,
     pub(super) column: ColumnRef,
     values: Vec<String>,
     /// Whether the column must have one of the values, or must have none.
@@ -20,9 +22,9 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    pub(super) fn new(key: String, column: ColumnRef, values: &[String], wanted: bool) -> Self {
+    pub(super) fn new(key: String, input: &str, column: ColumnRef, values: &[String], wanted: bool) -> Self {
         let (is_found, others) = (AtomicBool::new(false), Mutex::default());
-        Self { key, column, values: values.to_vec(), wanted, is_found, others }
+        Self { key, input: input.to_owned(), column, values: values.to_vec(), wanted, is_found, others }
     }
 
     /// Returns whether a row with this text meets the condition. If a warning may be due, adds the text to `others`.
@@ -44,20 +46,22 @@ impl Condition {
         others.0.iter().for_each(|text| all.add(text));
     }
 
-    /// Returns a warning if this is a condition of `where`, and rows of the input were read, but none had one of its
-    /// values.
-    pub(super) fn warning(&self, input: &str) -> Option<String> {
-        let Self { key, values, .. } = self;
+    /// Returns a warning if this is a condition of `where`, and rows of the input were read or joined, but none had one
+    /// of its values.
+    pub(super) fn warning(&self) -> Option<String> {
+        let Self { key, input, column, values, .. } = self;
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.wanted || self.is_found.load(Ordering::Relaxed) || others.0.is_empty() {
             return None;
         }
         let quoted = |text: &String| format!("`{}`", Shown(text));
+        // Only rows that were joined are known not to have the value.
+        let joined = if column.input > 0 { "joined " } else { "" };
         let values: Vec<String> = values.iter().map(quoted).collect();
         let found: Vec<String> = others.0.iter().take(SHOWN_TEXTS).map(quoted).collect();
         let (found, more) = (found.join(", "), if others.0.len() > SHOWN_TEXTS { " and others" } else { "" });
         Some(format!(
-            "key `{}`: no row of the input `{}` has the value {}, so that the table has no rows; the column has {found}{more}",
+            "key `{}`: no {joined}row of the input `{}` has the value {}, so that the table has no rows; the column has {found}{more}",
             Shown(key),
             Shown(input),
             values.join(" or ")

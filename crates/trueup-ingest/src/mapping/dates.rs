@@ -106,9 +106,7 @@ impl DateFormat {
                 Item::Numeric(number, _) => {
                     let (at, width) = field(number)?;
                     let (digits, after) = rest.split_at_checked(width)?;
-                    // A number with more digits is another year.
-                    let ends = width == 2 || !after.first().is_some_and(u8::is_ascii_digit);
-                    if !ends || !digits.iter().all(u8::is_ascii_digit) || fields[at].is_some() {
+                    if !digits.iter().all(u8::is_ascii_digit) || fields[at].is_some() {
                         return None;
                     }
                     fields[at] = Some(digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')));

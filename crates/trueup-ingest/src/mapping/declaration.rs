@@ -1,7 +1,7 @@
 //! A mapping file as it is written.
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -282,7 +282,11 @@ impl<'de> Deserialize<'de> for ValueSource {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ValueSource, A::Error> {
                 // Calls the derived function of that name, because `remote = "Self"` makes it an inherent one.
-                ValueSource::deserialize(MapAccessDeserializer::new(map))
+                ValueSource::deserialize(MapAccessDeserializer::new(map)).map_err(|error| {
+                    // A date or time of TOML comes as a table with this key.
+                    let is_time = error.to_string().contains("`$__toml_private_datetime`");
+                    if is_time { Error::invalid_type(Unexpected::Other("date or time"), &self) } else { error }
+                })
             }
         }
         deserializer.deserialize_any(SourceVisitor)

@@ -21,8 +21,6 @@ use std::sync::Arc;
 /// How the rows of a table come from its inputs.
 #[derive(Default)]
 pub(super) struct RowPlan {
-    /// The name of the input whose rows become rows of the table; empty if there is none.
-    from: String,
     /// For each input of the table, its columns.
     columns: Vec<Vec<InputColumn>>,
     joins: Vec<JoinPlan>,
@@ -58,7 +56,6 @@ impl RowPlan {
     ) -> Result<(Self, KnownColumns), PlanFault> {
         let mut plan = Self::default();
         let Some(from) = &table.from else { return Ok((plan, KnownColumns::default())) };
-        plan.from.clone_from(from);
         let mut known = plan.add_input(from, from, inputs, &format!("{key}.from"))?;
         for (at, join) in table.join.iter().enumerate() {
             plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
@@ -66,8 +63,9 @@ impl RowPlan {
         for (name, conditions, wanted) in [("where", &table.only, true), ("unless", &table.unless, false)] {
             for (column, values) in conditions {
                 let key = format!("{key}.{name}.{column}");
-                let column = plan.add_text(known.find(column, &key)?.text(&key)?);
-                plan.conditions.push(Condition::new(key, column, values.texts(), wanted));
+                let known = known.find(column, &key)?;
+                let column = plan.add_text(known.text(&key)?);
+                plan.conditions.push(Condition::new(key, &known.alias, column, values.texts(), wanted));
             }
         }
         Ok((plan, known))
@@ -178,7 +176,7 @@ impl RowPlan {
 
     /// Returns a warning for each `where` whose values no row has had, so that it left out every row.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.conditions.iter().filter_map(|condition| condition.warning(&self.from)).collect()
+        self.conditions.iter().filter_map(Condition::warning).collect()
     }
 
     /// Returns the texts of a batch of the first input, by column.
@@ -251,6 +249,10 @@ impl RowPicker<'_> {
     /// matches too many; `chosen` then has the rows of the first combination too many.
     fn pick(&mut self, row: usize) -> bool {
         let Some(join) = self.plan.joins.get(self.chosen.len()) else {
+            // A combination that a condition leaves out counts, too, because trying it takes time.
+            if !self.count() {
+                return false;
+            }
             let (mut is_picked, mut others) = (true, std::mem::take(&mut self.others));
             // Each condition sees every row, because a value that no row has is worth a warning.
             for (condition, others) in self.plan.conditions.iter().zip(&mut others) {
@@ -258,9 +260,6 @@ impl RowPicker<'_> {
             }
             self.others = others;
             if is_picked {
-                if !self.count() {
-                    return false;
-                }
                 // No batch has more rows than a `u32` can count.
                 self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
                 self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));
@@ -272,7 +271,7 @@ impl RowPicker<'_> {
         match (first, join.unmatched) {
             (Some(first), _) => [first].iter().chain(others).all(|held| self.pick_with(*held, row)),
             (None, Unmatched::Keep) => self.pick_with(HeldRow::NONE, row),
-            (None, Unmatched::Drop) => true,
+            (None, Unmatched::Drop) => self.count(),
             (None, Unmatched::Refuse) => {
                 if !self.count() {
                     return false;

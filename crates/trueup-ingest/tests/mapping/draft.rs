@@ -255,6 +255,62 @@ fn two_files_that_one_input_would_read_are_refused() {
     }
 }
 
+/// A point in time is no date.
+#[test]
+fn several_columns_of_times_are_offered_as_what_they_hold() {
+    let log = |times: [&str; 2]| {
+        let [created, updated] = times;
+        format!("account,lead_id,created_at,updated_at,status\noak,7,{created},{updated},sold\n")
+    };
+    let zoned = log(["2025-01-10T23:00:00-05:00", "2025-01-11T09:00:00Z"]);
+    let files = [("log.csv", &*zoned)];
+    let draft = drafted(&files);
+    let question = "Which is the date of the row?\n#dateTime = \"created_at\"  # `2025-01-10T23:00:00-05:00`\n\
+                    #dateTime = \"updated_at\"  # `2025-01-11T09:00:00Z`\n";
+    assert!(draft.contains(question), "{draft}");
+    let mapping = answered(&draft, &["dateTime = \"created_at\""]);
+    assert!(events(&mapping, &files).contains("2025-01-11T04:00:00Z"), "{mapping}");
+    // One of the two has no offset.
+    let both = drafted(&[("log.csv", &log(["2025-01-10", "2025-01-11T09:00:00Z"]))]);
+    assert!(both.contains("\n#date = \"created_at\"  #") && both.contains("\n#dateTime = \"updated_at\"  #"), "{both}");
+    // Spend has days alone.
+    let spend = |created: &str| {
+        let row = format!("{created},2026-01-02T23:30:00Z,acme,$1.50");
+        drafted(&[("ads.csv", &format!("created_at,updated_at,Account ID,Cost\n{row}\n"))])
+    };
+    let day = spend("2026-01-02");
+    assert!(day.contains("Which is the date of the row?\n#date = \"created_at\"  # `2026-01-02`\n"), "{day}");
+    assert!(!day.contains("updated_at\"  #"), "{day}");
+    let points = spend("2026-01-02T23:00:00Z");
+    assert!(points.contains("Which is the date of the row?\n#date = \"...\"  # each column holds points"), "{points}");
+}
+
+#[test]
+fn the_times_of_a_stage_that_is_open_are_no_dates() {
+    let draft = drafted(&[("jobs.csv", "id,sold_on,moved\n7,2025-02-03,2025-02-04T09:00:00Z\n")]);
+    assert!(draft.contains("\n#sold = { dateTime = \"moved\" }\n"), "{draft}");
+}
+
+#[test]
+fn an_amount_of_a_stage_without_a_date_is_named() {
+    let rows = "account,customer_id,called,sold_on,sale_date,paid\noak,7,2025-01-31,3 Feb 2025,4 Feb 2025,1800\n";
+    let draft = drafted(&[("jobs.csv", rows)]);
+    assert!(draft.contains("\n# Not used: \"paid\". "), "{draft}");
+    for line in [
+        "#sold = { date = { column = \"sold_on\", format = \"%d %b %Y\" } }  # `3 Feb 2025`: day before month",
+        "#sold = { date = { column = \"sale_date\", format = \"%d %b %Y\" } }  # `4 Feb 2025`: day before month",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+}
+
+#[test]
+fn a_sampled_key_without_a_row_is_counted() {
+    let log = ("log.csv", "id,date,status,branch\nj1,2025-01-31,Sold,b1\nj2,2025-02-01,Canceled,b2\n");
+    let draft = drafted(&[log, ("branches.csv", "branch,account\nb1,oak\n")]);
+    assert!(draft.contains("# Joined to \"branches\": 1 sampled key has no row: "), "{draft}");
+}
+
 #[test]
 fn several_amounts_of_a_stage_are_a_question() {
     let rows = "id,called,sold_on,sale,sale_price,invoiced\n7,2025-01-31,2025-02-03,1800,1750,2025-02-10\n";

@@ -112,9 +112,31 @@ fn a_row_that_matches_too_many_combinations_is_refused() {
     assert_eq!(many.refusal(), format!("`a.csv`, line 2, column `k`: {expected}"));
     let summary = many.ingest().rejects(many.path("rejects.ndjson")).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (2, 2));
+    // Combinations count also if a condition or a later join leaves them out, because trying them takes time.
+    let picked = mapping(join).replace("[events.columns]", "where = { \"c.name\" = \"none\" }\n[events.columns]");
+    let later = "{ input = \"b\", as = \"d\", on = { \"c.name\" = \"k\" }, unmatched = \"drop\", many = true }";
+    let dropped = mapping(&format!("{join}, {later}")).replace("agent = \"k\"", "agent = \"a.k\"");
+    for mapping in [picked, dropped] {
+        let case = Case::new(&mapping).file("a.csv", A).file_at(many.path("b.csv"));
+        assert_eq!(case.refusal(), format!("`a.csv`, line 2, column `k`: {expected}"), "{mapping}");
+    }
     // A row that matches as many rows as a single joined input has is taken.
     let single = mapping("{ input = \"b\", on = \"k\", unmatched = \"drop\", many = true }");
     let b: String = (0..70_000).map(|row| format!("q,{row}\n")).collect();
     let single = Case::new(&single).file("a.csv", A).file("b.csv", format!("k,name\n{b}"));
     assert_eq!(single.ingest().run().unwrap().events.taken, 70_000);
+}
+
+#[test]
+fn a_warning_about_a_condition_names_the_joined_input() {
+    let join = "{ input = \"b\", as = \"c\", on = \"k\", unmatched = \"drop\" }";
+    let mapping = mapping(join)
+        .replace("b.name", "c.name")
+        .replace("[events.columns]", "where = { \"c.name\" = \"none\" }\n[events.columns]");
+    // No row is joined to the one with the value.
+    let case = Case::new(&mapping).file("a.csv", A).file("b.csv", "k,name\np,Pat\nz,none\n");
+    let warnings = case.ingest().run().unwrap().warnings;
+    let expected =
+        "no joined row of the input `c` has the value `none`, so that the table has no rows; the column has `Pat`";
+    assert!(warnings.iter().any(|warning| warning.ends_with(expected)), "{warnings:?}");
 }

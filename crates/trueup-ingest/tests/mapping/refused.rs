@@ -81,6 +81,12 @@ fn a_key_that_cannot_be_carried_out_is_named() {
         ),
         ("date = \"k\"\nzip = { columns = [] }", "key `events[0].columns.zip.columns`: expected at least one column"),
         ("date = \"k\"\nzip = { colum = \"k\" }", "unknown field `colum`"),
+        (
+            "date = 2025-01-31",
+            "invalid type: date or time, expected a column's name, a whole number, or a table such as { column = \"...\" } or \
+             { value = \"...\" }",
+        ),
+        ("date = 2025-01-31", "TOML parse error at line 9, column 8"),
         ("date = \"k\"\nzip = 1.5", "expected a column's name, a whole number, or a table"),
         ("date = \"k\"\nzip = { value = 1.5 }", "expected a text, a whole number, true or false"),
         (

@@ -57,7 +57,7 @@ pub fn compared_with(
 /// of an answer.
 ///
 /// # Errors
-/// As [`answer_with`](super::answer_with).
+/// As [`answer_with`](super::answer_with), except that the names of dimensions are not checked.
 pub fn compared_totals_with(
     tables: &Tables,
     request: &Request,

@@ -61,7 +61,7 @@ pub fn totals(tables: &Tables, request: &Request) -> Result<String, Refusal> {
 /// Returns the totals of an answer of a dataset with definitions.
 ///
 /// # Errors
-/// As [`answer_with`](super::answer_with).
+/// As [`answer_with`](super::answer_with), except that the interval and the names of dimensions are not checked.
 pub fn totals_with(tables: &Tables, request: &Request, definitions: &Definitions) -> Result<String, Refusal> {
     let fields = request.fields.iter().filter(|field| definitions.is_metric(field)).cloned().collect();
     let whole = Request { fields, interval: "total".to_owned(), ..request.clone() };

@@ -63,7 +63,7 @@ pub(in crate::command) fn watch_versions(
 }
 
 /// Switches the service to the newest version of its dataset. Returns its number, or `None` if the service already uses
-/// it. What is in memory of files that both versions have stays there.
+/// it. What is in memory for files that both versions have stays there.
 ///
 /// Whole manifests are compared, not version numbers: a dataset that was rebuilt starts with the same numbers, and a
 /// restored copy has a lower one. Either may happen before the first check.

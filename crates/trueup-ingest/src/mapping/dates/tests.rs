@@ -36,6 +36,14 @@ proptest! {
 }
 
 #[test]
+fn digits_without_marks_between_them_are_read_the_fast_way() {
+    let format = DateFormat::new("%Y%m%d").unwrap();
+    let date = NaiveDate::from_ymd_opt(2025, 1, 31).unwrap();
+    assert_eq!(format.parse_digits("20250131"), Some((date, None)));
+    assert_eq!(format.parse_digits("202501310"), None);
+}
+
+#[test]
 fn a_format_without_a_part_of_a_date_or_time_is_incomplete() {
     for (format, date, instant) in [
         ("%Y-%m-%d", true, false),

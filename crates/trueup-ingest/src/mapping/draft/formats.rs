@@ -58,6 +58,16 @@ pub(super) enum Clock {
     Zoned,
 }
 
+impl Clock {
+    /// Returns the canonical column for these dates or times: a point in time is no date.
+    pub(super) const fn column(self) -> &'static str {
+        match self {
+            Self::None | Self::Local => "date",
+            Self::Zoned => "dateTime",
+        }
+    }
+}
+
 const DAYS: [&str; 19] = [
     "%Y-%m-%d",
     "%Y/%m/%d",

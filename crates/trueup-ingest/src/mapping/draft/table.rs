@@ -130,6 +130,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.used.insert(join.here.clone());
                 let unmatched = match join.unmatched {
                     0 => "every sampled key has a row".to_owned(),
+                    1 => "1 sampled key has no row: `keep` or `drop` such rows, or stop at them (`refuse`)".to_owned(),
                     count => format!(
                         "{count} sampled keys have no row: `keep` or `drop` such rows, or stop at them (`refuse`)"
                     ),
@@ -262,11 +263,20 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         dated.sort_by_key(|(column, _)| rank("date", &column.name).unwrap_or(usize::MAX));
         let named = dated.iter().filter(|(column, _)| rank("date", &column.name).is_some()).count();
         if dated.len() > 1 && named != 1 {
-            let answers = dated.iter().flat_map(|(column, form)| {
+            // A point in time is no date, and spend has no `dateTime`.
+            let usable = dated.iter().filter(|(_, form)| has_times || form.clock != Clock::Zoned);
+            let answers = usable.flat_map(|(column, form)| {
                 let sources = date_sources(&self.named(column), form, "", None).into_iter();
-                sources.map(|found| (format!("date = {}", found.source), column.examples() + &fitting(&found.misfits)))
+                sources.map(|found| {
+                    let line = format!("{} = {}", form.clock.column(), found.source);
+                    (line, column.examples() + &fitting(&found.misfits))
+                })
             });
-            let answers: Vec<(String, String)> = answers.collect();
+            let mut answers: Vec<(String, String)> = answers.collect();
+            if answers.is_empty() {
+                let note = "each column holds points in time, whose day depends on the time zone";
+                answers.push(("date = \"...\"".to_owned(), note.to_owned()));
+            }
             return self.text.question("several columns hold dates. Which is the date of the row?", &answers);
         }
         let Some((column, form)) = dated.into_iter().next() else { return };

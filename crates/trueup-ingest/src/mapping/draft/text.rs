@@ -125,8 +125,9 @@ pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: O
     let of_reading = |DateReading { format, misfits }: &DateReading| {
         let mut keys: Vec<(&str, &str)> = format.iter().map(|format| ("format", format.as_str())).collect();
         keys.extend(zone.map(|zone| ("time_zone", zone)));
+        let month = |format: &str| ["%m", "%b", "%B"].iter().find_map(|month| format.find(month));
         let order = match format.as_deref() {
-            Some(format) if format.find("%d") < format.find("%m") => "day before month",
+            Some(format) if format.find("%d") < month(format) => "day before month",
             _ => "month before day",
         };
         let note = format!("`{}`: {order}", Shown(example));

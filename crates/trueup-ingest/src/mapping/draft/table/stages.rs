@@ -2,7 +2,7 @@
 
 use super::{TableDraft, counted};
 use crate::mapping::canonical::stage_names;
-use crate::mapping::draft::formats::{AmountForm, Clock, DateForm, fitting};
+use crate::mapping::draft::formats::{AmountForm, DateForm, fitting};
 use crate::mapping::draft::names::{is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted};
@@ -134,7 +134,7 @@ impl TableDraft<'_, '_> {
                 amounts.iter().filter(|(column, _)| is_of(column)).collect();
             let mut answers = Vec::new();
             for (column, form) in dated.iter().filter(|(column, _)| is_of(column)) {
-                let name = if form.clock == Clock::Zoned { "dateTime" } else { "date" };
+                let name = form.clock.column();
                 for date in date_sources(&self.named(column), form, form.example(column), None) {
                     for (total, form) in &totals {
                         // Of several amounts, the values say which is which.
@@ -152,7 +152,10 @@ impl TableDraft<'_, '_> {
                 }
                 self.used.insert(column.name.clone());
             }
-            self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
+            // An amount of a stage without a date is not used.
+            if !answers.is_empty() {
+                self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
+            }
             drafts.push(StageDraft { stage, answers });
         }
         let open: Vec<&(&ColumnSample, DateForm)> =
@@ -178,8 +181,9 @@ impl TableDraft<'_, '_> {
         for (column, form) in open {
             let (sources, stages) = (date_sources(&self.named(column), form, "", None), stages_of(&column.name));
             let stages = if stages.is_empty() { stage_names().to_vec() } else { stages };
+            let name = form.clock.column();
             let answers = stages.iter().flat_map(|stage| {
-                sources.iter().map(move |found| (format!("{stage} = {{ date = {} }}", found.source), String::new()))
+                sources.iter().map(move |found| (format!("{stage} = {{ {name} = {} }}", found.source), String::new()))
             });
             let question = format!(
                 "{} holds dates such as {}. Of which stage, if of any?",
