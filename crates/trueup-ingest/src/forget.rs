@@ -74,7 +74,7 @@ pub struct ForgetSummary {
     /// The customers of whom nothing was found: in the newest version or, of a purge, in any version.
     pub absent: Vec<Customer>,
     /// The versions that expired during the call, ascending. A purge lets versions expire that name files with events
-    /// of the customers; an earlier purge that was stopped may have more.
+    /// of the customers. Versions that an earlier purge left because it was stopped expire, too.
     pub expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     pub removed: FileCount,

@@ -22,7 +22,7 @@ pub(crate) struct ForgetReport {
     /// purge, in any version.
     absent: Vec<(String, String)>,
     /// The numbers of the versions that expired during the call, ascending. A purge lets versions expire that name
-    /// files with events of the customers; an earlier purge that was stopped may have more.
+    /// files with events of the customers. Versions that an earlier purge left because it was stopped expire, too.
     expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     removed: FileCount,

@@ -214,7 +214,7 @@ impl SampledMetrics {
             dataset_commit: add.registered(GaugeVec::new(
                 Opts::new(
                     "trueup_dataset_commit_duration_seconds",
-                    "Seconds that the operation took which made the version that is served, such as an ingest",
+                    "Seconds that an operation, such as an ingest, took to make the version that is served",
                 ),
                 &["operation"],
             )?)?,

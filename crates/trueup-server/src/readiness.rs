@@ -65,8 +65,8 @@ impl Readiness {
     }
 
     /// Returns whether the server should be sent requests. Reads files, so it must not run on a thread of the
-    /// asynchronous runtime. Logs when the server becomes ready, or
-    /// not ready for another reason than before.
+    /// asynchronous runtime. Logs when the server becomes ready, when it becomes not ready, and when the reason why it
+    /// is not ready changes.
     pub(crate) fn check(&self, service: &Service) -> Result<(), NotReady> {
         if self.is_draining.load(Ordering::Relaxed) {
             return Err(NotReady::Draining);

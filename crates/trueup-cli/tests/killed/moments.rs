@@ -192,8 +192,8 @@ impl State {
     }
 }
 
-/// Kills a command at random moments: half of the times at one of the whole duration, the others shortly after a reader
-/// may notice it.
+/// Kills a command at random moments: half of the kills come at any time of its whole duration, the others shortly
+/// after a reader may notice the command.
 fn kill(folder: &Folder, prepare: Option<&str>, command: &str, kills: u32) -> Kills {
     let kept = tempfile::tempdir().unwrap();
     let kept = kept.path().join("ds");

@@ -1,6 +1,6 @@
 //! The pages of a stored column.
 
-use super::encoding::{ENDS_EARLY, decode_bits, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
+use super::encoding::{ENDS_EARLY, decode_bits, delta_decode, plain_numbers, plain_texts, take_counted};
 use super::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
@@ -145,7 +145,9 @@ impl<'a> DataPage<'a> {
 
     /// Decodes which rows have a value.
     fn validity(&self) -> Result<Validity, &'static str> {
-        self.levels.map_or_else(|| Ok(Validity::All(self.rows)), |levels| decode_levels(levels, self.rows))
+        // A level is 1 for a row that has a value, else 0.
+        let decoded = self.levels.map(|levels| decode_bits(levels, self.rows)).transpose()?;
+        Ok(decoded.map_or(Validity::All(self.rows), Validity::new))
     }
 
     /// Returns the width of the values, and their bytes, if they are codes: indexes into the dictionary.
@@ -154,14 +156,6 @@ impl<'a> DataPage<'a> {
         let codes = || self.values.split_first().map_or((0, self.values), |(width, bytes)| (*width, bytes));
         (self.encoding == Encoding::RLE_DICTIONARY).then(codes)
     }
-}
-
-/// Decodes the definition levels of a page: 1 for a row that has a value, else 0.
-fn decode_levels(levels: &[u8], rows: usize) -> Result<Validity, &'static str> {
-    if repeated(levels, 1, rows) == Some(1) {
-        return Ok(Validity::All(rows));
-    }
-    decode_bits(levels, rows).map(Validity::new)
 }
 
 /// Returns whether some rows, given by ascending ranges, have any of a page's rows.

@@ -12,6 +12,6 @@ mod plain;
 
 pub(super) use bits::{ENDS_EARLY, number_at, ones};
 pub(crate) use delta::{delta_count, delta_decode};
-pub(super) use hybrid::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, decode_bits, decode_hybrid, repeated};
+pub(super) use hybrid::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, decode_bits, decode_hybrid};
 pub(crate) use plain::take_counted;
 pub(super) use plain::{OUT_OF_RANGE, plain_bytes, plain_numbers, plain_texts, text};

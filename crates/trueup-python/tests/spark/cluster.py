@@ -35,7 +35,7 @@ OPENS = [
     "java.security.jgss/sun.security.krb5",
 ]
 
-# The JVMs of the tests live for seconds: they start faster than they would run.
+# The JVMs of the tests live for seconds, so that a fast start matters more than fast code.
 START_FAST = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 
 # What every application of the tests asks for. An executor has one core, so that each query runs on both.

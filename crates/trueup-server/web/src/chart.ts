@@ -67,8 +67,8 @@ export function chartOf({ dimensions, metrics, interval }: Charted, range: DayRa
 }
 
 /**
- * Returns the stages of the funnel of which the answer has most metrics. A funnel counts only if the answer has its first
- * metric and one more; if none does, there are no stages.
+ * Returns the stages of the funnel of which the answer has the most metrics. A funnel counts only if the answer has its
+ * first metric and one more; if none does, there are no stages.
  */
 function stagesOf(metrics: string[], row: Row): Stage[] {
   const chosen = FUNNELS.map((funnel) => funnel.filter((metric) => metrics.includes(metric)));

@@ -2,7 +2,8 @@
 //!
 //! A file in `testdata` holds goldens. A golden is, line by line:
 //!
-//! - `# ` and its title: the sentence that it shows, and where that sentence is;
+//! - `# ` and its title: the sentence that it shows, and where that sentence is: in `API.md`, SEMANTICS or CONTRACT,
+//!   the three texts of `docs/compat.md` in its order; a number is a section;
 //! - the request: method and path, then headers, in which `<name>` is the key of that user;
 //! - an empty line;
 //! - the expected status, then headers, and `!Name` for a header that must be absent;

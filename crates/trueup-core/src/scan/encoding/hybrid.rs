@@ -140,13 +140,6 @@ static BITS: [[bool; 8]; 256] = {
     bits
 };
 
-/// Returns the number that a single run repeats at least `count` times, if the bytes begin with such a run.
-pub(in crate::scan) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Option<usize> {
-    let header = take_varint(&mut bytes)?;
-    let covers = usize::try_from(header >> 1).is_ok_and(|length| length >= count);
-    if header & 1 == 0 && covers { take_number(&mut bytes, width) } else { None }
-}
-
 fn decode_packed<T: Copy>(
     mut packed: &[u8],
     width: u8,
@@ -200,6 +193,17 @@ mod tests {
                 assert!(decode_hybrid(encoded, width, 4, table, &mut into).is_err(), "{encoded:?}");
             }
         }
+    }
+
+    #[test]
+    fn bits_are_runs_and_groups_of_eight() {
+        // A run of two times the bit 1, and a group of which five bits count.
+        assert_eq!(
+            decode_bits(&[0b100, 1, 0b11, 0b1110_0101], 7),
+            Ok([1, 1, 1, 0, 1, 0, 0].map(|bit| bit == 1).into())
+        );
+        assert_eq!(decode_bits(&[0b100, 2], 2), Err(NOT_IN_DICTIONARY));
+        assert_eq!(decode_bits(&[0b100, 1], 3), Err(ENDS_EARLY));
     }
 
     #[test]

@@ -58,7 +58,7 @@ def query(
 ) -> trueup.Table:
     """Answers a query on the executors of a cluster: the answer of `trueup.Dataset.query`, to the byte.
 
-    Spark runs the splits of the query as tasks, and runs a task again that was lost. The executors merge the partial
+    Spark runs the splits of the query as tasks, and runs a lost task again. The executors merge the partial
     results in a tree, and the driver finishes what is left. A partial result that is missing, repeated, altered, or of
     another query or version is a `trueup.PartialError` that says what is missing, and never a number.
 
