@@ -58,8 +58,8 @@ impl<'a> Define<'a> {
         Self { report: Some(ReportProgress::new(report)), ..self }
     }
 
-    /// Stops the replacement when this interrupt or a clone of it is canceled, or at its deadline, until the version is
-    /// published.
+    /// Stops the replacement when this interrupt or a clone of it is canceled, or at its deadline, unless the version
+    /// is published by then.
     pub fn interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }

@@ -85,8 +85,8 @@ impl IngestError {
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
     /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is missing or
     /// damaged; another ingest into the same dataset; an object store that
-    /// [cannot keep a dataset](ErrorKind::UnconditionalStore); a rejects file that may not be written, or is none; or
-    /// parts of a distributed ingest that do not fit together.
+    /// [cannot keep a dataset](ErrorKind::UnconditionalStore); a rejects file that may not be written; a file that is
+    /// given as a rejects file and has other lines; or parts of a distributed ingest that do not fit together.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {

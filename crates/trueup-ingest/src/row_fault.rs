@@ -105,7 +105,7 @@ pub enum Rule {
         /// The most bytes allowed.
         limit: usize,
     },
-    /// A row of CSV has as many cells as the header, and a row of a sheet has not more.
+    /// A row of CSV has as many cells as the header, and a row of a sheet has no more.
     CellCount {
         /// The cells of the header.
         expected: usize,

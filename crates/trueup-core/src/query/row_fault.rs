@@ -29,7 +29,7 @@ pub enum WhyRowFault {
         columns: Vec<String>,
     },
     /// The row has no value for a dimension of the query, or no first day of a sub-range.
-    #[error("expected a value for each of {}, by which a row of the answer is known, but `{}` has none", known_by(.columns), Shown(.missing))]
+    #[error("expected a value for each column by which a row of the answer is known ({}), but `{}` has none", known_by(.columns), Shown(.missing))]
     MissingValue {
         /// The name of the column.
         missing: String,

@@ -288,13 +288,13 @@ fn a_question_that_no_lines_can_answer_is_refused() {
     for (question, expected) in [
         (
             of(&query, &[]),
-            "expected a value for each of `campaign`, by which a row of the answer is known, but `campaign` has none",
+            "expected a value for each column by which a row of the answer is known (`campaign`), but `campaign` has none",
         ),
         (of(&query, &[("zip", "1")]), "a row of the answer is known by `campaign`, not by `zip`"),
         (of(&query, &[("campaign", "a"), ("campaign", "b")]), "two values are given for `campaign`: `a` and `b`"),
         (
             of(&months, &[("campaign", "a")]),
-            "expected a value for each of `start`, `campaign`, by which a row of the answer is known, but `start` has none",
+            "expected a value for each column by which a row of the answer is known (`start`, `campaign`), but `start` has none",
         ),
         (
             of(&months, &[("campaign", "a"), ("start", "2025-02-02")]),

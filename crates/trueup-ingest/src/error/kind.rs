@@ -46,7 +46,7 @@ pub enum ErrorKind {
     /// The object store of the dataset lets writers replace the objects of others.
     #[error(
         "the store of `{}` ignores the condition that an object must not exist yet (`If-None-Match`), so that two ingests could \
-         replace each other's version; use a store that keeps it",
+         replace each other's version; use a store that honors it",
         .0.display()
     )]
     UnconditionalStore(PathBuf),

@@ -138,7 +138,7 @@ impl Ingest {
         Ok(manifest)
     }
 
-    /// Checks that a table with rejected rows has other rows, too, and that not more rows are rejected than allowed.
+    /// Checks that a table with rejected rows has other rows, too, and that no more rows are rejected than allowed.
     fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
         let IngestSummary { events, spend, accounts, insights, .. } = summary;
         let counts =

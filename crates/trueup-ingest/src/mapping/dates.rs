@@ -91,7 +91,7 @@ impl DateFormat {
         if found.all(|other| other == first) {
             Ok(first)
         } else {
-            Err(format!("expected a date that is the same day as {}", names()))
+            Err(format!("expected a date that is the same day whether it is read as {}", names()))
         }
     }
 

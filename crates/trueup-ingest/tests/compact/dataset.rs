@@ -22,7 +22,7 @@ use trueup_testkit::random::Random;
 const HEADER: &str = "account,opportunityId,type,date,eventId,total,campaign,even,odd\n";
 const SPEND_HEADER: &str = "account,date,adSpend,campaign\n";
 
-/// A key of events, a customer, or of spend, a day.
+/// The account, and the customer of events or the day of spend.
 type Key = (String, String);
 
 /// The rows of each key, of events and of spend.

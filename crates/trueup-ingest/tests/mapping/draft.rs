@@ -190,7 +190,7 @@ fn line_ends_in_names_and_values_stay_in_their_lines() {
     let files = [("a.csv", rows)];
     let draft = drafted(&files);
     for line in [
-        "opportunityId = \"lead\\u000Aid\"  # by its name; 1 distinct values such as `1`",
+        "opportunityId = \"lead\\u000Aid\"  # by its name; 1 distinct value such as `1`",
         "#date = { column = \"date\", format = \"%m/%d/%Y %H:%M\" }  # `01/02/2026\\u000A10:00`: month before day",
         "column = \"the \\\"lead's\\\" status\"  # by its values",
         "\"was\\u000Asold\" = \"sold\"  # 1 row",
@@ -476,7 +476,7 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
         &format!("Deal ID,Created Time,Stage,Closing Date,Offer Total Amount,Paid so far\n{rows}"),
     )]);
     for line in [
-        "\"Stage\" is empty on 3 rows, which are refused unless this line leaves them out. Does it?\n#unless = { Stage = \"\" }\n",
+        "\"Stage\" is empty on 3 rows. The ingest refuses such rows unless this line leaves them out. Should it?\n#unless = { Stage = \"\" }\n",
         "no two rows have the same \"Deal ID\", so that each row seems to be a customer with its last stage",
         "\n#where = { Stage = \"Won\" }  # in a copy for `sold`; 3 rows\n#where = { Stage = \"Lost\" }  # in a copy for `canceled`; 3 rows\n",
         "QUESTION 5: no column is certainly the amount of the event. Which is it, if any?\n#total = { column = \"Offer Total Amount\", \

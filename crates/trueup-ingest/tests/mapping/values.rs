@@ -176,7 +176,10 @@ fn a_column_of_dates_may_have_several_formats() {
     };
     let either = "[\"%m/%d/%Y\", \"%d/%m/%Y\"]";
     for (day, expected) in [
-        ("04/11/2024", "expected a date that is the same day as `%m/%d/%Y` or `%d/%m/%Y`, but found `04/11/2024`"),
+        (
+            "04/11/2024",
+            "expected a date that is the same day whether it is read as `%m/%d/%Y` or `%d/%m/%Y`, but found `04/11/2024`",
+        ),
         ("2024-11-04", "expected a date as `%m/%d/%Y` or `%d/%m/%Y`, but found `2024-11-04`"),
     ] {
         assert!(refusal(either, day).contains(expected), "{}", refusal(either, day));

@@ -235,7 +235,7 @@ fn faults_are_refused_with_the_parameter_and_the_value() {
             "why=leads",
             "invalid-row",
             format!(
-                "`row`: expected a value for each of `campaign`, by which a row of the answer is known, but `campaign` has \
+                "`row`: expected a value for each column by which a row of the answer is known (`campaign`), but `campaign` has \
                  none; {lists}"
             ),
         ),

@@ -29,8 +29,8 @@ pub(crate) struct SegmentSplitter {
 /// The number of events that one scan reads: all events of most blocks.
 const SCAN_EVENTS: usize = MAX_BLOCK_EVENTS;
 
-/// The segments that one scan finds, column by column. There are never more than events, so an index modulo
-/// `SCAN_EVENTS` is the index.
+/// The segments that one scan finds, column by column. There are never more segments than events, and at most
+/// `SCAN_EVENTS` events, so an index modulo `SCAN_EVENTS` is the index.
 #[derive(Debug)]
 struct BlockScan {
     events: [u32; SCAN_EVENTS],

@@ -102,7 +102,7 @@ pub(super) struct StoredSection<'a> {
 }
 
 impl<'a> StoredSection<'a> {
-    /// Reads a section of `count` entries; `None` if the bytes are none.
+    /// Reads a section of `count` entries; `None` if the bytes are not such a section.
     pub(super) fn new(bytes: &'a [u8], count: u64) -> Option<Self> {
         // More entries than bytes are no section; what follows cannot overflow then.
         let entries = usize::try_from(count).ok().filter(|entries| *entries <= bytes.len())?;

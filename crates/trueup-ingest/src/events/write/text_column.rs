@@ -31,7 +31,7 @@ const STRONG_ROWS_PER_TEXT: usize = 20;
 /// Rows that are coded together: few enough for their codes to stay in the first-level cache.
 const CODED_TOGETHER: usize = 1 << 10;
 
-/// What `OwnCodes::of_global` holds for a global code without an own code.
+/// What `OwnCodes::of_global` holds for a global code that has no code of the row group.
 const NEW: u32 = u32::MAX;
 
 /// The statistics of a column have no bounds if any of its texts is longer than this.
@@ -63,7 +63,7 @@ impl<'a> TextColumnBuilder<'a> {
     /// Begins a column of `rows` rows, whose global codes have these texts.
     pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
         let mut of_global = vec![NEW; texts.len().max(1)];
-        // Anything but `NEW`, so that null never gets an own code: it has no text.
+        // Anything but `NEW`, so that null never gets a code of the row group: it has no text.
         of_global[0] = 0;
         let own = OwnCodes { global: texts, of_global, of_text: HashMap::new(), texts: Vec::new() };
         Self { own, codes: Vec::with_capacity(rows), validity: Vec::new() }

@@ -147,15 +147,15 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         self.text.line(&format!("[{table}.columns]"));
     }
 
-    /// Returns the name of an own column in the keys of the table: with its input if a joined file has a column of this
-    /// name, too.
+    /// Returns the name of a column of this file in the keys of the table: with its input if a joined file has a column
+    /// of the same name, too.
     fn named(&self, column: &ColumnSample) -> String {
         self.named_among(&column.name, self.joined)
     }
 
-    /// Returns the name of an own column if only these inputs are joined.
+    /// Returns the name of a column of this file if only these inputs are joined.
     fn named_among(&self, column: &str, joined: &[(&JoinKey, &DraftInput<'a>)]) -> String {
-        // The plain name of a key that both sides of a join call the same means the own column.
+        // The plain name of a key that both sides of a join call the same means the column of this file.
         let is_key = |join: &JoinKey| join.here == column && join.there == column;
         let is_plain = joined.iter().all(|(join, input)| is_key(join) || !input.sample.has_column(column));
         if is_plain { column.to_owned() } else { format!("{}.{column}", self.name) }
@@ -207,7 +207,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let is_name = |column: &ColumnSample| column.texts().any(|text| text.trim().contains(char::is_whitespace));
         if let Some(column) = self.best("opportunityId").filter(|column| column.empty == 0 && !is_name(column)) {
             self.used.insert(column.name.clone());
-            let comment = format!("by its name; {} distinct values such as {}", distinct(column), column.examples());
+            let comment = format!("by its name; {} such as {}", distinct(column), column.examples());
             let line = format!("opportunityId = {}", quoted(&self.named(column)));
             return self.text.noted(&line, &comment);
         }
@@ -226,7 +226,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 let gaps =
                     if column.empty == 0 { String::new() } else { format!("; empty on {}", counted(column.empty)) };
                 let name = if is_name(column) { "; two people may have the same name" } else { "" };
-                let note = format!("{} distinct values such as {}{gaps}{name}", distinct(column), column.examples());
+                let note = format!("{} such as {}{gaps}{name}", distinct(column), column.examples());
                 (format!("opportunityId = {}", quoted(&self.named(column))), note)
             })
             .collect();
@@ -379,7 +379,11 @@ impl<'a, 'd> TableDraft<'a, 'd> {
 }
 
 fn distinct(column: &ColumnSample) -> String {
-    if column.has_more { format!("more than {}", column.values.len()) } else { column.values.len().to_string() }
+    match (column.has_more, column.values.len()) {
+        (true, count) => format!("more than {count} distinct values"),
+        (false, 1) => "1 distinct value".to_owned(),
+        (false, count) => format!("{count} distinct values"),
+    }
 }
 
 fn counted(rows: usize) -> String {

@@ -50,7 +50,7 @@ impl TableDraft<'_, '_> {
         let condition = |text: &str| format!("{{ {name} = {} }}", quoted(text));
         if column.empty > 0 {
             let question = format!(
-                "{} is empty on {}, which are refused unless this line leaves them out. Does it?",
+                "{} is empty on {}. The ingest refuses such rows unless this line leaves them out. Should it?",
                 quoted(&column.name),
                 counted(column.empty)
             );
