@@ -65,7 +65,7 @@ impl Failure {
     }
 
     /// Creates a failure for a file or folder, or for stdout, that cannot be used.
-    pub(crate) fn path(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn path(path: &Path, error: &dyn fmt::Display) -> Self {
         Self::request(format!("`{}`: {error}", path.display()))
     }
 

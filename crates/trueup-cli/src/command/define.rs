@@ -136,11 +136,11 @@ fn read(file: &Path) -> Result<Definitions, Failure> {
     };
     read.map_err(|error| Failure::path(file, &error))?;
     if bytes.len() > MAX_DEFINITIONS_BYTES {
-        let fault = format!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found more");
-        return Err(Failure::request(format!("`{}`: {fault}", file.display())));
+        let fault = format_args!("expected at most {MAX_DEFINITIONS_BYTES} bytes, but found more");
+        return Err(Failure::path(file, &fault));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|error| Failure::request(format!("`{}`: {error}; save the file as UTF-8", file.display())))?;
+        .map_err(|error| Failure::path(file, &format_args!("{error}; save the file as UTF-8")))?;
     Definitions::parse(&text).map_err(|fault| of_file(file, &fault))
 }
 

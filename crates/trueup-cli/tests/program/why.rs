@@ -89,7 +89,10 @@ fn what_is_no_row_is_refused() {
     let workspace = Workspace::with_dataset();
     let refused = |code, fields: &str, more: &[&str]| why(&workspace, fields, more).failed(code);
     let fault = refused(1, "campaign,leads", &[]);
-    assert!(fault.contains("a row of the answer is known (`campaign`)"), "{fault}");
+    assert!(
+        fault.contains("expected a value for each column by which a row of the answer is known (`campaign`)"),
+        "{fault}"
+    );
     let fault = refused(1, "attributionChannel,leads", &["--row", "attributionChannel=Directt"]);
     assert!(fault.contains("the answer has no row with attributionChannel = `Directt`"), "{fault}");
     assert!(fault.contains("`Direct`"), "{fault}");

@@ -25,6 +25,9 @@ pub(super) struct Drafted<'a> {
 /// The rows without a value that a column of ids may have: one of this many.
 const ROWS_PER_GAP: usize = 10;
 
+/// What a draft says of keys without a row.
+const UNMATCHED: &str = ": `keep` or `drop` such rows, or stop at them (`refuse`)";
+
 /// An input of a draft.
 pub(super) struct DraftInput<'a> {
     pub(super) name: String,
@@ -128,14 +131,12 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         if !joins.is_empty() {
             for (join, input) in self.joined {
                 self.used.insert(join.here.clone());
-                let unmatched = match join.unmatched {
-                    0 => "every sampled key has a row".to_owned(),
-                    1 => "1 sampled key has no row: `keep` or `drop` such rows, or stop at them (`refuse`)".to_owned(),
-                    count => format!(
-                        "{count} sampled keys have no row: `keep` or `drop` such rows, or stop at them (`refuse`)"
-                    ),
+                let (keys, advice) = match join.unmatched {
+                    0 => ("every sampled key has a row".to_owned(), ""),
+                    1 => ("1 sampled key has no row".to_owned(), UNMATCHED),
+                    count => (format!("{count} sampled keys have no row"), UNMATCHED),
                 };
-                self.text.comment(&format!("Joined to {}: {unmatched}.", quoted(&input.name)));
+                self.text.comment(&format!("Joined to {}: {keys}{advice}.", quoted(&input.name)));
             }
             self.text.line(&format!("join = [{}]", joins.join(", ")));
         }
