@@ -171,8 +171,8 @@ impl Dataset {
         Ok(keys.iter().map(String::as_str).filter(|key| missing.contains(*key)).collect())
     }
 
-    /// Passes the accounts of the row groups of events and spend that may hold one of `accounts`, some of them
-    /// repeatedly.
+    /// Calls `pass` with each account of the row groups of events and spend that may hold one of `accounts`. An account
+    /// may come several times.
     fn each_account(&self, accounts: &AccountFilter, mut pass: impl FnMut(&str)) -> Result<(), DatasetError> {
         let projection = EventProjection::default();
         for columns in read_each(self.events.iter().filter(|events| !events.entry.excludes(accounts)), &projection) {

@@ -46,8 +46,8 @@ pub const MAX_DEFINITIONS_BYTES: usize = 1 << 20;
 /// a column, nor one that requests or answers use, such as `start`, and it occurs once.
 ///
 /// # Metrics
-/// A metric is a sum of built-in metrics, or one such sum divided by another. Each of the built-in metrics is a count
-/// or an amount of money, and all metrics of one sum have the same unit. A `-` before a name subtracts. A ratio with
+/// A metric is a sum of built-in metrics, or one such sum divided by another. Only counts and amounts of money can be
+/// parts of a sum, and all metrics of one sum have the same unit. A `-` before a name subtracts. A ratio with
 /// denominator 0 is 0.
 ///
 /// # Dimensions

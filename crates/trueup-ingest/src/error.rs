@@ -84,7 +84,7 @@ impl IngestError {
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
     /// mapping that cannot be read or run; a change that the dataset does not allow; a dataset that is missing or
-    /// damaged; another ingest into the same dataset; an object store that
+    /// damaged; another command that writes to the same dataset; an object store that
     /// [cannot keep a dataset](ErrorKind::UnconditionalStore); a rejects file that may not be written; a file that is
     /// given as a rejects file and has other lines; or parts of a distributed ingest that do not fit together.
     #[must_use]
@@ -132,7 +132,7 @@ impl IngestError {
         matches!(&*self.0, ErrorKind::Manifest(error) if error.may_be_published())
     }
 
-    /// Returns whether another ingest has published the version that this one would have published.
+    /// Returns whether another command has published the version that this one would have published.
     pub(crate) fn is_overtaken(&self) -> bool {
         matches!(&*self.0, ErrorKind::Manifest(ManifestError::Taken { .. }))
     }

@@ -132,8 +132,9 @@ impl Forget {
     /// Also removes rows of the customers from a file that [`Ingest::rejects`](crate::Ingest::rejects) has written. The
     /// file is replaced, unless it has no such row, before the dataset changes.
     ///
-    /// A row is of a customer if its cells `account` and `opportunityId` say so. If it has no such cell, because a
-    /// mapping reads other columns, it is of a customer if any of its texts has the id as a word.
+    /// A row is of a customer if its cells `account` and `opportunityId` say so; a row without an account may be of any
+    /// account. A row whose cell `opportunityId` is missing or empty, such as one that a mapping reads, is of a
+    /// customer if any of its texts has the id as a word, whatever account it names.
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
         self.rejects.push(path.as_ref().to_owned());
         self

@@ -41,7 +41,7 @@ pub(crate) fn only_rows(batch: &RecordBatch, first: usize, ranges: &[Range<usize
     filter_record_batch(batch, &is_in.collect::<BooleanArray>())
 }
 
-/// Returns the days of the rows of both.
+/// Returns the first and last day of two sets of rows together, given the days of each.
 pub(crate) fn either(one: Days, other: Days) -> Days {
     match (one, other) {
         (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
@@ -62,7 +62,7 @@ impl LeftCursor {
         Self { ranges: ranges.map(Vec::into_iter), next: 0..0 }
     }
 
-    /// Returns whether a row is left, which must not be before the row of the last call.
+    /// Returns whether a row is left. The row must not be before that of the last call.
     pub(crate) fn has(&mut self, row: usize) -> bool {
         let Some(ranges) = &mut self.ranges else { return true };
         while self.next.end <= row {

@@ -42,7 +42,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Waits for another ingest to end.
+    /// Waits for another command that writes to the dataset.
     Waiting,
     /// Receives inputs that are not files.
     ReceivingInputs,

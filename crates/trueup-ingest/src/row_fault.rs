@@ -161,7 +161,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A value as a message shows it; an empty one is nothing.
+/// A value as a message shows it: in backticks, or `nothing` if it is empty.
 pub(crate) struct FoundValue<'a>(pub(crate) &'a str);
 
 impl fmt::Display for FoundValue<'_> {

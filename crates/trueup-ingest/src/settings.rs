@@ -85,7 +85,7 @@ impl CommonSettings {
     }
 
     /// Returns the monitor of a run, whose interrupt also ends file operations from now on. `may_wait` says whether the
-    /// run waits for others as long as it is set to.
+    /// run may wait for others, for the time that was set.
     pub(crate) fn monitor(&mut self, may_wait: bool) -> Monitor {
         let wait = if may_wait { self.wait } else { Duration::ZERO };
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(wait);

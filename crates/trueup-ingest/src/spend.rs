@@ -84,7 +84,7 @@ pub(crate) fn ingest(
     Ok((files, counts))
 }
 
-/// Writes the rows that some files of spend have left to a new file, which it returns; none if no row is left. The
+/// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
 /// spend of a calendar quarter may take `limit` bytes of memory.
 pub(crate) fn merge(
     (stored, superseded): (&[DataFile], &Superseded),
@@ -248,7 +248,7 @@ struct SpendFile {
 }
 
 impl SpendFile {
-    /// Adds sorted rows, which come after all rows before.
+    /// Adds sorted rows, which follow all rows that were added before.
     fn add(&mut self, rows: &RecordBatch) -> Result<(), IngestError> {
         let missing = (self.group_rows - self.rest.num_rows()).min(rows.num_rows());
         self.rest = concat_spend(&[self.rest.clone(), rows.slice(0, missing)]).doing("sort spend")?;

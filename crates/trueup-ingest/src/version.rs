@@ -544,7 +544,7 @@ fn make_dataset_folder(files: &Files, dir: &Path, made: &mut Vec<Made>) -> Resul
     Ok(())
 }
 
-/// Makes new folders durable, in the dataset and above it: a folder is, once its parent is synced.
+/// Makes new folders durable, in the dataset and above it: a folder is durable once its parent is synced.
 fn sync_parents(files: &Files, made: &[Made]) -> Result<(), IngestError> {
     let parents: BTreeSet<&Path> = made
         .iter()

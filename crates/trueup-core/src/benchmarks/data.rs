@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// The exact amounts of all accounts in one range of days, from which every benchmark of that range is answered.
 ///
-/// Counts and sums over events add up across the four dimensions of benchmarks. So the data holds one entry per
-/// combination of their values, and sums entries to answer any other grouping. Spend is held per combination of the
-/// dimensions that spend has.
+/// Counts and sums over events add up across the four dimensions of benchmarks. So the data holds one entry for each
+/// account and combination of their values, and sums entries to answer any other grouping. Spend is held for each
+/// account and combination of the dimensions that spend has.
 ///
 /// # Example: a dataset without accounts to compare with
 /// ```

@@ -1,5 +1,5 @@
-//! Decodes columns of new row groups when a dataset is reopened, so that the first query after an update need not: the
-//! columns that are in memory for other row groups.
+//! Decodes columns of new row groups when a dataset is reopened, so that the first query after an update need not
+//! decode them: the columns that are in memory for other row groups.
 
 use super::row_group::RowGroup;
 use crate::scan::TableColumns;

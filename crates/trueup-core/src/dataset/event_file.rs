@@ -39,7 +39,7 @@ struct ReadColumn<'f> {
     data_type: &'f DataType,
     metadata: &'f ColumnChunkMetaData,
     bytes: FileSlice,
-    /// Decompressed, once its texts were read.
+    /// The decompressed column, once its texts have been read.
     decompressed: OnceLock<ColumnChunk<'f>>,
 }
 

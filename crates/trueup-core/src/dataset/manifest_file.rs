@@ -148,8 +148,8 @@ fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest,
     Ok(manifest)
 }
 
-/// Returns when a version was committed: what its manifest says or, if an earlier trueup wrote it, when it was written
-/// by the clock of the file system or of the store.
+/// Returns when a version was committed: the time in its manifest or, if an earlier trueup wrote the manifest, the time
+/// at which the manifest was written, by the clock of the file system or of the store.
 ///
 /// # Errors
 /// The manifest is missing, unreadable or damaged.

@@ -41,7 +41,7 @@ struct StoredRowGroup {
 #[derive(Debug)]
 struct LeftRowsView {
     left: LeftRows,
-    /// The key of the columns without the other rows in the cache.
+    /// In the cache, the key of the columns without the other rows.
     key: usize,
 }
 

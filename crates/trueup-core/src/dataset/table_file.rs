@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// The most footers that a query requests from a store at the same time.
 const FOOTERS_AT_ONCE: usize = 64;
 
-/// A file that the manifest describes, and its footer once it was needed.
+/// A file that the manifest describes, and its footer once it has been needed.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     stored: Arc<StoredFile>,
@@ -40,7 +40,7 @@ struct StoredFile {
     columns: Arc<[String]>,
     /// The row groups as they are stored.
     row_groups: Arc<[RowGroupEntry]>,
-    /// The numbers of the row groups that the footer is decoded of, in ascending order; `None` for all.
+    /// The numbers of the row groups that are decoded with the footer, in ascending order; `None` for all.
     used: Option<Vec<usize>>,
     /// Read when it is first needed. A footer that cannot be read is not kept, because the file may be repaired.
     footer: OnceLock<Footer>,
@@ -76,7 +76,8 @@ impl TableFile {
         Ok(Self { stored: StoredFile::new(folder, promised, Some(used))?, superseded: None })
     }
 
-    /// Takes the file as another version has it: with the same footer, once it was read, and other superseded rows.
+    /// Takes the file as another version has it: with other superseded rows, and with the same footer, once it has been
+    /// read.
     pub(super) fn with_superseded(&self, superseded: Option<Arc<DeletionVector>>) -> Self {
         Self { stored: self.stored.clone(), superseded }
     }

@@ -32,7 +32,7 @@ struct Known {
 }
 
 impl MappedDictionary {
-    /// Maps the texts of `source` that are new, with the function `map`. The first error of `map` ends that.
+    /// Maps the texts of `source` that are new, with the function `map`. The first error of `map` ends the mapping.
     pub(super) fn extend<'t>(
         &mut self,
         source: &'t TextList,

@@ -317,7 +317,7 @@ pub enum Computed {
 /// A dimension of the spend table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpendColumn {
-    /// `account`, and `accountKey`, which is another name of it.
+    /// `account`, and `accountKey`, which is another name for it.
     Account,
     /// The account's name.
     AccountName,

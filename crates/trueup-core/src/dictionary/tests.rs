@@ -185,7 +185,7 @@ fn each_pair_of_stages_has_five_metrics() {
 }
 
 #[test]
-fn cohorts_have_one_metric_more() {
+fn cohorts_have_one_more_metric() {
     let known: Vec<_> =
         cohort_fields().map(|field| (field.name, written(metric(field.name).unwrap().1.formula))).collect();
     assert_eq!(known, [("openLeads", "OpenLeads".to_owned())]);

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 /// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | the days of that period up to today |
 ///
 /// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One
-/// year is 12 months. If a month has no day of the same number, its last day takes the place: on 31 March, `1mo` is the
+/// year is 12 months. If a month has no day of the same number, its last day counts instead: on 31 March, `1mo` is the
 /// days after the last one of February, and so all of March.
 ///
 /// ```

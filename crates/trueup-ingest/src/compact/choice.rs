@@ -38,7 +38,7 @@ pub(super) struct StoredFile<'a> {
 /// How much may be merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
-    /// The fewest runs of which any are merged.
+    /// With fewer runs than this, none are merged.
     pub(super) min_runs: usize,
     /// The most bytes that are merged.
     pub(super) max_bytes: u64,

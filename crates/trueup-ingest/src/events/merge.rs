@@ -27,7 +27,7 @@ pub(crate) struct MergedLayout {
     pub(crate) file_rows: usize,
 }
 
-/// Writes the rows that some event files have left to new files, which it returns: none if no row is left.
+/// Writes the rows that are left in some event files to new files, which it returns; none if no row is left.
 pub(crate) fn merge(
     (files, superseded): (&[DataFile], &Superseded),
     dir: &Path,

@@ -34,8 +34,8 @@ pub(super) struct NewKeys<'a> {
     accounts: Option<HashMap<u32, KeysOfAccount>>,
     /// How many further keys fit.
     room: usize,
-    /// How many further keys fit in the order of ids; `None` once they do not. Sections of indexes are then read that
-    /// have none of the ids.
+    /// How many further keys fit in the order of ids; `None` once they do not. Sections of indexes are then read even
+    /// if they have none of the ids.
     ordered_room: Option<usize>,
 }
 

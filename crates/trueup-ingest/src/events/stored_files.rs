@@ -54,8 +54,8 @@ pub(crate) fn files_with(
     Ok((files(with), files(without)))
 }
 
-/// Returns the accounts of the rows that an event file has left. Reads the column only of row groups of which rows are
-/// superseded, or whose statistics do not name a single account.
+/// Returns the accounts of the rows that are left in an event file. Reads the column of accounts only in row groups
+/// that have superseded rows, or whose statistics do not prove that they have a single account.
 fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BTreeSet<String>, IngestError> {
     let path = dir.join(&stored.path);
     let vector = superseded.get(&stored.path);
@@ -115,8 +115,8 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads the rows that an event file has left as event batches, in their order; with a part, only those of its
-/// accounts.
+/// Reads the rows that are left in an event file, in their order, as event batches; with a part, only the rows of the
+/// part's accounts.
 pub(super) fn read(
     dir: &Path,
     (stored, superseded): (&DataFile, &Superseded),

@@ -86,7 +86,7 @@ struct TouchedRows {
     /// Counted within the row group: ascending, and neither empty nor adjacent.
     ranges: Vec<Range<usize>>,
     events: EventBatch,
-    /// The days of the rows that the row group has left.
+    /// The days of the rows that the row group has left without `ranges`.
     left_days: Days,
 }
 

@@ -159,7 +159,7 @@ impl Ingest {
         }
     }
 
-    /// Writes the accounts. Returns all accounts of the version, and its manifest, of which the rest is that of the
+    /// Writes the accounts. Returns all accounts of the version, and its manifest, which is otherwise that of the
     /// version before.
     pub(super) fn write_accounts(
         &self,

@@ -100,7 +100,7 @@ pub enum StageFault {
         /// The number of parts.
         parts: u32,
     },
-    /// A part has written more or fewer rows than it has read, less the rows that later ones replaced.
+    /// The rows that a part has written are not as many as it has read, minus the rows that later ones replaced.
     #[error("part {part} has written {found} rows instead of {expected}; begin the ingest again")]
     Rows {
         /// The part.

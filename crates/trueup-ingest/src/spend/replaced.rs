@@ -26,7 +26,8 @@ use trueup_core::model::{ACCOUNT, DATE};
 pub(super) struct Replaced {
     /// The files that the next version has, too.
     pub(super) kept: Vec<DataFile>,
-    /// The files of which all rows that are left are written again, with all their superseded rows.
+    /// The files whose remaining rows are all written again, each with the deletion vector of all its
+    /// superseded rows.
     pub(super) rewritten: Vec<(DataFile, DeletionVector)>,
     /// The replaced rows of kept files, by the paths of the files.
     pub(super) vectors: BTreeMap<String, DeletionVector>,

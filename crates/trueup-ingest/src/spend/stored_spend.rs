@@ -16,7 +16,7 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, DeletionVector, catch_panics, check_chunk_ranges};
 use trueup_core::model::{SPEND_COLUMNS, stored_spend_schema};
 
-/// A file of spend, of which the footer is read.
+/// A file of spend, whose footer was read.
 pub(super) struct StoredSpend<'a> {
     stored: &'a DataFile,
     path: PathBuf,

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Makes a folder among the temporary files, and locks it. Removes the folders of killed ingests.
 pub(super) fn make(files: &Files, id: &str) -> Result<(PathBuf, OpenFile), IngestError> {
     let temporary = env::temp_dir();
-    // Those of other users cannot be opened, and what cannot be removed is in nobody's way.
+    // Folders of other users cannot be opened, and what cannot be removed is in nobody's way.
     drop(remove_abandoned(files, &temporary));
     let path = temporary.join(format!("{PREFIX}{id}"));
     for _ in 0..ATTEMPTS {
@@ -63,7 +63,7 @@ fn remove_abandoned(files: &Files, temporary: &Path) -> io::Result<()> {
         let path = entry.path();
         let Ok(folder) = files.open(&path) else { continue };
         if folder.try_lock().is_ok() {
-            // Locked until it is gone: an ingest that has just made the folder shall not lock it in between.
+            // Locked until it is gone: an ingest that has just made the folder must not lock it in between.
             drop(files.remove_folder_and_contents(&path));
         }
     }

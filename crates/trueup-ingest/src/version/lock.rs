@@ -41,9 +41,10 @@ impl DatasetLock {
             if let Some(lock) = Self::try_take(files, dir)? {
                 return Ok(lock);
             }
-            // The folder is the other's now, even if it is still empty. The other does not know that it is new.
+            // The folder belongs to the other process now, even if it is still empty. That process does not know that
+            // the folder is new, so this one makes it durable.
             let made = std::mem::take(made);
-            // Unless it has removed the folder.
+            // A failure does not matter if the other process has removed the folder.
             if let Err(error) = sync_parents(files, &made)
                 && dir.exists()
             {

@@ -89,7 +89,7 @@ impl VersionBuilder {
         match self.store.take() {
             // The local files are removed.
             Some(mut store) => store.hand_over(self.file_names(), &self.dir, monitor),
-            // The files are durable. Their names become so once they are renamed.
+            // The files are durable. The commit renames them, and makes their new names durable.
             None => {
                 self.outcome = Outcome::Published;
                 Ok(())

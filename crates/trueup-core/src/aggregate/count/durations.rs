@@ -49,7 +49,7 @@ pub(super) struct DurationColumns<'a> {
     columns: &'a EventColumns,
     /// The second stage of each pair.
     second_stages: Vec<u8>,
-    /// By the flags of an event, the pairs of which a duration may begin with it: a bit for each place.
+    /// By the flags of an event, the pairs whose durations may begin with it: a bit for each place in the layout.
     beginning: [u16; EventFlags::COUNT],
     /// Whether every duration begins with the first event of a customer.
     only_first_events: bool,

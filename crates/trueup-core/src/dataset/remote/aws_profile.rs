@@ -15,7 +15,7 @@ const SETTINGS: [(&str, AmazonS3ConfigKey); 3] = [
     ("aws_session_token", AmazonS3ConfigKey::Token),
 ];
 
-/// The variables with which credentials do not come from a profile.
+/// Variables of the environment: if one of them is set, credentials do not come from a profile.
 const OTHER_CREDENTIALS: [&str; 3] = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"];
 
 /// Adds the settings and credentials of the profile that `AWS_PROFILE` names, or of the default one. The environment

@@ -24,8 +24,8 @@ const ENDING: &str = ".blocks";
 /// A use of a file is recorded as its time of modification, unless that time is more recent than this.
 const RECORDED: Duration = Duration::from_secs(10);
 
-/// A process measures the folder again, because other processes fill it too, when it has written the cache's size
-/// divided by this, or earlier.
+/// A process measures the folder again when it has written the cache's size divided by this number, or earlier, because
+/// other processes fill the folder too.
 const MEASURED_PART: u64 = 16;
 
 /// The cache of the process.
@@ -34,9 +34,9 @@ static CACHE: RwLock<Option<BlockCache>> = RwLock::new(None);
 /// A folder that keeps blocks of objects, so that later queries do not request them again.
 ///
 /// If the files would take more bytes on the disk than the cache may have, the ones that were not used for the longest
-/// time are removed. Several processes may use a folder at the same time: each process beyond the first may exceed that
-/// size by a sixteenth, until one of the processes measures the folder again. What cannot be written, for example
-/// because the disk is full, is requested again.
+/// time are removed. Several processes may use a folder at the same time: for each process beyond the first, the files
+/// may exceed the size of the cache by a sixteenth, until one of the processes measures the folder again. What cannot
+/// be written, for example because the disk is full, is requested again.
 ///
 /// ```
 /// use trueup_core::dataset::{BlockCache, set_block_cache};

@@ -1,5 +1,5 @@
 //! Reading bytes of an object. Long ranges are read in parts at the same time, so that each request ends soon. The
-//! client repeats requests that fail; an answer that is cut off is repeated here.
+//! client repeats requests that fail; a request whose answer is cut off is repeated here.
 
 use super::ReadFault;
 use super::fault::io_error;
@@ -21,7 +21,7 @@ pub(super) const REQUEST_BYTES: u64 = 8 << 20;
 /// not count.
 static REQUESTS: Semaphore = Semaphore::const_new(32);
 
-/// The time before the first repetition of an answer that was cut off; each further one waits twice as long.
+/// The time before the first repetition of a request whose answer was cut off; each further one waits twice as long.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl RemoteFolder {

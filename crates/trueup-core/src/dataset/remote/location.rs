@@ -131,8 +131,8 @@ pub(super) fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Returns the settings of a client of web servers. Where an answer of HTTP/1 ends is certain, if it has a length or
-/// comes in chunks. With HTTP/2, a server can end an answer early, and the client reports no error.
+/// Returns the settings of a client of web servers. The end of an answer of HTTP/1 is certain if the answer has a
+/// length or comes in chunks. With HTTP/2, a server can end an answer early, and the client reports no error.
 pub(super) fn web_client() -> reqwest::ClientBuilder {
     reqwest::Client::builder().http1_only().connect_timeout(CONNECT_TIME)
 }

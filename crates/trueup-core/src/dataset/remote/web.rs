@@ -142,7 +142,7 @@ enum Fault {
 }
 
 fn passing(error: reqwest::Error) -> Fault {
-    // The URL may have a token in it, and the message of the ingest names it without.
+    // The URL may hold a token, and the message of the ingest names the URL without the token.
     Fault::Passing(io::Error::new(io::ErrorKind::ConnectionAborted, describe(&error.without_url())))
 }
 
