@@ -21,7 +21,7 @@ pub(crate) struct StopSignals {
 const SIGNAL_EXIT: u8 = 128;
 
 impl StopSignals {
-    /// Installs the handlers. A hangup stays ignored if the program was started to ignore it, as `nohup` does.
+    /// Installs the handlers. A hangup stays ignored if the program was started with it ignored, as by `nohup`.
     #[cfg(unix)]
     pub(crate) fn hear() -> Result<Self, Failure> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -196,8 +196,8 @@ impl Dataset {
     /// Shows what was restated since an earlier version: the rows of an answer that differ.
     ///
     /// Answers a query on both versions, and compares the answers row by row. The column `status` says whether a row is
-    /// "added", "removed" or "changed"; after each metric m, the value in this version, come m.previous and m.change.
-    /// Rows that are equal are left out. Both answers use the definitions of this version.
+    /// "added", "removed" or "changed". Each metric m has the value in this version; m.previous and m.change come after
+    /// it. Rows that are equal are left out. Both answers use the definitions of this version.
     ///
     /// before: the number of the earlier version; a time, as in `open`; or another `Dataset`.
     /// fields and the days, conditions and other options are those of `query`, except `sort`, `limit`, `compare`,

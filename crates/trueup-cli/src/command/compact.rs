@@ -19,10 +19,10 @@ Examples:
   trueup compact my-data --all       everything into the files that ingesting it at once would make
   trueup compact s3://bucket/my-data --memory 4GiB";
 
-/// Merge files of a dataset that is updated often, so that queries stay fast and it takes little space
+/// Merge files of a dataset that is updated often, so that queries stay fast and the dataset takes little space
 ///
 /// No answer changes. Files are merged where it pays: those of similar size, and files of which many rows are
-/// superseded. Every ingest does the same when it ends, as far as it takes little time. Each merge is a version of its
+/// superseded. Every ingest ends with such merges, as far as they take little time. Each merge is a version of its
 /// own; `trueup expire` removes the files that were merged, with their versions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -39,7 +39,7 @@ A file of definitions:
 /// Define metrics and dimensions of a dataset
 ///
 /// A metric is a sum of built-in counts or amounts, or one such sum over another; a dimension maps the texts of another
-/// one, or is a part of a date. They are stored with the dataset, in a new version, and work wherever built-in ones do.
+/// one, or is a part of a date. Both are stored with the dataset, in a new version, and work wherever built-in ones do.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DefineCommand {

@@ -55,7 +55,8 @@ impl DemoCommand {
         // Without a `/` or `/.` at the end.
         let dir: PathBuf = dir.components().collect();
         if build::holds_demo(&dir, &settings)? {
-            notice::note(format_args!("`{}` already holds this demo; delete it to create it again", dir.display()));
+            let dir = dir.display();
+            notice::note(format_args!("`{dir}` already holds this demo; delete the folder to create the demo again"));
         } else {
             if !dir.exists() {
                 Outputs::new(false).check(&dir)?;

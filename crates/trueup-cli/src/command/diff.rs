@@ -27,8 +27,8 @@ Examples:
 /// Show what was restated between two versions: the rows of an answer that differ
 ///
 /// Answers the query on both versions, and compares the answers row by row. The column `status` says whether a row is
-/// added, removed or changed; after each metric m, the value in the later version, come m.previous and m.change. Rows
-/// that are equal are left out. Both answers use the definitions of the later version.
+/// added, removed or changed. Each metric m has the value in the later version; m.previous and m.change come after it.
+/// Rows that are equal are left out. Both answers use the definitions of the later version.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = EXAMPLES,

@@ -133,7 +133,7 @@ pub(super) fn now() -> UnixTime {
     std::time::SystemTime::now().into()
 }
 
-/// Formats a time as RFC 3339 in UTC. A day that data cannot have becomes the nearest one that they can.
+/// Formats a time as RFC 3339 in UTC. A day that data cannot have is replaced by the nearest day that data can have.
 pub(super) fn timestamp(time: UnixTime) -> String {
     const DAY: i64 = 86_400;
     let (days, second) = (time.seconds().div_euclid(DAY), time.seconds().rem_euclid(DAY));

@@ -101,7 +101,7 @@ impl ExploreCommand {
         let link = format!("{address}/{}", links.issue()?);
         if !self.no_browser && can_open_browser() && open::that_detached(&link).is_ok() {
             notice::note(format_args!("opened {address}/explore in your browser; press Ctrl-C to stop"));
-            notice::note("if nothing opens, run it again with `--no-browser` and open the link that it prints");
+            notice::note("if nothing opens, run the command again with `--no-browser`, and open the printed link");
         } else {
             let mut out = OutputWriter::stdout();
             let written = writeln!(out, "{link}").map_err(Failure::fault);
@@ -114,7 +114,7 @@ impl ExploreCommand {
     }
 }
 
-/// Puts the accounts of a dataset that are not in the organization yet into it.
+/// Puts into the organization the accounts of a dataset that are not in it yet.
 fn add_accounts(directory: &dyn Directory, dataset: &Dataset) -> Result<(), Failure> {
     let known: BTreeSet<String> = directory.accounts()?.into_iter().collect();
     let keys = dataset.account_keys().map_err(trueup::Error::from)?;

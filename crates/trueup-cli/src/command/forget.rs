@@ -16,7 +16,7 @@ use std::time::Duration;
 use trueup::versions::version_ranges;
 use trueup_ingest::{Forget, ForgetSummary};
 
-/// How many customers of whom nothing was found are listed at most.
+/// The most customers of whom nothing was found that messages list.
 const NAMED: usize = 20;
 
 const EXAMPLES: &str = "\

@@ -173,6 +173,6 @@ fn only_key(directory: &dyn Directory, user: &str) -> Result<KeyId, Failure> {
 
 /// Prints a new key.
 fn show(user: &str, key: &IssuedKey) -> Result<(), Failure> {
-    notice::note(format_args!("new key {} of user `{user}`, which cannot be shown again", key.id));
+    notice::note(format_args!("new key {} of user `{user}`; the key cannot be shown again", key.id));
     output::print(|out| writeln!(out, "{}", key.secret.reveal()))
 }

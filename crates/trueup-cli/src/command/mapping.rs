@@ -34,7 +34,7 @@ impl MappingCommand {
 ///
 /// Reads the names of the columns and the first rows of each file. The draft says which columns and formats it
 /// recognized, which values look like stages, and how files are joined. What the files leave open is a question in a
-/// comment; the draft does not load before all questions are answered.
+/// comment; the draft does not load until all questions are answered.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DraftCommand {

@@ -28,7 +28,8 @@ Examples:
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
 Open /explore in a browser to ask questions with a key.
-GET /health reports that it is running, GET /ready whether it should be sent requests, GET /openapi.json describes the API.
+GET /health reports that the server is running, GET /ready whether it should be sent requests; GET /openapi.json \
+describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
 Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
 
@@ -60,7 +61,7 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
-    /// Check for a new version of the dataset every SECONDS
+    /// Check for a new version of the dataset every SECONDS seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
     refresh: Duration,
 

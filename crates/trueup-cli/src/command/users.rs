@@ -36,7 +36,7 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// List the users: whether each is active, its number of keys, and what it may see
+    /// List the users: whether each is active, the number of keys, and what the user may see
     List {
         #[command(flatten)]
         paths: DirectoryPaths,
@@ -210,7 +210,7 @@ fn login(directory: &dyn Directory, user: &str, hours: u32) -> Result<(), Failur
     let expires = now.plus_seconds(i64::from(hours) * 3_600);
     let token = directory.open_session(user, now, expires)?;
     notice::note(format_args!(
-        "new session of user `{user}` until {}, which cannot be shown again",
+        "new session of user `{user}` until {}; its token cannot be shown again",
         timestamp(expires)
     ));
     output::print(|out| writeln!(out, "{}", token.reveal()))

@@ -34,7 +34,7 @@ pub(super) fn benchmarks(
     let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &scope, privacy: Privacy::default() };
     let rows = data.answer(&query);
     let Some(pooled) = rows.first() else {
-        return none("There are none, because the dataset has too few other accounts to base them on.");
+        return none("There are no benchmarks, because the dataset has too few other accounts to base them on.");
     };
     let own = questions.ask(&Question::new(
         subject.accounts,

@@ -30,8 +30,8 @@ const KEY_METRICS: [&str; 10] = [
 /// The metrics whose change the campaigns explain.
 const CAMPAIGN_METRICS: [&str; 4] = ["leads", "spend", "closedRevenue", "roasClosed"];
 
-/// The metrics that are all 0 for a new group in the earlier range, and for a group that is gone in the days of the
-/// report.
+/// The metrics that are all 0 in the earlier range for a new group, and in the days of the report for a group that is
+/// gone.
 const ACTIVITY: [&str; 4] = ["leads", "customers", "spend", "closedRevenue"];
 
 /// The most rows of groups in a table by group. One more row is that of all others.
@@ -372,7 +372,7 @@ pub(super) fn cohorts(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
         answers.iter().any(|(_, answer)| answer.groups().any(|row| answer.value(row, "roasClosed") != Value::Null));
     let mut blocks = vec![Block::Paragraph(Text::of(
         "What became of the leads of each month within some days after their first event. A number with * may still change, \
-         because that time is not over for all leads of its month.",
+         because for some leads of its month that time is not over yet.",
     ))];
     for metric in ["payingCustomerRate", if has_spend { "roasClosed" } else { "closedRevenue" }] {
         blocks.push(Block::Table(cohort_table(&answers, metric)));

@@ -226,12 +226,12 @@ fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     let whole = |column: &str| -> f64 { answer.groups().filter_map(|row| effect(row, column)).sum() };
     let unit = if is_percent(metric) { ", in percentage points" } else { "" };
     let text = Text::of(format!("By {}{unit}: ", group.noun)).then(Text::list(items));
-    let text = text.text("; the rates of all make ").figure(signed(whole(&rate), "all", &rate));
-    Some(text.text(", and their mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
+    let text = text.text("; in all, the rates add ").figure(signed(whole(&rate), "all", &rate));
+    Some(text.text(", and the mix ").figure(signed(whole(&mix), "all", &mix)).text("."))
 }
 
-/// Says which groups are new, and which are gone. All `metrics` are 0 for a new group in the earlier range, and for a
-/// group that is gone in the days of the report. The first metric is the number of leads, which the sentence shows for
+/// Says which groups are new, and which are gone. All `metrics` are 0 in the earlier range for a new group, and in the
+/// days of the report for a group that is gone. The first metric is the number of leads, which the sentence shows for
 /// each group.
 pub(super) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, earlier: &EarlierDays) -> Vec<Text> {
     let has_any = |row: AnswerRow, part: ComparedColumn| {

@@ -138,7 +138,7 @@ impl Folder {
         State { answers, records: records(&dataset).len() }
     }
 
-    /// Returns whether a reader may notice a command: a file of those before is gone, or there is another manifest.
+    /// Returns whether a reader may notice a command: one of the files in `before` is gone, or there is a new manifest.
     fn is_changed(&self, before: &BTreeSet<PathBuf>) -> bool {
         let (dataset, now) = (self.dataset(), paths(&self.dataset()));
         let is_manifest =

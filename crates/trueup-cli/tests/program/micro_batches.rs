@@ -1,5 +1,5 @@
 //! An ingest every second next to a service under load: each version becomes visible, and each answer is that of a
-//! version. How soon is measured and printed.
+//! version. The time until a version is visible is measured and printed.
 
 use crate::workspace::{RunningServer, Workspace};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What operators get of `trueup serve`: metrics at an address of their own, and readiness.
+//! What operators get from `trueup serve`: metrics at an address of their own, and readiness.
 
 use crate::workspace::{EVENTS_URL, RunningServer, Workspace};
 use std::fs;

@@ -175,7 +175,7 @@ fn the_sentences_say_what_changed_and_why() {
          before) and Mail 1 fewer (none now).\n- Against April 2024: no comparison, because the data begin on 2025-03-03.\n",
         "### Book Rate: 50.0%\n\n- Against March 2025 (33.3%): 16.67 percentage points higher, which is better. By channel, in \
          percentage points: Mail +13.89 (rate 0.00, mix +13.89), Ads +13.19 (rate +11.81, mix +1.39) and Web -10.42 (rate \
-         0.00, mix -10.42); the rates of all make +11.81, and their mix +4.86.\n",
+         0.00, mix -10.42); in all, the rates add +11.81, and the mix +4.86.\n",
         "### Spend: 100.50\n\n- Against March 2025 (90.00): 10.50 more (+11.67%). By channel: Ads 10.50 more.\n",
         "### Average Cost per Lead: 25.12\n\n- Against March 2025 (30.00): 4.88 lower (-16.25%), which is better. By channel: ",
         "### Closed Revenue: 500.25\n\n- Against March 2025 (0.00): 500.25 more, which is better. By channel: Ads 500.25 more \
@@ -368,7 +368,7 @@ fn notes_speak_only_of_comparisons_that_there_are() {
         // That the data end within the month is a warning.
         let run = workspace.run(&[&month[..], more].concat());
         assert_eq!(run.code, 0, "{run:?}");
-        // Those about the days come before the first table.
+        // The notes about the days come before the first table.
         let begin = run.stdout.split("\n| ").next().unwrap();
         begin.lines().filter_map(|line| line.strip_prefix("> **Note.** ")).map(str::to_owned).collect::<Vec<_>>()
     };

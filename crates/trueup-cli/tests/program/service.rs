@@ -180,7 +180,7 @@ fn a_session_of_users_login_is_accepted_by_api_alone() {
     let token = run.stdout.trim_end().to_owned();
     assert!(run.code == 0 && !token.is_empty() && !run.stderr.contains(&token), "{run:?}");
     assert!(run.stderr.starts_with("new session of user `anna` until 20"), "{}", run.stderr);
-    assert!(run.stderr.ends_with("Z, which cannot be shown again\n"), "{}", run.stderr);
+    assert!(run.stderr.ends_with("Z; its token cannot be shown again\n"), "{}", run.stderr);
     let cookie = format!("Cookie: theme=dark; session={token}");
     let (head, body) = server.get_with("/api", &cookie);
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");

@@ -42,7 +42,7 @@ pub struct DraftOptions {
 /// Each file becomes an input. Its columns are recognized by their names and by the values of its first rows, which
 /// also decide the formats of dates and amounts, the stages of events, and which files are joined. A comment says why.
 /// What names and values leave open, such as whether `01/02/2026` is in January or in February, is a question in a
-/// comment: the draft does not load before its questions are answered.
+/// comment: the draft does not load until its questions are answered.
 ///
 /// # Errors
 /// A file cannot be read, is a pipe, is not in its format, has no row but malformed ones, lacks the sheet, is given

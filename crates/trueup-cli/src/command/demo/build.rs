@@ -48,7 +48,8 @@ fn target_folder() -> Option<PathBuf> {
 /// take in the dataset.
 const PART_EVENTS: u64 = 50_000_000;
 
-/// Returns the name of the file that the spend is ingested from. The manifest records it, which identifies the demo.
+/// Returns the name of the file that the spend is ingested from. The manifest records the name, which identifies the
+/// demo.
 fn spend_file(settings: &Settings) -> String {
     let Settings { seed, accounts, events, .. } = settings;
     format!("demo-spend-{}-{events}-{accounts}-{seed}.parquet", env!("CARGO_PKG_VERSION"))
@@ -75,7 +76,7 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
     }
     let path = dir.display();
     Err(Failure::request(format!(
-        "`{path}` is not empty, and does not hold this demo; name another folder or delete it"
+        "`{path}` is not empty, and does not hold this demo; name another folder, or delete this one"
     )))
 }
 

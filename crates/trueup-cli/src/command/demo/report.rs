@@ -179,7 +179,7 @@ fn write_requests(
             writeln!(out, "  {program} get {dir} '/api/{account}/benchmarks?month={month}&fields={metrics}'")?;
         }
         None => {
-            writeln!(out, "\n  # Benchmarks need more accounts or more events, because they are never based on few")?;
+            writeln!(out, "\n  # Benchmarks need more accounts or more events: they are never based on few accounts")?;
             writeln!(out, "  {program} demo {dir}-40 --accounts 40")?;
         }
     }
