@@ -3,7 +3,7 @@
 //! to a new file, and supersedes their rows. No event changes, so that every answer must stay the same.
 //!
 //! `cargo bench -p trueup-benches --bench reopen` prints milliseconds: a hot query before the update, reopening, the
-//! first query of a reopened dataset, a hot one of it, and the first query of a dataset that was opened.
+//! first query of a reopened dataset, a hot query of that dataset, and the first query of a dataset that was opened.
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;
@@ -181,7 +181,7 @@ fn write_touched(folder: &Path, update: i32, touched: &[RecordBatch]) -> DataFil
     }
 }
 
-/// Writes a file, and returns its entry. Its name stands for the digest, which only `trueup verify` compares.
+/// Writes a file, and returns its entry. Zeros stand for the digest, which only `trueup verify` compares.
 fn write(folder: &Path, path: String, bytes: &[u8], rows: u64) -> DataFile {
     fs::create_dir_all(folder.join(&path).parent().unwrap()).unwrap();
     fs::write(folder.join(&path), bytes).unwrap();

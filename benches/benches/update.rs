@@ -3,9 +3,9 @@
 //!
 //! `cargo bench -p trueup-benches --bench update -- EVENTS DAYS YEARS FEWER` takes the events of the dataset, the days
 //! that are ingested one by one, and the years of all events, 1 to 10. Without them, the numbers are small. `FEWER` is
-//! the number of events of a second dataset, whose years have days of about the same size. The day is then ingested
-//! into this dataset, too. As the accounts grow, the last day of more years has more events; of these, as many are
-//! ingested as the last day of fewer years has.
+//! the number of events of a second dataset with proportionally fewer years, so that its days have about the same size.
+//! Its own last day is then ingested into its other days, too. As the accounts grow, the last day of more years has
+//! more events; of these, only as many are ingested as the last day of fewer years has.
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use arrow_array::cast::AsArray;

@@ -33,7 +33,7 @@ def arguments():
     parser.add_argument("--work", default=os.path.join(ROOT, "target", "peers"), help="folder for the environment, datasets and tables")
     parser.add_argument("--peers", type=lambda text: text.split(","), default=PEERS)
     parser.add_argument("--query", action="append", help="run only this query; repeat the option for several")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=TEMPERATURES, help="which of hot, cold, precomputed; with commas")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=TEMPERATURES, help="which of hot, cold and precomputed, separated by commas")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--json", help="also write all figures to this file")

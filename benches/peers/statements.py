@@ -65,7 +65,7 @@ def literal(text):
 
 class Dialect:
     """Where engines differ. `unit` is the value of `total` that is 1 of the currency; `regex` returns the condition that a field matches
-    a pattern in any case; `micros` turns a sum of `total` into millionths."""
+    a pattern, ignoring case; `micros` turns a sum of `total` into millionths."""
 
     def __init__(self, unit, regex=None, micros=None):
         self.unit = unit

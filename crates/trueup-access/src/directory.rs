@@ -36,7 +36,8 @@ impl<D: Organizations + Users + Keys + Requests + Send + Sync> Directory for D {
 
 /// Authenticates requests, counts them, and returns what they may read.
 ///
-/// In a nested result, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the client.
+/// In a nested result, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the
+/// credentials.
 ///
 /// In addition to the errors of each method, every method may return an error for which [`Error::is_storage`] is
 /// true.

@@ -7,7 +7,7 @@
 //! | step | takes | returns |
 //! |---|---|---|
 //! | [`Requests::authenticate`], [`Requests::session`] | a [`SecretKey`] | a [`Login`], or a [`Refusal`] |
-//! | [`Requests::count`] | the login | whether its hour allows the request |
+//! | [`Requests::count`] | the login | whether the hourly limit allows the request |
 //! | [`Requests::reach`] | the login | its [`LoginScope`]: organizations and accounts |
 //! | [`LoginScope::resolve`], [`Scope::narrow`] | a name | a [`Scope`]: the accounts that a query may read |
 //!

@@ -247,7 +247,7 @@ fn execute_range(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Resul
     Ok((table, statistics))
 }
 
-/// Aggregates all row groups that a plan reads. Returns their checked result, its memory, and what that took.
+/// Aggregates all row groups that a plan reads. Returns their checked result, its memory, and what the work took.
 fn aggregate_range(
     dataset: &Dataset,
     plan: &Plan,

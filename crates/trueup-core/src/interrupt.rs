@@ -117,8 +117,8 @@ impl<'a> InterruptChecks<'a> {
         Self { interrupt, unchecked: 0 }
     }
 
-    /// Counts a match of a regular expression with a text, and checks the interrupt if it is time. A match takes a time
-    /// that is proportional to the text, and up to a thousand times as long as other tests.
+    /// Counts a match of a regular expression with a text, and checks the interrupt if it is time. The time of a match
+    /// is proportional to the length of the text, and up to a thousand times that of other tests.
     #[inline]
     pub(crate) fn before_match(&mut self, text: &str) -> Result<(), Interruption> {
         self.count(text.len() + 1)

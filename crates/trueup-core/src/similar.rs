@@ -104,7 +104,7 @@ pub(crate) fn least(mut differences: Vec<(Difference, &str)>) -> Vec<&str> {
 }
 
 /// Returns whether a word is another form of a word, such as `booking` of `book`: one starts with the other, or a few
-/// edits make one the other.
+/// edits turn one into the other.
 fn is_form_of(word: &str, other: &str) -> bool {
     let (word_letters, other_letters) = (letters(word), letters(other));
     let shorter = word_letters.len().min(other_letters.len());

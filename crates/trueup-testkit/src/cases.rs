@@ -83,7 +83,7 @@ pub fn definitions_case() -> impl Strategy<Value = (Tables, Request, Definitions
     })
 }
 
-/// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few
+/// Generates tables and a request with faults, mostly two or more. A few of these only look like faults, so a few
 /// requests are valid.
 pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
     with_request(requests::faulty())

@@ -52,7 +52,7 @@ pub enum Fault {
 /// Decides which requests have a fault.
 type Faults = Box<dyn FnMut(&Requested) -> Option<Fault> + Send>;
 
-/// The names that the server lists at a time. Stores list 1,000, which no test has.
+/// The most names that the server lists at a time. Stores list up to 1,000, more than any test has.
 const LISTED: usize = 20;
 
 /// The fewest bytes that a part may have, unless it is the last.
@@ -75,7 +75,7 @@ struct Shared {
     stopped: AtomicBool,
     /// The requests that are being answered.
     open: AtomicUsize,
-    /// The most of them at the same time.
+    /// The most requests that were being answered at the same time.
     most_open: AtomicUsize,
 }
 
@@ -354,7 +354,7 @@ impl Shared {
         Answer::new("204 No Content", "", "")
     }
 
-    /// Lists objects as S3 does, in the version 2 of its protocol.
+    /// Lists objects as S3 does, in version 2 of its protocol.
     fn list_objects(&self, request: &Request) -> Answer {
         let bucket = request.requested.path.trim_end_matches('/');
         let (prefix, after) = (request.parameter("prefix"), request.parameter("continuation-token"));

@@ -66,7 +66,8 @@ impl<'a> CompanionFiles<'a> {
                 return Ok(());
             }
             self.record.rewind()?;
-            // If the process is killed before the file is cut, the rest of a longer record follows. It is not read.
+            // If the process is killed before the file is cut, the rest of a longer record follows. Only the first two
+            // lines of a record count.
             self.record.write_all(text.as_bytes())?;
             self.record.set_len(text.len() as u64)
         };

@@ -75,7 +75,7 @@ fn create_tables(connection: &mut Connection, path: &Path) -> Result<(), SqliteF
     check_version(connection, path)
 }
 
-/// Refuses a file that is not a directory, or of a later version. Changes nothing.
+/// Refuses a file that is not a directory, or that has a later version. Changes nothing.
 pub(super) fn check_version(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     missing_steps(&connection.transaction()?, path, STEPS).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Keys, which are created, rotated, deleted and refused; and sessions, which are opened, closed and expire.
+//! Keys, which are created, rotated, deleted and refused; and sessions, which are opened and closed, and which expire.
 
 use super::{NOW, both};
 use trueup_access::{Directory, Error, KeyEntry, Organization, Refusal, SecretKey};

@@ -159,7 +159,7 @@ impl Dataset {
     }
 
     /// Returns the operands that equal no text of a dimension in the searched row groups. Looks into the dictionaries
-    /// of row groups until every operand is found, first of the row groups that the query reads.
+    /// of row groups until every operand is found, and first into those of the row groups that the query reads.
     fn missing_texts<'q>(
         &self,
         query: &EventsQuery,

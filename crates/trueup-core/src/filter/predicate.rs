@@ -143,7 +143,7 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 pub const MAX_PATTERNS_BYTES: usize = 1 << 24;
 
 /// The bytes that an automaton of a small compiled regular expression may take in each thread that matches it. The
-/// automata are built as texts are matched, and begin again when they do not fit.
+/// automata are built as texts are matched, and are discarded and built again when they do not fit.
 pub(super) const MIN_CACHE_BYTES: usize = 1 << 17;
 /// The bytes that an automaton of any compiled regular expression may take in each thread that matches it.
 const MAX_CACHE_BYTES: usize = 1 << 21;
@@ -166,8 +166,8 @@ impl CompiledPattern {
 /// Each distinct expression is compiled once, although both the reader of a request and the query need it. An
 /// expression has at most [`MAX_PATTERN_CHARS`] characters, and each of its automata takes at most
 /// [`MAX_PATTERN_BYTES`]; all expressions together take at most [`MAX_PATTERNS_BYTES`] once they are compiled. While a
-/// thread matches an expression, it may take 128 KiB more for each of its automata, or four times the bytes of the
-/// compiled expression if that is more, but at most 2 MiB.
+/// thread matches an expression, each automaton of the expression may take 128 KiB more in that thread, or four times
+/// the bytes of the compiled expression if that is more, but at most 2 MiB.
 ///
 /// ```
 /// use trueup_core::Interrupt;

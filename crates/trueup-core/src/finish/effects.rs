@@ -31,7 +31,7 @@ type Fraction = (BigInt, BigInt);
 
 /// What both effects of a group are made of.
 struct GroupTerms {
-    /// The rate effect is this over `2 D0 D1` times the divisor.
+    /// The rate effect is this number divided by the product of `2 D0 D1` and the divisor.
     rate: BigInt,
     /// `d0 d1`
     divisor: BigInt,

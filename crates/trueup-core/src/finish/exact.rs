@@ -11,9 +11,9 @@ const QUOTIENT_BITS: i64 = 66;
 /// must not be 0. Zero is never negative.
 ///
 /// # Bounds
-/// Both have fewer than 900 bits: the largest are sums of a few products of at most six factors with at most 128 bits
-/// each, and of small constants. The quotient is therefore 0 or a normal double, and scaling by a power of two is
-/// exact.
+/// Both integers have fewer than 900 bits: the largest are sums of a few products of at most six factors with at most
+/// 128 bits each, and of small constants. The quotient is therefore 0 or a normal double, and scaling by a power of two
+/// is exact.
 pub(crate) fn nearest_quotient(numerator: &BigInt, denominator: &BigInt) -> f64 {
     let exact = -MAX_EXACT..=MAX_EXACT;
     let small = |number: &BigInt| i64::try_from(number).ok().filter(|number| exact.contains(number));

@@ -25,7 +25,7 @@ pub(super) struct GroupMeasures<'a> {
     spend: Vec<GroupSlot>,
     /// By group, the number of distinct agents; empty if the query does not need it.
     agents: Vec<i128>,
-    /// By place of the layout, the durations of which the query needs a percentile.
+    /// By place of the layout, the sorted durations, if the query needs a percentile of them.
     durations: Vec<Option<SortedDurations>>,
 }
 
@@ -353,7 +353,7 @@ impl<'a> GroupMeasures<'a> {
         }
     }
 
-    /// Returns where measures come from, each with whether it is subtracted.
+    /// Returns where each measure comes from, and whether it is subtracted.
     fn sources(&self, measures: impl Iterator<Item = (Measure, bool)>) -> Vec<(MeasureSource, bool)> {
         let mut sources = Vec::new();
         for (measure, is_subtracted) in measures {

@@ -1,4 +1,4 @@
-//! Percentiles of durations, exact from the number of durations of each number of days.
+//! Percentiles of durations, computed exactly from the number of durations for each number of days.
 
 use super::order::sort;
 use crate::aggregate::{DayCount, PairDurations};

@@ -14,7 +14,7 @@ pub(super) struct PrefixKeys<'t> {
     texts: &'t TextList,
     /// The length of the shared prefix.
     start: usize,
-    /// The bits in which any two keys differ. The first byte of a key is the highest byte.
+    /// The bits that are not the same in all keys. The first byte of a key is the highest byte.
     differing: u128,
 }
 
@@ -44,8 +44,8 @@ impl<'t> PrefixKeys<'t> {
         self.texts.iter().enumerate().map(move |(code, text)| key(text) | code as u128)
     }
 
-    /// Removes the bits that all keys share: of consecutive ids, these are most bits. Returns `None` if the rest does
-    /// not fit into 64 bits with the codes.
+    /// Removes bits that all keys share: for consecutive ids, most of the bits. Returns `None` if the rest does not fit
+    /// into 64 bits with the codes.
     pub(super) fn packed(&self) -> Option<PackedKeys> {
         let differing = self.differing.to_be_bytes();
         let code_bits = usize::BITS - self.texts.len().saturating_sub(1).leading_zeros();

@@ -27,7 +27,7 @@ pub(crate) struct ComparedSortColumn {
 
 impl ComparisonPlan {
     /// Resolves the comparison of `query` with the range `earlier`. `keeps_having` says whether conditions on metrics
-    /// apply, so that both ranges need the same measures.
+    /// apply, as in the plan of the range that is asked for, so that both ranges need the same measures.
     pub(super) fn new(
         query: &EventsQuery,
         earlier: DateRange,
@@ -60,8 +60,8 @@ impl Plan {
         }
     }
 
-    /// Returns whether the numerator and the denominator of a ratio add up over the dimensions of the query. Over none,
-    /// everything adds up. `false` for other metrics.
+    /// Returns whether the numerator and the denominator of a ratio add up over the dimensions of the query, which they
+    /// always do if the query has none. `false` for other metrics.
     pub(crate) fn has_effects(&self, metric: &MetricRef) -> bool {
         let Some(parts) = metric.additivity_of_ratio() else { return false };
         let dimensions = || self.dimensions.iter().chain(&self.blank);

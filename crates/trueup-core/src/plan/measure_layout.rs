@@ -64,7 +64,7 @@ impl MeasureLayout {
     fn add_durations(&mut self, measure: Measure) {
         let pair = match measure {
             Measure::Reached(pair) | Measure::Days(pair) | Measure::DayCounts(pair) => pair,
-            // The customers without a duration are those of the population that are not among the ones with it.
+            // The customers without a duration are the population without the customers that have one.
             Measure::NotReached(pair) => {
                 self.add_count(pair.population());
                 pair

@@ -46,8 +46,8 @@ impl FilterLimits {
         Self { patterns, ..Self::default() }
     }
 
-    /// Lets predicates be on the metrics of `definitions`, too. Any other name that the dictionary does not have is
-    /// that of a dimension.
+    /// Recognizes the metrics of `definitions`, too. Any other name that the dictionary does not have is that of a
+    /// dimension.
     #[must_use]
     pub fn definitions(self, definitions: &Definitions) -> Self {
         Self { definitions: definitions.clone(), ..self }
@@ -96,7 +96,7 @@ impl FilterLimits {
     /// Counts an `and`, `or` or `not` at `depth` in its expression; the outermost one has depth 1.
     ///
     /// # Errors
-    /// Returns [`FilterFault::TooDeep`] if its operands exceed [`MAX_FILTER_DEPTH`], and
+    /// Returns [`FilterFault::TooDeep`] if its operands would be deeper than [`MAX_FILTER_DEPTH`], and
     /// [`FilterFault::TooManyOperands`] if it is itself an operand beyond [`MAX_FILTER_OPERANDS`].
     pub const fn count_join(&mut self, depth: usize) -> Result<(), FilterFault> {
         // Its operands are one level deeper.

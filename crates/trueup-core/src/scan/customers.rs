@@ -98,8 +98,8 @@ impl CustomerIndex {
         blocks
     }
 
-    /// Cuts from `blocks` the customers of other rows than `left`; `None` if only a part of a customer is left. `days`
-    /// holds the day of each event.
+    /// Returns `blocks` without the customers whose rows are not in `left`; `None` if only a part of a customer is
+    /// left. `days` holds the day of each event.
     pub(super) fn left_blocks(
         &self,
         blocks: &[CustomerBlock],

@@ -119,8 +119,8 @@ impl EventFlags {
     }
 }
 
-/// The flags of consecutive events. They are held as bytes, because the compiler compares and hashes bytes faster than
-/// values of a type of ours.
+/// The flags of consecutive events. They are held as bytes, because compiled code compares and hashes bytes faster than
+/// values of our own type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlagsSlice<'a>(&'a [u8]);
 

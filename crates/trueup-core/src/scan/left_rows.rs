@@ -25,7 +25,7 @@ impl LeftRows {
         self.ranges.iter().map(Range::len).sum()
     }
 
-    /// Returns the place among all rows of the row group of a row whose place among the left rows is given.
+    /// Returns the place of a row among all rows of the row group, given its place among the rows that are left.
     pub(crate) fn stored_row(&self, row: usize) -> Option<usize> {
         self.ranges.iter().cloned().flatten().nth(row)
     }

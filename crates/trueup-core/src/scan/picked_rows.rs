@@ -26,8 +26,8 @@ struct PickedValues<V> {
     of_rows: Vec<usize>,
 }
 
-/// The texts of a column, as bytes that were not checked to be UTF-8: the distinct ones, or more, and the index of each
-/// row's text among them.
+/// The texts of a column, as bytes that were not checked to be UTF-8, and for each row the index of its text. A text
+/// may be there more than once.
 #[derive(Debug)]
 pub struct TextRows<'a> {
     texts: Vec<&'a [u8]>,
@@ -113,7 +113,7 @@ impl ColumnChunk<'_> {
         if rows.last().is_some_and(|rows| rows.end > first) {
             return Err(MISSING_ROWS);
         }
-        // From both ends in turns: the first and the last page mostly have the first and the last day, because
+        // From both ends alternately: the first and the last page mostly have the first and the last day, because
         // customers are in the order of their first days.
         let mut extremes = None;
         while let Some((of_page, page)) = pages.pop() {

@@ -39,10 +39,10 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// Returns the first and the last day of the rows that are left, in days since 1970-01-01; `None` if none is left.
     fn left_days(&self) -> Option<(u16, u16)>;
 
-    /// Returns those of the [`bytes`](Self::bytes) that [`leave_out`](Self::leave_out) does not share.
+    /// Returns the part of the [`bytes`](Self::bytes) that [`leave_out`](Self::leave_out) does not share.
     fn left_bytes(&self) -> usize;
 
-    /// Returns the bytes of memory that the columns take, without texts that are few.
+    /// Returns the bytes of memory that the columns take, without small lists of texts, such as the account keys.
     fn bytes(&self) -> usize;
 }
 

@@ -81,7 +81,7 @@ impl<'a> ValueOfRow<'a> {
         Ok(expanded)
     }
 
-    /// Returns whether each row has the value at its own index, of `values` values.
+    /// Returns whether each row has the value at its own index, and the number of rows is `values`, that of the values.
     fn are_in_order(&self, values: usize) -> bool {
         let mut rows = 0;
         let in_order = self.spans.iter().all(|span| match span {

@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// Guards the test above: too small platforms would have no values, and too uniform ones would withhold none.
+/// Guards the test above: platforms that were too small would have no values, and uniform ones would withhold none.
 #[test]
 fn random_requests_have_both_shown_and_withheld_values() {
     let mut runner = TestRunner::deterministic();

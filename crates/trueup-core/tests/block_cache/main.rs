@@ -157,9 +157,9 @@ fn bytes_that_are_not_those_of_the_store_are_fetched_again() {
         }
         let (found, opening, requested) = cached.answers();
         assert_eq!(found, expected, "{name}");
-        // Only what a longer file has after its end does not matter.
+        // Only bytes that follow the end of the object do not matter.
         assert_eq!(opening.len() + requested.len() > 3, name != "longer", "{name}");
-        // It has been mended.
+        // The cache has been mended.
         assert_eq!(cached.answers().2, [], "{name}");
     }
 }

@@ -106,7 +106,7 @@ fn a_damaged_block_fails_only_requests_for_documents_in_it() {
 }
 
 #[test]
-fn damage_next_to_the_end_of_the_file_fails_only_its_account_and_unknown_ones() {
+fn damage_at_either_end_of_the_file_fails_only_its_account_and_unknown_ones() {
     for (account, refused) in [(0, "a"), (5, "f")] {
         let stored = with_insights();
         let day = if account == 0 { 0 } else { 2 };

@@ -103,7 +103,7 @@ fn asked(
     Ok(limit.into_iter().fold(sorted, EventsQuery::limit))
 }
 
-/// Checks that the effects of each ratio are null on all rows, or add up to the change of the total.
+/// Checks that the effects of a ratio are null on all rows, or add up to the change of the total.
 fn adds_up(answer: &ResultTable, metric: &str) -> Result<(), TestCaseError> {
     let effects = |part: ComparedColumn| {
         let column = format!("{metric}{}", part.suffix());

@@ -182,7 +182,7 @@ proptest! {
 }
 
 /// Publishes the next version of a dataset, in which the customers and the days of spend for which `is_gone` returns
-/// `true` are superseded, including all that the version before has superseded.
+/// `true` are superseded, and so are all rows that the version before has superseded.
 pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
     let latest = manifest_file::read_latest(folder).unwrap().unwrap();
     let mut superseded: BTreeMap<String, Arc<DeletionVector>> = BTreeMap::new();

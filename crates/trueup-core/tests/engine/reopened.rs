@@ -107,7 +107,7 @@ fn demo() -> TempDir {
     folder
 }
 
-/// Asks a dataset of all of its rows.
+/// Queries all rows of a dataset.
 fn ask(dataset: &Dataset) -> ResultTable {
     try_ask(dataset).unwrap()
 }
@@ -119,7 +119,7 @@ fn try_ask(dataset: &Dataset) -> Result<ResultTable, Error> {
     dataset.query(&query)
 }
 
-/// Publishes a version without about `gone` of `of` customers and days of spend.
+/// Publishes a version in which about `gone` out of every `of` customers and days of spend are superseded.
 fn supersede_some(at: &Path, gone: u32, of: u32) {
     supersede(at, &|account, key| number(account, key) % of < gone);
 }
@@ -148,7 +148,7 @@ fn a_first_query_after_an_update_reads_no_file_that_both_versions_have() {
     assert!(Dataset::open(&at).unwrap().check_files().is_err() && reopened.check_files().is_err());
 }
 
-/// Ingests the first of a dataset's events again, so that the histories of their customers are in a new file.
+/// Ingests the first `events` events of the demo again, so that the histories of their customers are in a new file.
 fn ingest_again(folder: &Path, events: usize) {
     let rows = Generator::new(settings()).unwrap().events().next().unwrap().unwrap();
     write(&folder.join("again.parquet"), &rows.slice(0, events), 4_096);

@@ -52,7 +52,7 @@ fn adds(lines: &ResultTable, row: usize) -> i128 {
         Some(Value::Money(amount)) => amount,
         _ => 0,
     };
-    // A line adds to one of them.
+    // A line adds a count or an amount, never both.
     assert!(count == 0 || amount == 0);
     count + amount
 }
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// A list that is limited begins as the whole list does. Neither depends on row groups or threads.
+    /// For each measure, a limited list has the first lines of the whole list. Neither list depends on row groups.
     #[test]
     fn limits_and_row_groups_change_no_line(
         (tables, request) in any_case(),

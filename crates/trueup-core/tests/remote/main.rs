@@ -122,7 +122,7 @@ fn a_query_about_an_account_requests_only_its_files_and_each_footer_once() {
         let log = stored.server.take_log();
         let requested: HashSet<String> = log.iter().map(|request| request.path.clone()).collect();
         assert_eq!(requested, of_account);
-        // A split reads as much, with footers that another dataset has not read.
+        // A split reads as much in another dataset, which has not read the footers yet.
         let worker = stored.remote();
         drop(stored.server.take_log());
         let partial = worker.run_split(&query, &splits[0], &Execution::default()).unwrap();

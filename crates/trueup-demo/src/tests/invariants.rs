@@ -199,9 +199,9 @@ fn the_batch_size_does_not_change_the_rows() {
     }
 }
 
-/// Compares a hash (FNV-1a) of most columns of all rows with a constant, because the rows must be the same on every
-/// machine. A deliberate change of these columns changes it; then every figure that was measured on the demo is out of
-/// date.
+/// Compares a hash (FNV-1a) of some columns of all events and spend with a constant, because the rows must be the same
+/// on every machine. A deliberate change of these columns changes the hash; then every figure that was measured on the
+/// demo is out of date.
 #[test]
 fn the_rows_are_the_same_on_every_machine() {
     let generator = Generator::new(Settings { months: 3, ..Settings::scale(600, 12) }).unwrap();

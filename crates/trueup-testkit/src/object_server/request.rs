@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 pub(super) struct Request {
     pub(super) requested: Requested,
     pub(super) query: Vec<(String, String)>,
-    /// Whether it is of a client of S3, for which a folder is no object.
+    /// Whether the client signed the request, as S3 clients do, for which a folder is no object.
     pub(super) is_signed: bool,
     /// Whether the object must not exist yet.
     pub(super) is_new: bool,

@@ -258,7 +258,7 @@ fn compiled(pattern: &str, flags: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).case_insensitive(flags.contains('i')).build().ok()
 }
 
-/// `quarter` (`2026-Q2`), `weekday` (`1` Monday to `7` Sunday).
+/// Returns a part of a date: `year`, `quarter` (`2026-Q2`) or `weekday` (`1` Monday to `7` Sunday).
 fn part_of(part: &str, date: NaiveDate) -> String {
     match part {
         "year" => format!("{:04}", date.year()),

@@ -7,7 +7,7 @@ fn run(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
     migrate_by(connection, Path::new("d"), steps).map_err(|fault| fault.at(Path::new("d")))
 }
 
-/// A directory in memory.
+/// Returns a new directory in a SQLite database in memory.
 fn new_directory() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
     create_tables(&mut connection, Path::new("d")).map_err(|fault| fault.at(Path::new("d"))).unwrap();

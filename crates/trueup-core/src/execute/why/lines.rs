@@ -67,7 +67,7 @@ pub(super) struct EventLine {
 pub(super) struct AgentLines {
     /// The number of customers.
     pub(super) customers: u64,
-    /// The lines that may be the first of the agent's; the ids of the customers decide which one is.
+    /// The candidates for the agent's first line; the ids of the customers decide between them.
     pub(super) first: Vec<EventLine>,
 }
 
@@ -119,7 +119,7 @@ impl SpendLine {
 }
 
 impl<'a> Lines<'a> {
-    /// Returns no lines of `measures` measures.
+    /// Returns an empty list of lines for each of `measures` measures.
     pub(super) fn none(measures: usize) -> Self {
         Self { measures: std::iter::repeat_with(MeasureLines::default).take(measures).collect(), ..Self::default() }
     }

@@ -227,7 +227,7 @@ fn a_page_of_another_encoding_is_an_error() {
     assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), NumberKind::Day).is_err());
 }
 
-/// Returns the rows that are picked of the column, of which pages without such rows are empty.
+/// Returns the rows that are picked from the column, after its pages without such rows were emptied.
 fn picked(written: &Written, rows: &[usize]) -> Result<ArrayRef, &'static str> {
     let mut first = 0;
     let pages = written.pages().into_iter().map(|page| match page {

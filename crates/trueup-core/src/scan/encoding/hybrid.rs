@@ -61,7 +61,7 @@ impl<'a> HybridRuns<'a> {
         Ok(Some(run))
     }
 
-    /// Skips runs that end at or before the number at position `wanted`, counted from the next number. Returns how many
+    /// Skips runs that end before the number at position `wanted`, counted from the next number. Returns how many
     /// numbers they have. A run may be left that could have been skipped.
     pub(in crate::scan) fn skip_before(&mut self, wanted: usize) -> usize {
         let (packed_bytes, repeated_bytes) = (usize::from(self.width), usize::from(self.width.div_ceil(8)));

@@ -8,7 +8,7 @@ use trueup_core::dictionary::duration_fields;
 use trueup_core::query::Interval;
 use trueup_core::{Day, Row, Value};
 
-/// The second stage of the pairs whose first one is lead, and the dimension with its date.
+/// The second stage of each pair that begins with `Lead`, and the dimension with the date of that stage.
 const FROM_LEAD: [(&str, &str); 4] =
     [("Booked", "firstBooked"), ("Estimated", "firstEstimated"), ("Sold", "firstSold"), ("Closed", "firstClosed")];
 
@@ -40,7 +40,7 @@ fn pairs() -> Vec<&'static str> {
     duration_fields().filter_map(|field| field.name.strip_prefix("reached")).collect()
 }
 
-/// Returns the value that is at a position between sorted values, in tenths of the way from the first to the last.
+/// Returns the value `tenths` tenths of the way from the first to the last of sorted values, between the two closest.
 fn percentile(sorted: &[u64], tenths: u64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let position = u64::try_from(last).unwrap() * tenths;
@@ -73,7 +73,8 @@ proptest! {
         }
     }
 
-    /// The customers at a first stage are the same for every second stage, and of leads they are all.
+    /// The number of customers at a first stage is the same for every second stage; if the first stage is `Lead`, it is
+    /// the number of leads.
     #[test]
     fn each_customer_reaches_a_stage_or_not(asked in law_case()) {
         let names = pairs().into_iter().flat_map(|pair| [format!("reached{pair}"), format!("notReached{pair}")]);

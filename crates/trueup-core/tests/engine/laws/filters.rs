@@ -54,7 +54,7 @@ proptest! {
     }
 
     /// An event passes either a filter or its opposite. Spend may pass both, and a customer or an agent may have events
-    /// that pass either.
+    /// of both kinds.
     #[test]
     fn an_event_passes_either_a_filter_or_its_opposite((asked, broad) in (law_case(), broad_filter())) {
         let on_both = [Measure::Opportunities, Measure::OpportunityAgents];
