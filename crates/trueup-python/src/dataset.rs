@@ -401,7 +401,7 @@ impl Dataset {
         &self.path
     }
 
-    /// Returns a warning if the range of a query is outside of the data, which says what days there are.
+    /// If the range of a query is outside of the data, returns a warning that says what days there are.
     fn range_warning(&self, query: &EventsQuery) -> Option<String> {
         let range = query.range();
         match self.dataset.date_range() {

@@ -103,7 +103,7 @@ impl Col {
 #[derive(Clone, PartialEq)]
 pub(crate) struct Filter {
     pub(crate) filter: query::Filter,
-    /// How deeply conditions are nested, so that no filter is deeper than the stack.
+    /// How deeply conditions are nested; it is limited, so that no filter overflows the stack.
     depth: usize,
 }
 

@@ -95,7 +95,7 @@ pub(crate) fn run<T: Send>(
 }
 
 /// As [`run`], on threads of its own: for work that may wait for other commands, or that reads what Python makes. On
-/// the threads of the package it would keep other calls from ending, also the calls that it waits for.
+/// the threads of the package it would keep other calls from ending, even the calls that it waits for.
 pub(crate) fn run_apart<T: Send>(
     py: Python<'_>,
     call: &CallInterrupt,

@@ -156,9 +156,9 @@ impl From<ExpireSummary> for ExpireReport {
 
 /// Lets old versions of a dataset expire, and removes the files that no other version needs.
 ///
-/// A version expires if neither `keep_last` nor `older_than` keeps it; the newest one never does. Nobody can open it
-/// any more, but its files stay for a grace period, for processes that have opened it before. `expire`, `vacuum` and
-/// every ingest remove files whose grace period is over.
+/// A version expires if neither `keep_last` nor `older_than` keeps it; the newest one never does. Nobody can
+/// open an expired version any more, but its files stay for a grace period, for processes that have opened it before.
+/// `expire`, `vacuum` and every ingest remove files whose grace period is over.
 ///
 /// keep_last: keep at least this many of the newest versions. older_than: keep the versions that were the newest one at
 ///     some time during this `datetime.timedelta`. At least one of the two is needed.

@@ -185,7 +185,9 @@ pub fn log_failure(error: &ServiceError) {
         _ if status < 500 => {}
         ServiceError::Timeout(interruption) => tracing::warn!(status, cause = %interruption, "not answered"),
         ServiceError::Overloaded { .. } => tracing::warn!(status, "not answered: out of memory"),
-        ServiceError::BenchmarksGathering { .. } => tracing::info!(status, "not answered: benchmarks are computed"),
+        ServiceError::BenchmarksGathering { .. } => {
+            tracing::info!(status, "not answered: benchmarks are being computed");
+        }
         // The account of the document is not logged.
         ServiceError::Upstream(Upstream::Document { date, source, .. }) => tracing::error!(
             status,

@@ -185,9 +185,9 @@ impl SampledMetrics {
         Ok(Self {
             ready: add.count("trueup_ready", "Whether /ready answers 200")?,
             connections: add.count("trueup_connections", "Open connections")?,
-            max_connections: add.count("trueup_connections_max", "Largest number of open connections")?,
+            max_connections: add.count("trueup_connections_max", "Limit of open connections")?,
             running_requests: add.count("trueup_requests_running", "Requests that a thread works on")?,
-            max_running_requests: add.count("trueup_requests_running_max", "Largest number of requests at once")?,
+            max_running_requests: add.count("trueup_requests_running_max", "Limit of requests at once")?,
             waiting_requests: add.count("trueup_requests_waiting", "Requests that wait for a thread")?,
             memory_held: add.count(
                 "trueup_memory_held_bytes",

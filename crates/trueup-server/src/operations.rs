@@ -112,8 +112,8 @@ impl Operations {
         }
     }
 
-    /// Returns when the version of a dataset was committed; asks for it once per dataset, because a store may take a
-    /// request for it.
+    /// Returns when the version of a dataset was committed; asks for it once per dataset, because that may cost a
+    /// request to an object store.
     fn committed(&self, dataset: &Arc<Dataset>) -> Option<SystemTime> {
         let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, when)) = &*committed

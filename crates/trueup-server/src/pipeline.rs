@@ -192,7 +192,7 @@ struct FacadeCaller {
     service: Arc<Service>,
     queue: Arc<RequestQueue>,
     operations: Arc<Operations>,
-    /// Answers operators, one at a time, also while all other threads are busy.
+    /// Answers operators, one at a time, even while all other threads are busy.
     operator_thread: Arc<Workers>,
     /// Run the requests.
     query_threads: Arc<Workers>,

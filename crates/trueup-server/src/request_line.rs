@@ -1,4 +1,4 @@
-//! Percent-encodes three characters in the target of a request that some clients send raw: `"`, `<` and `>`.
+//! Percent-encodes three characters that some clients send raw in the target of a request: `"`, `<` and `>`.
 //!
 //! `curl -g` and some libraries send the quotes of a JSON filter unencoded. hyper refuses such a target before any
 //! other code sees it, so this filter encodes the three characters first, which does not change the meaning. It changes

@@ -37,7 +37,7 @@ const CANCELED_QUERIES: Duration = Duration::from_secs(1);
 /// Pause before the next check whether canceled queries have stopped.
 const IDLE_PAUSE: Duration = Duration::from_millis(5);
 
-/// Largest number of open connections of operators. More close the one that has been idle longest.
+/// Largest number of open connections of operators. Each further one closes the one that has been idle longest.
 const OPERATOR_CONNECTIONS: usize = 64;
 
 /// Smallest buffer limit that hyper accepts, in bytes.

@@ -5,7 +5,7 @@
 //! [`Service::insights`] instead. Either way, the accounts that may be read are a [`Scope`](crate::access::Scope),
 //! which only authorization makes.
 //!
-//! A request passes the files of this folder in this order:
+//! A request passes through the files of this folder in this order:
 //!
 //! | file | what it does |
 //! |---|---|
@@ -114,7 +114,8 @@ impl Service {
         Arc::clone(&self.snapshot().dataset)
     }
 
-    /// Replaces the dataset, for example by a later version of it. Does nothing if the service has this `Arc` already.
+    /// Replaces the dataset, for example with a later version of it. Does nothing if the service has this `Arc`
+    /// already.
     ///
     /// A request that has begun sees the dataset with which it began until its end. With the last such request,
     /// everything that was cached about the old dataset is freed, except for what a

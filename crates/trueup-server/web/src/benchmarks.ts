@@ -34,8 +34,8 @@ const ACCOUNT = ["account", "accountKey", "accountName"];
 
 /**
  * Returns what to ask for the benchmarks of a question; `null` if it has none. Benchmarks are of calendar months, and know
- * four dimensions, which they can be filtered on by one value. Any other condition would make them figures of something else
- * than the lines.
+ * four dimensions, each of which they can be filtered on by one value. With any other condition, they would not be
+ * figures of what the lines show.
  */
 export function benchmarkScope(question: Question, dictionary: Dictionary): BenchmarkScope | null {
   const { organization, accounts, conditions, dimensions, interval, within } = question;
@@ -72,8 +72,8 @@ export function benchmarkPath(scope: BenchmarkScope, metrics: string[], month: s
 }
 
 /**
- * Returns the band of a metric in the segment with these values of the dimensions; `null` if there is none, because it would
- * tell too much of single accounts.
+ * Returns the band of a metric in the segment with these values of the dimensions; `null` if there is none,
+ * because it would reveal too much about single accounts.
  */
 export function bandOf(rows: Row[], metric: string, dimensions: string[], values: string[]): Band | null {
   const band: Partial<Band> = {};

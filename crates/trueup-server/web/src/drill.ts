@@ -4,7 +4,7 @@ import type { Condition } from "./condition";
 import type { Dictionary } from "./dictionary";
 import { conditionsOnEvents, type Question, type Row } from "./question";
 
-/** The dimensions that tell customers apart: an id is one of its account. */
+/** The dimensions that tell customers apart: an id is unique only within its account. */
 export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
 
 /**

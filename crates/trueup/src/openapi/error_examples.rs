@@ -254,7 +254,7 @@ fn sizes() -> Vec<ErrorExample> {
             "too-much-memory",
             ServiceError::TooMuchMemory { limit: 1 << 30 },
             ALL,
-            "The query or its answer would take more memory than one may take.",
+            "The query or its answer would take more memory than one query may take.",
         ),
         example(
             "too-many-documents",

@@ -72,7 +72,7 @@ pub(super) fn organization() -> JsonValue {
         ("in", "path".into()),
         (
             "description",
-            "An organization, or an account key in place of one; `GET /api` lists both. An id that is both names the \
+            "An organization, or an account key in place of one; `GET /api` lists both. If an id is both, it names the \
              organization."
                 .into(),
         ),

@@ -30,7 +30,7 @@ pub struct Limits {
     pub documents: usize,
     /// How long a request may take; by default 30 s. The time starts with [`Service::handle`](super::Service::handle),
     /// or with a typed call such as [`Service::events`](super::Service::events). A request to `/api`, which reads no
-    /// events, has none once it runs; a server may refuse it while it waits for its turn.
+    /// events, has no deadline once it runs; a server may refuse it while it waits for its turn.
     pub deadline: Duration,
     /// How long a request may wait for data of benchmarks that is being computed; by default 2 s.
     pub benchmarks_wait: Duration,

@@ -284,7 +284,7 @@ fn limits_of_the_service_apply() {
     assert_eq!(status_and_code(&narrow, &path), (400, "too-many-intervals".to_owned()));
     let long = path.replace("2025-01-01", "2024-01-01");
     assert_eq!(status_and_code(&PLATFORM, &long), (400, String::new()));
-    // Half of the memory, which one query may take, is less than its lines.
+    // One query may take half of the memory, which is less than the lines of the answer need.
     let memory = trueup::MemoryBudget::new(40);
     let poor = Platform::with(&Rival::default(), |builder| builder.memory(memory));
     assert_eq!(status_and_code(&poor, &path), (400, "too-many-rows".to_owned()));

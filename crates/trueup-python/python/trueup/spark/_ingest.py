@@ -25,8 +25,8 @@ T = TypeVar("T")
 # The functions of Arrow, of which the type stubs do not know all.
 _compute: Any = pyarrow.compute
 
-# The rows for which a part is worth a task and a file, and the rows above which a part is divided even if every core has
-# several.
+# The number of rows for which a part is worth a task and a file; and the number above which there are more parts, even
+# if every core has `_PARTS_PER_CORE` of them already.
 _ROWS_PER_PART = 1_000_000
 _MOST_ROWS_PER_PART = 10_000_000
 

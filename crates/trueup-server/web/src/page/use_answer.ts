@@ -1,4 +1,4 @@
-// Asks the service whenever the question changes, and says how far that is.
+// Asks the service whenever the question changes, and says how far the request has come.
 
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DayRange } from "../days";

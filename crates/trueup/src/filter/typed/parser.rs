@@ -130,7 +130,7 @@ impl<'t> Cursor<'t> {
         NotACondition { text: self.text.to_owned(), place: start..self.at, fault: fault.into() }
     }
 
-    /// Returns the error that something else is expected than what comes next, up to the next blank.
+    /// Returns the error that `expected` was expected in place of what comes next, up to the next blank.
     fn expected(&self, expected: &str) -> NotACondition {
         let start = self.at;
         let mut cursor = Cursor { ..*self };

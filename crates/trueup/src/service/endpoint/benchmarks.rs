@@ -45,8 +45,9 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     notes: "How the accounts in the industries of those asked for stand in one calendar month: for each segment the series \
             benchmark (the pooled figure), then p10, p25, p50, p75 and p90 of the accounts. fields defaults to every metric \
             listed here, month to the current month, to date; previous-mtd is the month before up to the same day. A parameter \
-            named as one of the dimensions listed here filters on one value. A figure that could tell of a single account is \
-            null, and a segment without any figure is left out. 503 while the figures of a month are still being gathered.",
+            named as one of the dimensions listed here filters on one value. A figure that could reveal something \
+            about a single account is null, and a segment without any figure is left out. 503 while the figures of a \
+            month are still being gathered.",
     answer,
 };
 

@@ -89,7 +89,7 @@ pub(crate) enum ValueType {
     },
 }
 
-/// What parameters that an endpoint does not list do.
+/// What the parameters do that an endpoint does not list.
 pub(crate) enum OtherParameters {
     /// They are ignored.
     Ignored,
