@@ -16,20 +16,18 @@ use super::key_index::{Section, encode_index};
 use super::sort::SortedCustomers;
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::parquet_file::{ColumnData, ParquetFileWriter};
+use crate::parquet_file::ParquetFileWriter;
 use crate::pending_file::FileFinisher;
 use crate::table::Table;
 use crate::version::VersionBuilder;
-use arrow_array::StringArray;
 use arrow_schema::SchemaRef;
 pub(super) use layout::FileLayout;
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
-use row_group::{OpenRowGroups, PendingRowGroup};
+use row_group::{OpenRowGroups, PendingRowGroup, RowGroupIds};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::EVENT_ID;
 
 /// Row groups that are encoded at the same time, per thread.
 const GROUPS_PER_THREAD: usize = 4;
@@ -194,10 +192,9 @@ impl<'a> EventWriter<'a> {
 
     fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
         let page_rows = self.layout.page_rows();
-        // The event ids are collected once, for the index and for their own column.
-        let groups: Vec<(&PendingRowGroup, StringArray)> =
-            groups.par_iter().map(|group| (group, group.event_ids())).collect();
-        let section = |(group, ids): &(&PendingRowGroup, StringArray)| group.section(ids, self.dictionaries, page_rows);
+        let groups: Vec<(&PendingRowGroup, RowGroupIds)> =
+            groups.par_iter().map(|group| (group, group.ids())).collect();
+        let section = |(group, ids): &(&PendingRowGroup, RowGroupIds)| group.section(ids, self.dictionaries, page_rows);
         self.sections.par_extend(groups.par_iter().map(section));
         let file = match &mut self.open {
             Some(file) => file,
@@ -213,13 +210,10 @@ impl<'a> EventWriter<'a> {
         file.write_groups(
             &groups,
             |(group, _)| group.rows,
-            |(group, event_ids), at, column| {
+            |(group, ids), at, column| {
                 let field =
                     self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
-                if field.name() == EVENT_ID {
-                    return Ok(ColumnData::Values(Arc::new(event_ids.clone())));
-                }
-                group.column(field.name(), field.data_type(), self.dictionaries, column, page_rows)
+                group.column(field.name(), field.data_type(), ids, self.dictionaries, column, page_rows)
             },
         )
     }

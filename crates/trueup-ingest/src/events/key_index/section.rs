@@ -21,6 +21,9 @@ pub(super) const LAST_PAGE: usize = (1 << PAGE_BITS) - 1;
 /// The bits of a key that count.
 const KEY_MASK: u64 = u64::MAX << PAGE_BITS;
 
+/// About as many entries are sorted at a time.
+const ENTRIES_SORTED_TOGETHER: usize = 16;
+
 /// The low bits of a key, and above them the number of its page.
 type StoredEntry = [u8; ((LOW_BITS + PAGE_BITS) / 8) as usize];
 
@@ -71,13 +74,13 @@ impl SectionBuilder {
     /// Of *n* entries, each key becomes a number below *n* x 2^12 that has the place of the key among all keys. Of each
     /// number, the low 12 bits are stored as they are, with the page. The rest, which is below *n*, is stored as bits:
     /// for each value, a 1 for each entry that has it, then a 0.
-    pub(in crate::events) fn finish(mut self) -> Section {
-        self.entries.sort_unstable();
-        self.entries.dedup();
-        let count = self.entries.len() as u64;
+    pub(in crate::events) fn finish(self) -> Section {
+        let mut entries = sorted(&self.entries);
+        entries.dedup();
+        let count = entries.len() as u64;
         let mut words = vec![0_u64; words_of(count)];
-        let mut stored: Vec<StoredEntry> = Vec::with_capacity(self.entries.len());
-        for (at, entry) in self.entries.iter().enumerate() {
+        let mut stored: Vec<StoredEntry> = Vec::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
             let (high, low) = place(*entry, count);
             // Before the bit of this entry, there is one for each entry before it, and one for each value below its
             // own.
@@ -90,6 +93,33 @@ impl SectionBuilder {
         let bytes = [words.as_flattened(), stored.as_flattened()].concat();
         Section { count, customers: self.customers, event_ids: self.event_ids, bytes }
     }
+}
+
+/// Returns entries in ascending order. Keys are hashes, which spread evenly. Therefore the entries are first
+/// distributed by their high bits, so that few are left to be sorted at a time, which is faster than sorting all at
+/// once.
+fn sorted(entries: &[u64]) -> Vec<u64> {
+    let bits = (entries.len() / ENTRIES_SORTED_TOGETHER).checked_ilog2().unwrap_or(0);
+    let bucket = |entry: u64| entry.unbounded_shr(u64::BITS - bits) as usize;
+    let mut ends = vec![0_usize; 1 << bits];
+    entries.iter().for_each(|entry| ends[bucket(*entry)] += 1);
+    let mut start = 0;
+    for end in &mut ends {
+        // Here, the end is still the number of entries. It grows to the end as the entries are placed.
+        (start, *end) = (start + *end, start);
+    }
+    let mut sorted = vec![0; entries.len()];
+    for entry in entries {
+        let end = &mut ends[bucket(*entry)];
+        sorted[*end] = *entry;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sorted[start..end].sort_unstable();
+        start = end;
+    }
+    sorted
 }
 
 /// The section of a stored row group.
@@ -233,6 +263,15 @@ mod tests {
                 let expected = ones.get(nth - 1).copied().unwrap_or(64);
                 prop_assert_eq!(nth_one(word, nth as u64), expected);
             }
+        }
+
+        #[test]
+        fn entries_are_sorted_whether_they_spread_evenly_or_not(
+            entries in prop::collection::vec(prop_oneof![any::<u64>(), 0..9_u64, u64::MAX - 9..], 0..300)
+        ) {
+            let mut expected = entries.clone();
+            expected.sort_unstable();
+            prop_assert_eq!(sorted(&entries), expected);
         }
 
         #[test]

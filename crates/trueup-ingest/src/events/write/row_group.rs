@@ -18,7 +18,9 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use trueup_core::Day;
-use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE};
+use trueup_core::model::{
+    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE,
+};
 
 /// A sorted batch is freed, and the rows that open row groups need are copied, if they need at most one in this many of
 /// its rows.
@@ -105,6 +107,16 @@ pub(super) struct PendingRowGroup {
     first_customer: i32,
 }
 
+/// The ids of a row group. They are collected once, because both the index and a column need them, and the rows of a
+/// row group lie far from each other in memory.
+#[derive(Debug)]
+pub(super) struct RowGroupIds {
+    /// The id of each customer.
+    customers: StringArray,
+    /// The event id of each row, or null.
+    events: StringArray,
+}
+
 /// Consecutive rows of a row group that come from one sorted batch.
 #[derive(Debug)]
 pub(super) struct RowGroupSlice {
@@ -131,31 +143,30 @@ impl PendingRowGroup {
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
     }
 
-    /// Returns the event ids of the rows.
-    pub(super) fn event_ids(&self) -> StringArray {
-        let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
+    /// Returns the ids of the customers and of the events.
+    pub(super) fn ids(&self) -> RowGroupIds {
+        let mut customers = StringBuilder::with_capacity(self.customers.len(), self.customers.len() * 16);
+        for (rows, first, _) in self.rows_by_customer() {
+            customers.append_value(rows.opportunity_ids.value(first));
+        }
+        let mut events = StringBuilder::with_capacity(self.rows, self.rows * 16);
         for (rows, order) in self.rows() {
             let column = &rows.event_ids;
             for row in order {
                 let row = *row as usize;
-                ids.append_option(column.is_valid(row).then(|| column.value(row)));
+                events.append_option(column.is_valid(row).then(|| column.value(row)));
             }
         }
-        ids.finish()
+        RowGroupIds { customers: customers.finish(), events: events.finish() }
     }
 
     /// Returns the section of the index, which has every page of a customer for its id and its event ids. `page_rows`
     /// are the rows of a page.
-    pub(super) fn section(
-        &self,
-        event_ids: &StringArray,
-        dictionaries: &EventDictionaries,
-        page_rows: usize,
-    ) -> Section {
+    pub(super) fn section(&self, ids: &RowGroupIds, dictionaries: &EventDictionaries, page_rows: usize) -> Section {
         let mut section = SectionBuilder::new(self.rows + self.customers.len());
         let mut account: Option<(u32, AccountKeys)> = None;
         let mut next = 0;
-        for (rows, first, of_customer) in self.rows_by_customer() {
+        for (customer, (rows, first, of_customer)) in self.rows_by_customer().enumerate() {
             let end = next + of_customer.len();
             let pages = next / page_rows..=(end - 1) / page_rows;
             let code = rows.accounts.value(first);
@@ -163,21 +174,22 @@ impl PendingRowGroup {
                 Some((same, keys_of)) if same == code => keys_of,
                 _ => account.insert((code, AccountKeys::of(dictionaries.account(code)))).1,
             };
-            section.add_customer(keys_of, rows.opportunity_ids.value(first).as_bytes(), pages.clone());
-            for row in (next..end).filter(|row| event_ids.is_valid(*row)) {
-                section.add_event_id(keys_of, event_ids.value(row).as_bytes(), pages.clone());
+            section.add_customer(keys_of, ids.customers.value(customer).as_bytes(), pages.clone());
+            for row in (next..end).filter(|row| ids.events.is_valid(*row)) {
+                section.add_event_id(keys_of, ids.events.value(row).as_bytes(), pages.clone());
             }
             next = end;
         }
         section.finish()
     }
 
-    /// Returns a column other than the event ids, encoded if it consists of texts that recur. `data_type` is its type
-    /// in the file, and `page_rows` are the rows of a page.
+    /// Returns a column, encoded if it consists of texts that recur. `data_type` is its type in the file, and
+    /// `page_rows` are the rows of a page.
     pub(super) fn column(
         &self,
         name: &str,
         data_type: &DataType,
+        ids: &RowGroupIds,
         dictionaries: &EventDictionaries,
         column: &ColumnDescPtr,
         page_rows: usize,
@@ -189,7 +201,8 @@ impl PendingRowGroup {
                     .coded(dictionaries.texts(ACCOUNT), |batch, row| batch.accounts.value(row))
                     .column(column, page_rows);
             }
-            OPPORTUNITY_ID => return self.opportunity_ids().column(column, page_rows),
+            OPPORTUNITY_ID => return self.opportunity_ids(ids).column(column, page_rows),
+            EVENT_ID => Arc::new(ids.events.clone()),
             TYPE => {
                 return self
                     .coded(&stage_texts(), |batch, row| u32::from(batch.stages.value(row)) + 1)
@@ -212,10 +225,10 @@ impl PendingRowGroup {
     }
 
     /// Returns the ids of the customers. Customers of different accounts may have the same id.
-    fn opportunity_ids(&self) -> TextColumn<'_> {
+    fn opportunity_ids<'a>(&self, ids: &'a RowGroupIds) -> TextColumn<'a> {
         let mut builder = TextColumnBuilder::new(&[], self.rows);
-        for (rows, first, of_customer) in self.rows_by_customer() {
-            builder.push_text(rows.opportunity_ids.value(first), of_customer.len());
+        for (customer, rows) in self.customers.iter().enumerate() {
+            builder.push_text(ids.customers.value(customer), *rows as usize);
         }
         builder.finish()
     }
