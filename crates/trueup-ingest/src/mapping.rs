@@ -223,7 +223,7 @@ impl Mapping {
 }
 
 impl MappedTables {
-    /// Sets the accounts whose time zones make points in time of clock times. Must be called before events are read.
+    /// Sets the accounts whose time zones turn clock times into points in time. Must be called before events are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.account_zones.set(accounts);
     }

@@ -93,7 +93,7 @@ struct FirstConversion {
 const NO_TEXT: u32 = u32::MAX;
 
 /// What conversions are ordered by: the day, counted from 1970-01-01, then the point in time in microseconds since
-/// 1970-01-01 UTC, where none comes first.
+/// 1970-01-01 UTC. On each day, conversions without a point in time come first.
 type ConversionTime = (i64, Option<i64>);
 
 impl FirstConversions {
@@ -102,7 +102,7 @@ impl FirstConversions {
         self.bytes
     }
 
-    /// Takes further conversions, which come after the ones before in the order of the mapping.
+    /// Takes further conversions, which follow all conversions added so far in the order of the mapping.
     pub(super) fn add(&mut self, conversions: &Conversions) {
         for conversion in &conversions.rows {
             if !self.customers.contains_key(conversion.account.as_str()) {

@@ -90,7 +90,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
         text.line("");
     }
     if has_unknown_account {
-        text.comment("These lines give an account its name, and the time zone of its days. Without them it has its key, and UTC:");
+        text.comment("These lines give an account its name, and the time zone of its days. Without them, the name is the key, and the days are those of UTC:");
         text.line("#[[accounts]]");
         text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");
     }

@@ -72,7 +72,7 @@ impl RawFault {
     }
 }
 
-/// The faults of picked rows: of each row the one that is reported.
+/// The faults of picked rows: for each row, the one that is reported.
 #[derive(Default)]
 pub(super) struct PickedFaults(BTreeMap<usize, FoundFault>);
 

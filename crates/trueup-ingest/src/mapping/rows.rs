@@ -188,9 +188,9 @@ impl RowPlan {
         Ok(texts)
     }
 
-    /// Joins and picks rows, from row `first` of a batch with `rows` rows on, until at least `limit` are picked or the
-    /// batch ends; a row that matches several is never cut. Returns the picked rows, the row of the batch at which to
-    /// go on, and the faults of rows that may not be unmatched, or that match too many.
+    /// Joins and picks rows of a batch with `rows` rows, beginning with row `first`, until at least `limit` are picked
+    /// or the batch ends; a row that matches several is never cut. Returns the picked rows, the row of the batch at
+    /// which to go on, and the faults of rows that may not be unmatched, or that match too many.
     pub(super) fn pick(
         &self,
         texts: &[Texts],

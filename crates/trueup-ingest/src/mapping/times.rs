@@ -1,5 +1,5 @@
-//! Points in time: of clock times, which are given without an offset, and of the timestamps of Parquet files and record
-//! batches.
+//! Turns clock times, which are given without an offset, and the timestamps of Parquet files and record batches into
+//! points in time.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

@@ -1,6 +1,6 @@
 //! Decodes comma-separated text as RFC 4180 defines it, with any separator.
 //!
-//! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text
+//! If quoting is broken, common CSV readers guess: a quote that is never closed swallows the rest of the file, and text
 //! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
@@ -15,7 +15,7 @@ use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Returns a character as what separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
+/// Returns a character as the byte that separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
 pub(crate) fn separator(char: char) -> Option<u8> {
     u8::try_from(char).ok().filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0))
 }
@@ -243,7 +243,7 @@ impl<'a> CsvRecords<'a> {
         }
     }
 
-    /// Passes the line end of a record, which has `length` bytes. Returns that there is no other cell.
+    /// Passes the line end of a record, which has `length` bytes. Returns false, because the record has no other cell.
     fn end_record(&mut self, length: usize) -> Result<bool, InputFault> {
         self.at += length;
         self.line += 1;

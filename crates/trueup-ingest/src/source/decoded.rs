@@ -60,8 +60,8 @@ pub(crate) enum RowLocations {
     Lines(Vec<u64>),
     /// The number of each row of a file that has no lines.
     Records(Vec<u64>),
-    /// Consecutive rows of a row group, or of those of its rows that are read; the numbers of the row group and of the
-    /// first row, both counted from 0. `before` is the number of rows in the row groups before.
+    /// Consecutive rows of a row group; the numbers of the row group and of the first row, both counted from 0.
+    /// `before` is the number of rows in the row groups before.
     Rows { row_group: usize, first: usize, before: u64 },
     /// Consecutive rows of a record batch; the numbers of the batch and of the first row, both counted from 0. `before`
     /// is the number of rows in the batches before.
@@ -179,7 +179,8 @@ impl ReadLimits {
         rayon::current_num_threads() * 2
     }
 
-    /// Returns the bytes of memory for the rows of one chunk. Rows beyond it are decoded once these are taken.
+    /// Returns the bytes of memory for the rows of one chunk. Rows beyond this limit are decoded once the rows before
+    /// them are taken.
     pub(crate) fn chunk_bytes(self) -> usize {
         self.decoded_bytes / Self::chunks()
     }

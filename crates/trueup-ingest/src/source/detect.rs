@@ -17,7 +17,7 @@ const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// The first bytes of Excel files before XLSX.
 const OLD_EXCEL_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
 
-/// What files that are no table are, each with its first bytes.
+/// The kinds of files that are no tables, each with its first bytes.
 const OTHER_FILES: [(&[u8], &str); 9] = [
     (b"%PDF-", "a PDF file"),
     (b"\x89PNG", "an image"),

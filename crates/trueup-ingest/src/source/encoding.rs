@@ -155,7 +155,7 @@ impl<R: Read> Read for Recoder<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.decoded.len() {
             if let Some(offset) = self.fault {
-                // That of a byte order mark, if the text has one.
+                // The encoding that the byte order mark says, if the text has one.
                 let encoding = self.decoder.encoding().name();
                 return Err(io::Error::other(InputFault::NotInEncoding { encoding, offset }));
             }

@@ -57,9 +57,9 @@ pub(crate) struct ReadOptions {
     pub(crate) folders: Vec<FolderColumn>,
     /// XLSX: the sheet; the first one if absent.
     pub(crate) sheet: Option<String>,
-    /// The columns that a mapping names; `None` for canonical inputs, whose columns are all decoded. Of Parquet and
-    /// NDJSON only these columns are then read, and an error in a cell of XLSX is a fault only in these. A number of
-    /// NDJSON without an exponent then stays as it is written.
+    /// The columns that a mapping names; `None` for canonical inputs, whose columns are all decoded. If there is a
+    /// mapping, only these columns of Parquet and NDJSON are read, and an error in a cell of XLSX is a fault only in
+    /// one of these columns. In NDJSON, a number without an exponent then stays as it is written.
     pub(crate) columns: Option<BTreeSet<String>>,
 }
 

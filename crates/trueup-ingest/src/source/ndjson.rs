@@ -1,9 +1,9 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
 //! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers (except `-0`) as
-//! written, other numbers as ECMAScript writes them (amounts, and for a mapping all numbers, are written without an
-//! exponent, and keep their digits if they have none). A column may therefore mix types, and its type need not be known
-//! before the last line is read. For a mapping, [`value_marks`] say which cells are not texts in the file.
+//! written, other numbers as ECMAScript writes them (amounts, and for a mapping all numbers, keep their digits if they
+//! have no exponent, and are otherwise written without it). A column may therefore mix types, and its type need not be
+//! known before the last line is read. For a mapping, [`value_marks`] say which cells are not texts in the file.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;

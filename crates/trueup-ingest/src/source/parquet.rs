@@ -173,7 +173,7 @@ pub(crate) enum ParquetChunk {
     Rows {
         batch: RecordBatch,
         row_group: usize,
-        /// The number of the first row, counted from 0: of the row group, or of those of its rows that are read.
+        /// The number of the first row in the row group, counted from 0.
         first: usize,
         /// The rows of the row groups before.
         before: u64,

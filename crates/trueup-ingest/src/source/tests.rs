@@ -123,7 +123,7 @@ fn members_of_all_ndjson_blocks_are_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ndjson");
     let names: Vec<String> = (0..ReadLimits::chunks() * 8).map(|line| format!("m{line:06}")).collect();
-    // One line is longer than a block.
+    // Each line is longer than a block.
     let value = " ".repeat(1 << 10);
     std::fs::write(&path, names.iter().map(|name| format!("{{\"{name}\":\"{value}\"}}\n")).collect::<String>())
         .unwrap();

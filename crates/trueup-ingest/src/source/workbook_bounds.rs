@@ -136,7 +136,7 @@ impl PartScan {
     /// Reads a part to its end, or to where it is damaged.
     fn read(&mut self, part: impl Read) -> Result<(), String> {
         let mut xml = Reader::from_reader(Marked { reader: BufReader::new(part), left: self.bounds.cell });
-        // As the reader of the workbook.
+        // The reader of the workbook has the same settings.
         let config = xml.config_mut();
         config.check_end_names = false;
         config.check_comments = false;
@@ -183,8 +183,8 @@ impl PartScan {
         }
     }
 
-    /// Adds the begin or the end of an element, `bytes` after the last mark. Returns whether it is a mark itself, as
-    /// those of cells, rows, texts, styles and names are.
+    /// Adds the beginning or the end of an element, `bytes` after the last mark. Returns whether it is itself a mark,
+    /// as the beginnings and ends of cells, rows, texts, styles and names are.
     fn add(&mut self, name: &str, begins: bool, bytes: u64) -> Result<bool, String> {
         match name {
             "c" => self.columns += u32::from(begins),

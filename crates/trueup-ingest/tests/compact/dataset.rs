@@ -171,8 +171,8 @@ fn rows(random: &mut Random, run: u64, scale: u64) -> Rows {
     rows
 }
 
-/// Adds the deletion vector of a file: `gone` says which keys are superseded, which consist of the account and the
-/// column `key`.
+/// Adds the deletion vector of a file. Each key consists of the account and the column `key`; `gone` says which keys
+/// are superseded.
 fn supersede(
     dataset: &Path,
     file: &DataFile,

@@ -13,7 +13,7 @@ use trueup_testkit::damage::copy_folder;
 use trueup_testkit::exhaustive::{bits, is_exhaustive, step};
 use trueup_testkit::random::Random;
 
-/// A small dataset of two event files that tests damage, and its answers.
+/// A small dataset of two event files, for tests to damage, and its answers.
 struct DamagedDataset {
     dir: TempDir,
     /// The answers of the undamaged dataset.

@@ -176,7 +176,7 @@ fn a_row_whose_cells_share_a_long_text_is_refused() {
     check(&Workbook { sheet, texts, ..Workbook::default() }, "row 2 of the sheet `S` has more than 4194304 bytes");
 }
 
-/// Each row has an entry in each column, also where the sheet has no cell. All rows are of one customer, whose history
+/// Each row has an entry in each column, even where the sheet has no cell. All rows are of one customer, whose history
 /// is refused only after they have been read.
 #[test]
 fn rows_that_are_empty_in_many_columns_take_little_memory() {

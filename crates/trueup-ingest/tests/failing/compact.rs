@@ -47,7 +47,7 @@ fn a_failed_operation_of_a_compaction_leaves_the_old_version_or_the_new_one() {
                     Err(_) => assert_eq!(manifest_file::versions(&dataset).unwrap(), [1, 2, 3], "{what}"),
                 }
                 failed += usize::from(run.is_err());
-                // When the disk works again, a compaction ends the work, and nothing is left over.
+                // When the disk works again, a compaction completes the work, and nothing is left over.
                 assert_eq!(compact(Files::default()).run().unwrap().version, 4, "{what}");
                 assert_eq!((answers(&dataset), faults(&dataset)), (expected.clone(), vec![]), "{what}");
                 assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");

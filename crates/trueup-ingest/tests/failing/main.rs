@@ -87,7 +87,7 @@ impl FaultInjector for Failing {
 }
 
 impl Way {
-    /// Returns whether an operation can fail in this way. Only reads and writes can be short or return that a signal
+    /// Returns whether an operation can fail in this way. Only reads and writes can be short or report that a signal
     /// interrupted them, because the standard library repeats the other calls.
     fn applies_to(self, operation: Operation) -> bool {
         let is_transfer = matches!(operation, Operation::Read | Operation::Write);

@@ -36,8 +36,8 @@ struct Case {
 }
 
 impl Case {
-    /// Makes a dataset of three versions. The first does not have the customer, and the third moves an event of it to
-    /// another one.
+    /// Makes a dataset of three versions. The first does not have the customer, and the third moves one of the
+    /// customer's events to another customer.
     fn new() -> Self {
         let case = Self { dir: tempfile::tempdir().unwrap() };
         case.ingest(&rows("b", 0..40));
@@ -148,7 +148,7 @@ fn the_newest_version_answers_as_if_it_never_had_the_customers() {
     // A reader of the version before still sees the customers.
     assert_eq!((answers(&before), answers(&Dataset::open_as_of(case.dataset(), 3).unwrap())), (all.clone(), all));
     assert!(!files_with(&case.dataset(), &[ANN]).unwrap().is_empty());
-    // A dataset that is open takes over what it has in memory.
+    // A dataset that is opened again takes over what the open one has in memory.
     assert_eq!(answers(&before.reopen().unwrap().unwrap()), answers(&now));
     // What is forgotten is forgotten, also after a compaction.
     let again = case.forget().customer("a", ANN).run().unwrap();
@@ -183,7 +183,7 @@ fn after_a_purge_no_file_has_the_customers() {
     // The first version has no file with the customer, so it stays.
     assert_eq!((summary.expired.as_slice(), case.versions()), ([2, 3].as_slice(), vec![1, 4]));
     assert!(summary.removed.files > 0 && summary.waiting.files == 0, "{summary:?}");
-    // The event that moved to another customer has its id.
+    // The event that moved to another customer keeps its own id, `event-of-a-2`, which is therefore not searched for.
     let found = files_with(&case.dataset(), &[ANN, "event-of-a-1", "event-of-a-3", "campaign-of-a"]).unwrap();
     assert_eq!(found, Vec::<PathBuf>::new());
     assert_eq!((faults(&case.dataset()), unnamed(&case.dataset())), (vec![], vec![]));

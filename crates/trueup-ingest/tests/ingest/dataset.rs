@@ -61,7 +61,7 @@ impl Case {
         manifest_file::read_latest(&self.dataset()).unwrap().unwrap()
     }
 
-    /// Returns the stored events that are not superseded as text, in stored order, without the columns that trueup
+    /// Returns as text the stored events that are not superseded, in stored order, without the columns that trueup
     /// itself writes.
     pub(crate) fn stored_events(&self) -> Vec<String> {
         let fields = |batch: &RecordBatch| {
@@ -82,7 +82,7 @@ impl Case {
         self.manifest().events.iter().flat_map(groups).collect()
     }
 
-    /// Returns the stored rows of spend that are not superseded as text, sorted.
+    /// Returns as text the stored rows of spend that are not superseded, sorted.
     pub(crate) fn stored_spend(&self) -> Vec<String> {
         let manifest = self.manifest();
         let mut rows: Vec<String> = self.left(&manifest, &manifest.spend).iter().flat_map(shown).collect();
@@ -95,7 +95,7 @@ impl Case {
         self.rows(std::slice::from_ref(file))
     }
 
-    /// Returns the rows that files of a version have left.
+    /// Returns the rows that are left in files of a version.
     fn left(&self, manifest: &Manifest, files: &[DataFile]) -> Vec<RecordBatch> {
         let vector = |file: &DataFile| manifest.superseded.get(&file.path).map(Arc::as_ref);
         files.iter().flat_map(|file| left(&self.dataset().join(&file.path), file, vector(file))).collect()
@@ -139,7 +139,7 @@ fn read(path: &Path) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// Returns the rows that a file of events or spend has left.
+/// Returns the rows that are left in a file of events or spend.
 fn left(path: &Path, file: &DataFile, vector: Option<&DeletionVector>) -> Vec<RecordBatch> {
     let left_of = |number: usize, entry: &RowGroupEntry| {
         let all = 0..usize::try_from(entry.rows).unwrap();

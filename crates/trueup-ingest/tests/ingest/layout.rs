@@ -140,7 +140,8 @@ fn a_dictionary_has_each_text_once() {
     assert!(matches!(first, Some(Page::DictionaryPage { num_values: 2, .. })), "{first:?}");
 }
 
-/// Removes the random ids from the names of event files, the lists, which hold these names, and the time of the commit.
+/// Removes the random ids from the names of event files. Also removes the lists, which hold these names, and the time
+/// of the commit.
 fn without_ids(mut manifest: Manifest) -> Manifest {
     manifest.lists = FileLists::default();
     manifest.commit = None;

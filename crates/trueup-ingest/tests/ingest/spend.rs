@@ -99,7 +99,7 @@ fn a_day_that_is_restated_again_is_replaced_in_every_file() {
     let case = Case::new();
     ingest(&case, "1.csv", &three_accounts());
     let paths = |case: &Case| case.manifest().spend.into_iter().map(|file| file.path).collect::<Vec<_>>();
-    // The rows of the first three days of each account, then of the second one of them.
+    // First the rows of three days of each account are restated, then only the rows of the second of these days.
     let of_days = |days: std::ops::Range<u32>, amount: u32| {
         let rows = days.flat_map(|day| ["a", "b", "c"].map(|account| (account, day)));
         rows.map(|(account, day)| format!("{account},2025-01-0{day},x,{amount}\n")).collect::<String>()

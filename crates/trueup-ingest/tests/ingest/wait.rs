@@ -23,7 +23,7 @@ fn events(case: &Case, number: usize) -> PathBuf {
     case.file(&format!("{number}.csv"), text)
 }
 
-/// Returns what tells when a command begins to wait.
+/// Returns a function for `progress` that sends a message when a command begins to wait.
 fn when_waiting(sender: Sender<()>) -> impl FnMut(&Progress) + Send + 'static {
     move |now| {
         if now.phase == Phase::Waiting {

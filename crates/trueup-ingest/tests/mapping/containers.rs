@@ -183,7 +183,7 @@ fn equal_events_without_an_id_give_a_warning() {
     assert!(warned[0].starts_with("3 events without an `eventId` are equal to another event"), "{warned:?}");
 }
 
-/// Amounts in a kept column are a warning only if no table of the mapping has a `total`.
+/// Amounts in a kept column give a warning only if no table of the mapping has a `total`.
 #[test]
 fn amounts_in_another_column_than_total_give_a_warning() {
     let wide = |sold: &str| {

@@ -385,7 +385,7 @@ fn rows_that_are_marked_as_canceled_are_asked_about() {
 }
 
 #[test]
-fn channels_that_spend_names_otherwise_are_asked_about() {
+fn channels_that_have_other_names_in_spend_are_asked_about() {
     let crm = "lead_id,date,status,source,campaign\n1,2026-01-02,won,Google,Drains\n";
     let draft = |network: &str| {
         let ads = format!("Day,Network,Campaign,Cost\n2026-01-02,{network},Drains,5\n");

@@ -67,7 +67,7 @@ fn values_of_the_mapping_are_texts() {
     assert_eq!(column(&rows, "date"), [default, default, default, mapped, mapped, text]);
 }
 
-/// Only the columns that a mapping names are decoded, but the names of all of them are held.
+/// Only the columns that a mapping names are decoded, but the names of all columns of the file are held.
 #[test]
 fn ndjson_with_too_many_members_is_refused() {
     let text: String = (0..300).map(|at| format!("{{\"id\": {at}, \"name-{at}\": 1}}\n")).collect();

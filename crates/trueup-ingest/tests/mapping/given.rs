@@ -11,7 +11,7 @@ use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
 use trueup_ingest::{Ingest, Source};
 
-/// Reads the files of `testdata/foreign`, whose columns are renamed.
+/// Reads files of `testdata/foreign`, whose column `city` becomes the dimension `town`.
 const MAPPING: &str = r#"
 [input.log]
 file = "*"

@@ -161,7 +161,8 @@ fn faulty_rows_refuse_the_ingest() {
     assert!(rule.starts_with("`log.csv`, line 2, column `total`: expected an amount"), "{rule}");
 }
 
-/// A value of a joined file is named there, and rejects the row that it was joined to.
+/// The message about a value of a joined file names its place in that file; the row to which the value was joined is
+/// rejected.
 #[test]
 fn a_fault_of_a_joined_file_names_that_file() {
     let mapping =

@@ -112,7 +112,7 @@ fn a_row_that_matches_too_many_combinations_is_refused() {
     assert_eq!(many.refusal(), format!("`a.csv`, line 2, column `k`: {expected}"));
     let summary = many.ingest().rejects(many.path("rejects.ndjson")).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (2, 2));
-    // Combinations count also if a condition or a later join leaves them out, because trying them takes time.
+    // Combinations also count if a condition or a later join leaves them out, because trying them takes time.
     let picked = mapping(join).replace("[events.columns]", "where = { \"c.name\" = \"none\" }\n[events.columns]");
     let later = "{ input = \"b\", as = \"d\", on = { \"c.name\" = \"k\" }, unmatched = \"drop\", many = true }";
     let dropped = mapping(&format!("{join}, {later}")).replace("agent = \"k\"", "agent = \"a.k\"");

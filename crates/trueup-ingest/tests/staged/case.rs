@@ -81,7 +81,7 @@ pub(crate) fn ingest_in_parts(
     begun.commit(staged).unwrap()
 }
 
-/// Returns random rows of some of ten accounts. Event ids recur.
+/// Returns random rows of at most four of eight accounts. Event ids recur.
 pub(crate) fn random_rows(count: usize, seed: u64) -> Vec<Row> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);

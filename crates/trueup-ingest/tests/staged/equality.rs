@@ -88,7 +88,7 @@ fn files_without_an_account_of_the_rows_stay() {
     let after = Dataset::open(&dataset).unwrap().manifest().unwrap().events.clone();
     assert_eq!((&after[0], &after[1], after.len()), (&before[0], &before[2], 3));
     assert_eq!(after[2].rows, 2);
-    // Without the accounts of the rows, all of them are written again, each account by its part.
+    // If the accounts of the rows are not known, all files are written again, each account by its part.
     ingest_in_parts(into(&dataset), &dataset, &rows, 4, false);
     let last = Dataset::open(&dataset).unwrap().manifest().unwrap().events.clone();
     assert!(last.iter().all(|file| !after.contains(file)), "{last:?}");

@@ -44,7 +44,7 @@ fn parts_that_are_missing_or_there_twice_are_refused() {
     assert_eq!(refused(|_, staged, _| staged.clear()), "4 of 4 parts are missing: 0, 1, 2, 3");
     let twice = refused(|_, staged, _| staged.push(staged[0].clone()));
     assert_eq!(twice, "part 3 is there twice; hand back what one attempt has staged, and not that of another");
-    // One missing and another twice have the right number.
+    // If one part is missing and another is there twice, their number is still right.
     assert!(refused(|_, staged, _| staged[0] = staged[2].clone()).starts_with("part 1 is there twice"));
 }
 

@@ -32,7 +32,7 @@ fn a_part_that_is_staged_twice_leaves_no_second_files() {
     let ingest = into(&dataset).begin_staged(3, None).unwrap();
     let first = stage_all(&dataset, &ingest, &rows);
     let second = stage_all(&dataset, &ingest, &rows);
-    // One attempt of each part, it does not matter which.
+    // One attempt of each part; it does not matter which.
     let staged = vec![first[0].clone(), second[1].clone(), first[2].clone()];
     ingest.commit(staged).unwrap();
     assert_eq!(leftovers(&dataset), Vec::<String>::new());
@@ -53,7 +53,7 @@ fn an_attempt_that_begins_after_the_ingest_has_ended_leaves_nothing() {
     let staged = stage_all(&dataset, &ingest, &rows);
     ingest.commit(staged).unwrap();
     ended(plan);
-    // The same of an ingest that was given up.
+    // The same holds for an ingest that was given up.
     let ingest = into(&dataset).begin_staged(2, None).unwrap();
     let (plan, _) = (ingest.plan().clone(), stage_all(&dataset, &ingest, &rows));
     drop(ingest);

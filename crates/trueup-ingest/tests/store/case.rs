@@ -155,7 +155,7 @@ impl Store {
     }
 }
 
-/// Returns events of some accounts: of each customer a conversion, and then an event of the given stage.
+/// Returns events of some accounts: for each customer a conversion, and then an event of the given stage.
 fn events(accounts: std::ops::Range<usize>, stage: &str) -> String {
     let mut text = "account,opportunityId,type,date,eventId,total,campaign\n".to_owned();
     for account in accounts {

@@ -1,4 +1,5 @@
-//! The publication of a version: of two writers one wins, and a lost answer is found out.
+//! The publication of a version: of two writers one wins, and if the answer of the store is lost, the outcome is found
+//! out.
 
 use crate::case::{Store, answers, with_store};
 use crate::{assert_sound, local_leftovers};
@@ -53,7 +54,7 @@ fn of_two_writers_that_may_wait_one_begins_again() {
         versions.sort_unstable();
         assert_eq!(versions, [2, 3]);
         assert_eq!(store.leftovers("acme"), Vec::<String>::new());
-        // The same event is in both inputs, and the later version has the one of its own.
+        // The same event is in both inputs, and the later version has the event of its own input.
         let expected = store.dir().join("expected");
         store.first(&expected).run().unwrap();
         store.one(&expected, 1000 + last).run().unwrap();

@@ -138,7 +138,7 @@ fn a_token_that_expires_leaves_the_old_dataset_or_the_new_one() {
 #[test]
 fn a_store_that_is_lost_leaves_the_old_dataset_or_the_new_one() {
     with_store("faults::a_store_that_is_lost_leaves_the_old_dataset_or_the_new_one", |store| {
-        // Each request is repeated for many seconds, so that all positions take long.
+        // Each request is repeated for many seconds, so trying every position would take too long.
         let steps = if is_exhaustive() { 1 } else { 25 };
         let (failed, _) = fail_each(store, Fault::Close, true, steps);
         assert!(failed > 0, "{failed}");

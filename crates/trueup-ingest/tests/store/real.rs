@@ -1,4 +1,4 @@
-//! Datasets and inputs in a server of S3 that is not ours: s3s-fs, which checks signatures. `.ci/run` installs it.
+//! Datasets and inputs on an S3 server that is not ours: s3s-fs, which checks signatures. `.ci/run` installs it.
 
 use crate::assert_sound;
 use crate::case::{Server, Store, answers, files, insights, with_port};

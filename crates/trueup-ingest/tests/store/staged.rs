@@ -59,7 +59,7 @@ fn a_dataset_that_is_ingested_in_parts_answers_as_one_that_is_not() {
         store.first(&url).run().unwrap();
         let ingest = store.begin(&url);
         let staged = store.stage_all(&url, ingest.plan());
-        // An attempt that ran twice, whose files nobody takes over.
+        // A second attempt of a part, whose files nobody takes over.
         store.stage(&url, ingest.plan(), 1).unwrap();
         let found = ingest.commit(staged).unwrap();
         assert_eq!((found.version, found.events, found.spend), (2, expected.events, expected.spend));

@@ -38,7 +38,7 @@ impl Store {
         format!("{}/bucket/{name}", self.server().url()).into()
     }
 
-    /// Ingests events at a URL into a new folder, and returns what it answers.
+    /// Ingests events at a URL into a new dataset, and returns its folder.
     fn ingest_events(&self, url: impl AsRef<Path>) -> Result<PathBuf, IngestError> {
         let dataset = tempfile::tempdir_in(self.dir()).unwrap().keep();
         Ingest::into(&dataset).events(url).ignore("day=*").run().map(|_| dataset)

@@ -72,7 +72,7 @@ pub(crate) struct Sequence {
     spend: BTreeMap<(String, String), Vec<String>>,
     zones: BTreeMap<String, String>,
     insights: BTreeMap<(String, String), String>,
-    /// The number that the next new event id gets.
+    /// The number of the last new event id; 0 before the first.
     ids: u64,
     layout: (usize, usize),
     seen: Seen,

@@ -111,7 +111,7 @@ impl Case {
         }
     }
 
-    /// Lets the grace period of the versions that have expired be over.
+    /// Ends the grace period of the expired versions.
     fn age_record(&self) {
         let files = files(&self.dataset);
         let record = files.iter().find(|file| file.starts_with(".trueup-expired-")).unwrap();

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 proptest! {
-    /// Whatever the fast way reads, chrono reads as the same.
+    /// Whatever the fast way reads, chrono reads as the same date and time.
     #[test]
     fn digits_are_read_as_chrono_reads_them(
         format in prop::sample::select(vec![

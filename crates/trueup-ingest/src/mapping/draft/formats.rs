@@ -16,7 +16,7 @@ pub(super) struct DateForm {
 
 /// A way to read dates or times.
 pub(super) struct DateReading {
-    /// The format; `None` is the one without `format`.
+    /// The format; `None` if the values can be read without the key `format`.
     pub(super) format: Option<String>,
     /// The values that do not fit.
     pub(super) misfits: Vec<String>,
@@ -31,7 +31,7 @@ fn misfits(column: &ColumnSample, most: usize, fits: &dyn Fn(&str) -> bool) -> O
     (found.len() <= most).then_some(found)
 }
 
-/// Returns two limits on the number of values that do not fit, to be tried in this order: 0, then one of
+/// Returns two limits on the number of values that do not fit, to be tried in this order: 0, then one in
 /// [`VALUES_PER_MISFIT`].
 fn most_misfits(column: &ColumnSample) -> [usize; 2] {
     [0, column.values.len() / VALUES_PER_MISFIT]

@@ -26,7 +26,7 @@ pub(super) struct Drafted<'a> {
 const ROWS_PER_GAP: usize = 10;
 
 /// What a draft says of keys without a row.
-const UNMATCHED: &str = ": `keep` or `drop` such rows, or stop at them (`refuse`)";
+const UNMATCHED: &str = ": `keep` or `drop` the rows with such a key, or stop at them (`refuse`)";
 
 /// An input of a draft.
 pub(super) struct DraftInput<'a> {
@@ -198,7 +198,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             "a name of your choice, the same for every row".to_owned(),
         ));
         self.text.question(
-            "no column is certainly the key of the account (the business, or the location of it). Which is it?",
+            "no column is certainly the key of the account (the business, or one location of it). Which is it?",
             &answers,
         );
     }
@@ -243,7 +243,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             Some(column) => {
                 self.used.insert(column.name.clone());
                 let line = format!("eventId = {}", quoted(&self.named(column)));
-                self.text.noted(&line, "by its name; every sampled row has another");
+                self.text.noted(&line, "by its name; no two sampled rows have the same");
             }
             None => self.text.comment(
                 "No column is known to be the id of the event (`eventId`). Without it, a longer export of the same file adds its rows again.",

@@ -34,7 +34,7 @@ impl DraftText {
         self.text.push('\n');
     }
 
-    /// Writes a line, and a comment behind it.
+    /// Writes a line, and a comment after it on the same line.
     pub(super) fn noted(&mut self, line: &str, comment: &str) {
         self.line(&format!("{line}  # {}", on_one_line(comment)));
     }

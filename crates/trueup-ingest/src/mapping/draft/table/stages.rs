@@ -185,11 +185,8 @@ impl TableDraft<'_, '_> {
             let answers = stages.iter().flat_map(|stage| {
                 sources.iter().map(move |found| (format!("{stage} = {{ {name} = {} }}", found.source), String::new()))
             });
-            let question = format!(
-                "{} holds dates such as {}. Of which stage, if of any?",
-                quoted(&column.name),
-                column.examples()
-            );
+            let question =
+                format!("{} holds dates such as {}. Of which stage, if any?", quoted(&column.name), column.examples());
             self.text.question(&question, &answers.collect::<Vec<_>>());
         }
     }
