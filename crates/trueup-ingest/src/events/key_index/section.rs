@@ -100,7 +100,7 @@ impl SectionBuilder {
 /// once.
 fn sorted(entries: &[u64]) -> Vec<u64> {
     let bits = (entries.len() / ENTRIES_SORTED_TOGETHER).checked_ilog2().unwrap_or(0);
-    let bucket = |entry: u64| entry.unbounded_shr(u64::BITS - bits) as usize;
+    let bucket = |entry: u64| usize::try_from(entry.unbounded_shr(u64::BITS - bits)).unwrap_or(usize::MAX);
     let mut ends = vec![0_usize; 1 << bits];
     entries.iter().for_each(|entry| ends[bucket(*entry)] += 1);
     let mut start = 0;
