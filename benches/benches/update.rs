@@ -145,8 +145,8 @@ fn ratio(one: u64, other: u64) -> f64 {
     one as f64 / other as f64
 }
 
-/// Measures the last day into a dataset with all other days, and that day alone, in turns; and into a dataset of fewer
-/// events.
+/// Measures the last day into a dataset with all other days, and that day alone, in turns; with `fewer`, also the last
+/// day of these inputs into their other days.
 fn one_day(folder: &Path, inputs: &Inputs, fewer: Option<&Inputs>) {
     const TIMES: usize = 11;
     let last = inputs.last();

@@ -6,7 +6,7 @@ use crate::terminal::{printable, printable_lines};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-/// Reports the error that ends the program.
+/// Reports an error: the one that ends the program, or one of several faults of a jobs file.
 pub(crate) fn error(message: &str) {
     print(format_args!("\u{1b}[1;31merror:\u{1b}[0m {}", printable_lines(message)));
 }

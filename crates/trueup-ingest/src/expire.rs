@@ -85,8 +85,9 @@ impl<'a> Expire<'a> {
     }
 
     /// Sets how long files stay after their version has expired, in whole seconds; 24 hours by default. A
-    /// [`vacuum`](Self::vacuum) applies this period to versions that expired before, too. With 0, a reader of an
-    /// expired version fails when it needs a file that is gone; it never answers from other data.
+    /// [`vacuum`](Self::vacuum) applies a period that is set to all expired versions; otherwise, each version keeps the
+    /// period with which it expired. With 0, a reader of an expired version fails when it needs a file that is gone; it
+    /// never answers from other data.
     #[must_use]
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace: Some(grace), ..self }

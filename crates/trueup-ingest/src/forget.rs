@@ -78,7 +78,8 @@ pub struct ForgetSummary {
     pub expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     pub removed: FileCount,
-    /// The files that wait for the end of their grace period. They may have events of the customers until then.
+    /// The files that wait for the end of their grace period. They may have events of the customers until a later call,
+    /// a vacuum or an ingest removes them.
     pub waiting: FileCount,
     /// The rows that were removed from files of rejected rows.
     pub rejects: u64,
@@ -123,8 +124,9 @@ impl Forget {
     }
 
     /// Sets how long files of a purge stay for readers that have opened an earlier version, as
-    /// [`Expire::grace`](crate::Expire::grace); 24 hours by default. It also counts for versions that have expired
-    /// before, whose files may have events of the customers, too. With 0, the events are gone when the call returns.
+    /// [`Expire::grace`](crate::Expire::grace); 24 hours by default. A period that is set also applies to versions that
+    /// have expired before, whose files may have events of the customers, too. With 0, the events are gone when the
+    /// call returns.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace: Some(grace), ..self }
     }

@@ -262,8 +262,8 @@ impl<'a> InputReader<'a> {
     }
 }
 
-/// Writes the text of an input to a file if the input is compressed, in another encoding, or begins with a byte order
-/// mark. Returns whether the file was written.
+/// Writes the text of an input to a file if the input is compressed, is in an encoding other than UTF-8, or begins with
+/// a byte order mark. Returns whether the file was written.
 pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool, IngestError> {
     let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
     let mut file = files.open(path).at(OPEN, path)?;

@@ -26,7 +26,8 @@ pub(crate) struct ForgetReport {
     expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     removed: FileCount,
-    /// The files that wait for the end of their grace period. They may have events of the customers until then.
+    /// The files that wait for the end of their grace period. They may have events of the customers until a later call,
+    /// a vacuum or an ingest removes them.
     waiting: FileCount,
     /// The number of rows that were removed from files of rejected rows.
     rejected_rows: u64,

@@ -63,7 +63,8 @@ struct RemovalArgs {
     dataset: PathBuf,
 
     /// How long files stay after their version has expired, such as 48h; by default 24h. A process that has opened the
-    /// version fails when it needs a file that is gone. `vacuum` applies this time to all expired versions
+    /// version fails when it needs a file that is gone. `vacuum` applies a given time to all expired versions; without
+    /// the option, each version keeps the time with which it expired
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     grace: Option<Duration>,
 

@@ -22,7 +22,7 @@ const NAMED: usize = 20;
 const EXAMPLES: &str = "\
 Examples:
   trueup forget my-data --account north --customer c1 --customer c2
-  trueup forget my-data --customers requests.csv --purge      the files with their events go in 24 hours
+  trueup forget my-data --customers requests.csv --purge      an ingest or vacuum after 24 hours removes the files
   trueup forget my-data --customers requests.csv --purge --grace 0s --rejects rejects.ndjson";
 
 /// Remove all events of customers from a dataset, and with --purge whatever older versions and files have of them
@@ -55,7 +55,8 @@ pub(crate) struct ForgetCommand {
     purge: bool,
 
     /// How long files of expired versions stay for processes that have opened these versions, such as 48h; by default
-    /// 24h. Also applies to versions that expired before. With 0s the events are gone when the command ends
+    /// 24h. A given time also applies to versions that expired before, which otherwise keep theirs. With 0s the events
+    /// are gone when the command ends
     #[arg(long, value_name = "AGE", value_parser = option_values::age, requires = "purge")]
     grace: Option<Duration>,
 
@@ -150,7 +151,8 @@ impl ForgetCommand {
         if waiting.files > 0 {
             writeln!(
                 out,
-                "waiting  {} for the end of the grace period; until then, they may have events of the customers",
+                "waiting  {} for the end of the grace period; until a command such as `trueup vacuum` removes them, \
+                 they may have events of the customers",
                 file_count::text(*waiting)
             )?;
         }

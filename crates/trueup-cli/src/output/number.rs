@@ -41,7 +41,7 @@ pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<Value
     Some(if part == ComparedColumn::Ratio { ValueFormat::Percent } else { format })
 }
 
-/// Appends a value. `format` is that of its field in the dictionary; `None` if the dictionary does not have the field.
+/// Appends a value. `format` is that of its field in the dictionary or the definitions; `None` if neither has it.
 pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
     match value {
         Value::Day(day) => push(out, day),

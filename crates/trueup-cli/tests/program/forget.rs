@@ -51,7 +51,7 @@ fn a_customer_is_forgotten_and_purged() {
         "{purged}"
     );
     assert!(
-        purged.contains("\nwaiting  ") && purged.ends_with("until then, they may have events of the customers\n"),
+        purged.contains("\nwaiting  ") && purged.ends_with("removes them, they may have events of the customers\n"),
         "{purged}"
     );
     let ended = workspace.run(&[&forget[..], &["--purge", "--grace", "0s", "--format", "json"]].concat());

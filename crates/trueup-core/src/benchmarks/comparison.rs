@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// for the accounts of the query or, if rows are grouped by `account`, for the account of the row alone. Filters of the
 /// query on dimensions apply to the benchmark, too. A benchmark that is withheld, or that nobody has a value for, is
 /// null, and so are its difference and ratio. These two are also null where the denominator of the row is 0, because
-/// benchmarks leave out accounts with the denominator 0. Both are computed from the exact value of the row and the
-/// published figure, and rounded once.
+/// such a row has no value, although `m` is 0. Both are computed from the exact value of the row and the published
+/// figure, and rounded once.
 ///
 /// # Totals
 /// Totals are compared with the benchmark of all segments.

@@ -343,7 +343,8 @@ mod tests {
         let mut vector = DeletionVector::default();
         vector.supersede(&made, 1, Some(0..2), Some((5, 8)));
         assert!(vector.fits(&made));
-        // A row beyond the end, a row group without a superseded row, and more rows than a vector can number.
+        // A row beyond the end, a row group without a superseded row, days of a row group that has no row left, and
+        // more rows than a vector can number.
         for rows in [&[10][..], &[12, 4], &[10, 2], &[10, 4, u32::MAX.into()]] {
             assert!(!vector.fits(&file(rows)), "{rows:?}");
         }

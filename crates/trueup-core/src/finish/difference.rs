@@ -46,7 +46,8 @@ impl ResultTable {
     ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a whole number
     ///   or an amount counts as 0, a ratio as over nothing, which differs from the ratio 0, and any other number as
     ///   null.
-    /// - The change of whole numbers and of money is exact. That of ratios is the difference of the two doubles,
+    /// - The change of whole numbers and of money is exact; only a change of clicks or impressions that does not fit
+    ///   into 64 bits is the nearest number that fits. The change of ratios is the difference of the two doubles,
     ///   rounded once; there is none if one of the ratios is over nothing.
     /// - Rows are in the order of their days and texts, byte by byte.
     ///

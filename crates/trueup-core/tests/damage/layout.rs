@@ -1,5 +1,6 @@
 //! Files that break the layout, although their checksums are right. Queries and verification reject a file that does
-//! not decode; verification alone checks the order of its rows and that each customer occurs once.
+//! not decode, or in which the days of a customer's events decrease; verification alone checks the order of customers
+//! and of spend, and that each customer occurs once.
 
 use crate::test_dataset::{INSIGHTS, Row, SOUND, TestDataset, events, row};
 use arrow_array::RecordBatch;

@@ -168,7 +168,7 @@ impl RowPlan {
     }
 
     /// Returns the most combinations of rows of the joined inputs that a row may match. These rows are held in memory,
-    /// but what several joins make of them may be many times as much. A single join never reaches the limit.
+    /// but what several joins make of them may be many times as much. A single join never exceeds the limit.
     fn most_matches(&self) -> usize {
         let batches = self.joins.iter().flat_map(|join| &join.held.batches);
         batches.map(RecordBatch::num_rows).sum::<usize>().max(MIN_MATCHES)

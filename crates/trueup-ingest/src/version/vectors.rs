@@ -7,7 +7,8 @@ use std::sync::Arc;
 use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::Manifest;
 
-/// A version with this many files of deletion vectors gets one file with the vectors of all.
+/// The most files of deletion vectors of a version. A version that would have more gets one file with the
+/// vectors of all.
 const MAX_FILES: usize = 16;
 
 /// Adds newly superseded rows to a manifest, by the paths of their files, and writes a file with them. What concerns

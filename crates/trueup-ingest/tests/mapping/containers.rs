@@ -7,8 +7,8 @@ use std::fs;
 use std::sync::Arc;
 use trueup_ingest::{ErrorKind, FileFormat, Ingest, IngestError, IngestSummary, Source};
 
-/// A mapping of the events in `testdata/foreign`. `stages` are the entries of the map of stages, which lacks the stages
-/// of two of the three rows.
+/// A mapping of the events in `testdata/foreign`. `stages` are the entries of the map of stages; a row whose stage is
+/// not among them is refused.
 fn mapping(file: &str, stages: &str) -> String {
     format!(
         "[input.a]\nfile = \"{file}\"\n[[events]]\nfrom = \"a\"\n[events.columns]\naccount = \"account\"\n\

@@ -508,9 +508,10 @@ fn a_comparison_joins_two_ranges_by_group() {
         lead("c8", "2025-02-02", "w"),
     ]);
     let february = |fields| Request { start: day("2025-02-01"), end: day("2025-02-28"), ..january(fields) };
-    // In all: 2 of 3, then 2 of 5, which is 4/15 less. x: w from 2/3 to 1/5, R from 1/2 to 1, so the rate effect is
-    // 13/30 x 1/2 = 13/60, and the mix effect 1/5 - 1/3 - 13/60 - (-7/15) x 8/15 = -91/900. w: no R before, so the rate
-    // effect is 0, and the mix effect 0 - 1/5 x 8/15 = -8/75.
+    // In all: 2 of 3, then 2 of 5, which is 4/15 less. Campaign x: its share of the customers goes from 2/3 to 1/5, its
+    // book rate from 1/2 to 1, so the rate effect is 13/30 x 1/2 = 13/60, and the mix effect 1/5 - 1/3 - 13/60 -
+    // (-7/15) x 8/15 = -91/900. Campaign w: no book rate before, so the rate effect is 0, and the mix effect
+    // 0 - 1/5 x 8/15 = -8/75.
     let by_campaign =
         compared(&tables, &february("campaign,customers,bookRate"), Earlier::PreviousPeriod, &[], None).unwrap();
     assert_eq!(

@@ -21,7 +21,7 @@ pub(super) const LAST_PAGE: usize = (1 << PAGE_BITS) - 1;
 /// The bits of a key that count.
 const KEY_MASK: u64 = u64::MAX << PAGE_BITS;
 
-/// About as many entries are sorted at a time.
+/// About this many entries are sorted at a time.
 const ENTRIES_SORTED_TOGETHER: usize = 16;
 
 /// The low bits of a key, and above them the number of its page.
