@@ -38,7 +38,7 @@ OPENS = [
 # The JVMs of the tests live for seconds, so that a fast start matters more than fast code.
 START_FAST = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 
-# What every application of the tests asks for. An executor has one core, so that each query runs on both.
+# What every application of the tests asks for: two executors of one core each, so that each query runs on both.
 CONFIGURATION = {
     "spark.driver.host": HOST,
     "spark.driver.bindAddress": HOST,

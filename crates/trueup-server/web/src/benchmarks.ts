@@ -24,7 +24,7 @@ export interface Band extends Record<Series, number> {
 export interface BenchmarkScope {
   organization: string;
   accounts: string[];
-  /** The dimensions of the question except those that tell accounts apart; benchmarks have all of them. */
+  /** The dimensions of the question without the ones that tell accounts apart; each is a dimension of benchmarks. */
   dimensions: string[];
   filters: [string, string][];
 }

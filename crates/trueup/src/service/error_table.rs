@@ -253,7 +253,7 @@ fn benchmark_dimensions() -> [String; BenchmarkDimension::ALL.len()] {
     BenchmarkDimension::ALL.map(|dimension| format!("`{dimension}`"))
 }
 
-/// Returns the names of all metrics.
+/// Returns the names of the metrics that the dictionary of the service has always listed.
 fn metrics() -> impl Iterator<Item = &'static str> {
     fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name)
 }

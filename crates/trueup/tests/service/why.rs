@@ -70,7 +70,7 @@ fn assert_same(found: &Json, expected: &Json, who: &str) {
     assert_eq!(doubles(found), doubles(expected), "{who}");
 }
 
-/// Returns all metrics but percentiles, which cannot be explained, and those of cohorts.
+/// Returns all metrics except percentiles, which cannot be explained, and except metrics that only cohorts have.
 fn explainable() -> Vec<&'static str> {
     let is_explainable = |kind: &FieldKind| match kind {
         FieldKind::Metric(metric) => !matches!(metric.formula, Formula::Percentile { .. }),

@@ -58,7 +58,7 @@ export function useAnswer(service: Service, question: Question, dictionary: Dict
     setState({ phase: "asking", since: Date.now() });
     const ask = async () => {
       const totalsAnswer = totals && service.events(totals, controller.signal);
-      // A fault of the totals is reported when they are awaited, or is that of the rows.
+      // A fault of the totals is thrown where they are awaited; if the rows fail first, only their fault is reported.
       totalsAnswer?.catch(() => undefined);
       const answer = await service.events(rows, controller.signal);
       const row = (await totalsAnswer)?.rows[0] ?? null;

@@ -23,7 +23,7 @@ test("numbers are shown in the format of their field", () => {
   assert.equal(formatNumber(7.456, "decimal"), "7.46");
 });
 
-test("an empty text can be told from one that says so", () => {
+test("an empty text differs from the text `(none)`", () => {
   assert.equal(formatText(""), "(none)");
   assert.equal(formatText("(none)"), '"(none)"');
 });
