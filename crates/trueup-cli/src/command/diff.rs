@@ -82,7 +82,8 @@ impl DiffCommand {
         self.spec.range.note_days(&query);
         warn_about_range("", &query, &after);
         let execution = || Execution { threads: self.threads, ..Execution::default() };
-        // A column or a definition may be newer than the earlier version, in which such a field is then empty.
+        // Both versions get the definitions of the later one. A column may be newer than the earlier version, in which
+        // it is then empty.
         let before = before.with_definitions_of(&after).map_err(|fault| {
             let (before, after) = (self.before, self.after);
             Failure::request(format!("{before} cannot be answered with the definitions of {after}: {fault}"))

@@ -68,7 +68,7 @@ struct RemovalArgs {
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     grace: Option<Duration>,
 
-    /// Only show what would be removed. What killed ingests have left is not counted
+    /// Only show what would be removed. What killed ingests and purges have left is not counted
     #[arg(long)]
     dry_run: bool,
 

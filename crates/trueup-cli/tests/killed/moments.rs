@@ -1,5 +1,5 @@
-//! `kill -9` at random moments of each command that writes. What it leaves must be the old version or the new one,
-//! whole, and the next command must clean up.
+//! `kill -9` at random moments of `ingest`, `compact`, `expire`, `vacuum` and `forget --purge`. What it leaves must be
+//! the old version or the new one, whole, and the next command must clean up.
 
 use crate::interrupted::paths;
 use crate::{copy, program};
@@ -251,7 +251,7 @@ fn kill(folder: &Folder, prepare: Option<&str>, command: &str, kills: u32) -> Ki
             assert!(found.records <= next_of_old.records, "{what}, then {NEXT}");
         }
         folder.check_files(&what);
-        // A purge ends once its version is published, whatever runs next.
+        // Once its version is published, a purge is completed by the next command, whichever that is.
         if command.contains("--purge") && (is_new || kill % 2 == 0) {
             assert_eq!(files_with(&folder.dataset(), &[ANN]).unwrap(), Vec::<PathBuf>::new(), "{what}");
         }
