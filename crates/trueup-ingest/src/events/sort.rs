@@ -27,29 +27,40 @@ pub(super) struct SortedCustomers {
 }
 
 impl SortedCustomers {
-    /// Returns the number of rows without an event id that are equal to the row before them in every field. Equal rows
-    /// are next to each other, because every field decides their order.
+    /// Returns the number of rows without an event id that are equal to an earlier row of the customer in every field.
     pub(super) fn repeated(&self, dictionaries: &EventDictionaries) -> u64 {
         let Self { rows, order, customers, .. } = self;
         if rows.event_ids.null_count() == 0 {
             return 0;
         }
         let fields: Vec<_> = rows.dimensions.iter().filter(|(name, _)| !is_own_column(name)).collect();
-        let is_repeated = |pair: &&[u32]| {
-            let (one, other) = (pair[0] as usize, pair[1] as usize);
+        let have_equal_keys = |one: &u32, other: &u32| {
+            let (one, other) = (*one as usize, *other as usize);
             rows.dates.value(one) == rows.dates.value(other)
                 && rows.stages.value(one) == rows.stages.value(other)
                 && rows.event_ids.is_null(one)
                 && rows.event_ids.is_null(other)
                 && optional(&rows.date_times, one) == optional(&rows.date_times, other)
                 && optional(&rows.totals, one) == optional(&rows.totals, other)
-                && fields.iter().all(|(name, column)| {
-                    let texts = dictionaries.texts(name);
-                    text(texts, column, one) == text(texts, column, other)
-                })
+        };
+        let compare = |one: &u32, other: &u32| {
+            let (one, other) = (*one as usize, *other as usize);
+            let of_field = |(name, column): &&(String, DimensionColumn)| {
+                let texts = dictionaries.texts(name);
+                text(texts, column, one).cmp(text(texts, column, other))
+            };
+            fields.iter().map(of_field).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        // Rows with equal keys are next to each other. Among them, a column of trueup's own may separate rows whose
+        // fields are equal.
+        let repeated_among = |rows: &[u32]| {
+            let mut rows = rows.to_vec();
+            rows.sort_unstable_by(compare);
+            rows.windows(2).filter(|pair| compare(&pair[0], &pair[1]).is_eq()).count() as u64
         };
         let histories = customers.windows(2).map(|ends| &order[ends[0] as usize..ends[1] as usize]);
-        histories.map(|history| history.windows(2).filter(is_repeated).count() as u64).sum()
+        let with_equal_keys = histories.flat_map(|history| history.chunk_by(have_equal_keys));
+        with_equal_keys.filter(|rows| rows.len() > 1).map(repeated_among).sum()
     }
 }
 

@@ -4,7 +4,8 @@
 //! A stored customer is touched if the new rows have its id, or an event id of it, or if its account gets another time
 //! zone. The lists of files and the `key_index` of each file say which rows may be of such customers. Of these rows the
 //! ids are read, and then the other columns of the touched rows, which get a deletion vector. A file of which more than
-//! half is then superseded is written again as a whole, and so is a file without an index.
+//! half is then superseded is written again as a whole, and so is a file without an index, if it has a row of an
+//! account that has new rows or gets another time zone.
 
 use super::dictionaries::DictionaryBuilders;
 use super::event_batch::EventBatch;

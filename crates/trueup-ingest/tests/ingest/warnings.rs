@@ -31,6 +31,21 @@ fn equal_events_without_an_id_are_counted_with_a_warning() {
     assert_eq!(case.stored_events().iter().filter(|row| row.starts_with("a|2|")).count(), 3);
 }
 
+/// A day may be given, or computed from the point in time. The column `trueup.dateSource` says which, and decides the
+/// order of rows before `zip` does.
+#[test]
+fn equal_events_give_a_warning_wherever_their_day_comes_from() {
+    let rows = ["2025-01-31,2025-01-31T10:00:00Z,1", "2025-01-31,2025-01-31T10:00:00Z,2", ",2025-01-31T10:00:00Z,1"];
+    for dimension in ["a", "zip"] {
+        let case = Case::new();
+        let rows: String = rows.iter().map(|row| format!("acme,1,booked,{row}\n")).collect();
+        let text = format!("account,opportunityId,type,date,dateTime,{dimension}\n{rows}");
+        let warnings = case.events("1.csv", &text).warnings;
+        assert_eq!(warnings.len(), 1, "{dimension}: {warnings:?}");
+        assert!(warnings[0].starts_with("1 event without an `eventId` is equal to another event"), "{warnings:?}");
+    }
+}
+
 #[test]
 fn amounts_in_another_column_than_total_give_a_warning() {
     let case = Case::new();

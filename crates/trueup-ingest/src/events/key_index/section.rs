@@ -24,7 +24,7 @@ const KEY_MASK: u64 = u64::MAX << PAGE_BITS;
 /// About this many entries are sorted at a time.
 const ENTRIES_SORTED_TOGETHER: usize = 16;
 
-/// The low bits of a key, and above them the number of its page.
+/// The low bits of the number that [`place`] gives a key, and above them the number of its page.
 type StoredEntry = [u8; ((LOW_BITS + PAGE_BITS) / 8) as usize];
 
 /// The section of a new row group, and what the contents say of it.
