@@ -23,8 +23,9 @@ use trueup::ingest::{self as engine, Ingest};
 /// one can, and then only one of the two is published.
 ///
 /// parts: the number of parts. `trueup.part_of(account, parts)` is the part of an account.
-/// event_accounts: the accounts that have new events. Event files that hold none of them stay as they are; without this
-///     list, the parts write all event files of the dataset again.
+/// event_accounts: the accounts that have new events. Event files that hold none of them, and no account whose time
+///     zone this ingest changes, stay as they are; without this list, the parts write all event files of the dataset
+///     again.
 /// spend, accounts, insights, format, sheet, delimiter, encoding, time_zone, ignore, memory, max_columns,
 ///     max_text_bytes, max_customer_events, threads: as of `trueup.ingest`. `time_zone`, `ignore`, `max_columns`,
 ///     `max_text_bytes` and `max_customer_events` hold for the parts, too.

@@ -104,14 +104,16 @@ class IngestError(Error):
 class Cancelled(Error):
     """An `Interrupt` canceled the call.
 
-    A query or an ingest has left nothing behind. A purge may have let versions expire already.
+    A query or an ingest has left nothing behind, except possibly in an object store, where a later ingest removes it.
+    What `expire`, `vacuum` or `forget` has completed stays.
     """
 
 
 class Timeout(Error, TimeoutError):
     """The call took longer than its `timeout`.
 
-    A query or an ingest has left nothing behind. A purge may have let versions expire already.
+    A query or an ingest has left nothing behind, except possibly in an object store, where a later ingest removes it.
+    What `expire`, `vacuum` or `forget` has completed stays.
     """
 
 

@@ -3,7 +3,8 @@
 //! A file in `testdata` holds goldens. A golden is, line by line:
 //!
 //! - `# ` and its title: the sentence that it shows, and where that sentence is: in `API.md`, SEMANTICS or CONTRACT,
-//!   the three texts of `docs/compat.md` in its order; a number is a section;
+//!   the three texts of `docs/compat.md` in its order, where a number is a section; in `compat.md` or `api.md`, which
+//!   are in `docs`; or `Beyond API.md`, if none of the three has it;
 //! - the request: method and path, then headers, in which `<name>` is the key of that user;
 //! - an empty line;
 //! - the expected status, then headers, and `!Name` for a header that must be absent;
