@@ -97,8 +97,8 @@ fn decode(criterion: &mut Criterion, dataset: &Path) {
         ("money: total", &["eventCount", "total"]),
         ("few texts: attributionChannel", &["eventCount", "attributionChannel"]),
         ("many texts: campaign", &["eventCount", "campaign"]),
-        ("distinct per customer: opportunityId", &["eventCount", "opportunityId"]),
-        ("distinct: eventId", &["eventCount", "eventId"]),
+        ("distinct per customer in an account: opportunityId", &["eventCount", "opportunityId"]),
+        ("distinct in an account: eventId", &["eventCount", "eventId"]),
         ("time: dateTime", &["eventCount", "dateTime"]),
     ] {
         // No row passes this condition, so the time does not include grouping.

@@ -41,7 +41,7 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
         // A dimension that differs between the events of a customer: grouped row by row.
         ("by date, 90 days", last_days(&["date", "leads", "customers", "closedRevenue"])),
         // One group per customer: most of the time goes to numbering, merging and sorting groups.
-        ("by customer, 90 days", last_days(&["opportunityId", "leads", "closedRevenue"])),
+        ("by customer, 90 days", last_days(&["account", "opportunityId", "leads", "closedRevenue"])),
         // 24 months have all events.
         (
             "channel x day, 24 months",

@@ -1,5 +1,6 @@
-//! Rendering of a result table as JSON: one row per customer of the last 90 days of 200,000 events of 12 accounts over
-//! 24 months, the default seed of the generator. A row has an id, a repeated text, counts, money and a ratio.
+//! Rendering of a result table as JSON: one row for each customer id and channel in the last 90 days of 200,000 events
+//! of 12 accounts over 24 months, the default seed of the generator. Accounts have customers with the same ids. A row
+//! has an id, a repeated text, counts, money and a ratio.
 //!
 //! Throughput is in bytes of JSON. `cargo bench -p trueup-benches --bench render`
 #![expect(clippy::unwrap_used, reason = "a benchmark")]

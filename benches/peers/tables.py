@@ -17,8 +17,8 @@ STAGES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"
 # The number of an event's stage, in SQL.
 STAGE_NUMBER = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in enumerate(STAGES)) + " END"
 
-# Texts that the suite reads and that repeat often; they are held as dictionaries. `opportunityId`, which the suite also reads,
-# hardly repeats.
+# Texts that the suite reads and that repeat often; they are held as dictionaries. The suite also reads `opportunityId`,
+# but only of one account, in which it hardly repeats.
 FEW = [
     "account", "attributionCategory", "attributionChannel", "campaign", "conversionDetailedLabel", "customerStatus",
     "normalizedBusinessUnit", "opportunityAgent", "technician",

@@ -1,8 +1,8 @@
 //! The dictionary: every metric and dimension by name, as data in one place.
 //!
-//! A name that the dictionary does not have is still a dimension: the event column of that name. If there is no such
-//! column either, a query with the name is refused, unless the query allows unknown names; then the dimension is empty
-//! on every row.
+//! A name that neither the dictionary nor the [definitions](crate::definitions) of the dataset have is still a
+//! dimension: the event column of that name. If there is no such column either, a query with the name is refused,
+//! unless the query allows unknown names; then the dimension is empty on every row.
 //!
 //! | file | holds |
 //! |---|---|
@@ -82,7 +82,8 @@ pub fn field(name: &str) -> Option<&'static Field> {
     BY_NAME.get(name).copied()
 }
 
-/// Returns the metric with exactly the name `name`; `None` if the name is that of a dimension, known or unknown.
+/// Returns the built-in metric with exactly the name `name`; `None` if the name is that of a dimension, known or
+/// unknown, or of a metric that a dataset defines.
 ///
 /// ```
 /// use trueup_core::dictionary::{self, Formula, Measure};

@@ -213,7 +213,7 @@ impl CheckedFile {
         })
     }
 
-    /// Starts to read ranges of an object, which are sorted. Nothing is read ahead of a file.
+    /// Starts to read ranges of an object, which are sorted. Of a file, nothing is read ahead.
     pub(super) fn read_ahead(&self, ranges: &[Range<u64>]) -> StartedReads {
         if self.file.is_some() {
             return StartedReads::default();

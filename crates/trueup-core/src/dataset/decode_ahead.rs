@@ -10,10 +10,11 @@ use std::collections::HashSet;
 /// need.
 const ROWS_PER_NEW: u64 = 8;
 
-/// Decodes columns of the row groups that are new, which means that they are not among `former`, the row groups of the
-/// version before. Of a new row group that may share accounts and days with a row group in memory, it decodes every
-/// column that any row group of `former` has in memory. Nothing is read from an object store, where it would cost
-/// requests that may never be needed.
+/// Decodes columns of the row groups that are new, which means that they share no decoded columns with `former`, the
+/// row groups of the version before. A row group of a file that both versions have is new, too, if rows of it were
+/// superseded since, and these are many or its columns are not in memory. Of a new row group that may share accounts
+/// and days with a row group in memory, it decodes every column that any row group of `former` has in memory. Nothing
+/// is read from an object store, where it would cost requests that may never be needed.
 pub(super) fn decode_ahead<T: TableColumns>(row_groups: &[RowGroup<T>], former: &[RowGroup<T>]) {
     let keys: HashSet<usize> = former.iter().filter_map(RowGroup::key).collect();
     let is_new =

@@ -65,12 +65,12 @@ impl Dataset {
     /// the dataset is in memory.
     ///
     /// What is in memory for files that both versions have is shared and not read again: footers, decoded columns, and
-    /// the index of insights. Rows that were superseded since are left out of decoded columns; if they are many, the
-    /// columns are decoded again when a query needs them. If new rows are few, their row groups are decoded now, in the
-    /// columns that other row groups have in memory, unless the dataset is in an object store. Both versions can be
-    /// used, and dropped in any order. They share one budget of columns, which counts a column once, and one count of
-    /// [columns found in memory](Self::column_cache_counts). Definitions are those of the newest version, as if it had
-    /// been opened.
+    /// the index of insights. Rows that were superseded since are left out of decoded columns; a row group with many of
+    /// them is decoded again, like a new one. If these row groups together have few rows, they are decoded now, in the
+    /// columns that other row groups have in memory, unless the dataset is in an object store; otherwise each is
+    /// decoded when a query needs it. Both versions can be used, and dropped in any order. They share one budget of
+    /// columns, which counts a column once, and one count of [columns found in memory](Self::column_cache_counts).
+    /// Definitions are those of the newest version, as if it had been opened.
     ///
     /// ```no_run
     /// # use trueup_core::Dataset;

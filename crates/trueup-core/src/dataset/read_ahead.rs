@@ -37,8 +37,8 @@ impl<F: Fn(usize) -> Option<StartedReads>> ReadAhead<F> {
         Self { start, started: is_remote.then(Mutex::default) }
     }
 
-    /// Takes what has been read ahead of the row group at a place, and starts to read the next ones. Each place is
-    /// taken at most once.
+    /// Takes what has been read of the row group at a place before it was needed, and starts to read the next ones.
+    /// Each place is taken at most once.
     pub(crate) fn take(&self, at: usize) -> StartedReads {
         let Some(started) = &self.started else { return StartedReads::default() };
         // The code that holds the lock cannot panic.

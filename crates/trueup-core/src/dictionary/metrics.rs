@@ -76,8 +76,8 @@ static COUNTS: &[Field] = &[
         "The number of customers with a canceled event in the range, even if they booked again. 0 if there is none.",
     ),
     count(Customer, "opportunityAgents", "Opportunity Agents", &[M::OpportunityAgents]).means(
-        "The number of different people named as the agent on the state events of customers. Events without an agent \
-         name nobody. One agent may appear in many groups, so groups do not add up. 0 if there is none.",
+        "The number of different people named as the opportunity agent on the state events of customers. Events \
+         without one name nobody. One agent may appear in many groups, so groups do not add up. 0 if there is none.",
     ),
 ];
 

@@ -31,7 +31,7 @@ fn customers() -> impl Strategy<Value = Vec<Vec<(usize, u64, u64)>>> {
     let any = prop::collection::vec(event, 1..6);
     let long = prop::collection::vec(likely.clone(), 5..12);
     let short = prop::collection::vec(likely, 1..4);
-    prop::collection::vec(prop_oneof![3 => any, 3 => long, 2 => short], 520..640)
+    prop::collection::vec(prop_oneof![3 => any, 3 => long, 2 => short], 760..880)
 }
 
 fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
