@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn bits_that_all_keys_share_are_removed() {
-        // Consecutive ids: six digits of four bits each after a shared prefix.
+        // Ids of six digits after a shared prefix: four bits of each digit differ.
         let (keys, packed) = packed(1_000, |number| format!("opp_2604-{:06}", number * 999)).unwrap();
         assert_eq!((packed.bits, packed.code_bits), (24, 10));
         let mut by_key: Vec<u32> = (0..1_000).collect();

@@ -71,7 +71,7 @@ mod tests {
         let wide = 0x1234_5678_9abc;
         for (count, step) in [(300_u64, 1), (3_000, 1), (70_000, 1), (300, wide), (3_000, wide), (300, u64::MAX / 300)]
         {
-            // After the first number all texts are the same for more bytes than a key has.
+            // With the longer of these, all texts are the same after the first number, for more bytes than a key has.
             for between in ["-", "-many bytes that are the same-"] {
                 let number = |at: u64| format!("C-{:02}{between}{:x}/é", at % 7, (at * 7_919 % count) * step);
                 let mut texts: Vec<String> = (0..count).map(number).collect();

@@ -114,7 +114,7 @@ impl ColumnChunk<'_> {
             return Err(MISSING_ROWS);
         }
         // From both ends alternately: the first and the last page mostly have the first and the last day, because
-        // customers are in the order of their first days.
+        // the customers of an account are in the order of their first days.
         let mut extremes = None;
         while let Some((of_page, page)) = pages.pop() {
             let pages_with_dictionary = dictionary.iter().copied().chain([page]).cloned().collect();
