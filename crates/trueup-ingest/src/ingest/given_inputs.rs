@@ -56,8 +56,9 @@ impl Ingest {
                     continue;
                 }
             };
-            // The format of the events is given; a file of another table may say its own.
-            let is_given = |path: &Path| table == Table::Events || !is_known_name(&unpacked_name(path));
+            // The format of canonical events is given; a file of another table or of a mapping may say its own.
+            let is_given =
+                |path: &Path| table == Table::Events && self.mapping.is_none() || !is_known_name(&unpacked_name(path));
             let format = |path: &Path| self.format.filter(|_| is_given(path)).map(InputFormat::from);
             if is_url(&path) {
                 // What follows a `?` is not shown, but may say which file it is.

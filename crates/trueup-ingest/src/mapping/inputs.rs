@@ -121,19 +121,19 @@ fn open_input<'f>(
     Ok(opened)
 }
 
-/// Returns how a file is read: as the mapping says, or else as the options of the ingest say. A format that the name of
-/// the file says has precedence over that of the options.
+/// Returns how a file is read: as the mapping says, or else as the options of the input or its name say.
 fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
-    let format = input.format.or_else(|| format_of(&unpacked_name(path))).map(|format| match format {
+    let of_declared = |format| match format {
         DeclaredFormat::Csv => InputFormat::Csv,
         DeclaredFormat::Ndjson => InputFormat::Ndjson,
         DeclaredFormat::Parquet => InputFormat::Parquet,
         DeclaredFormat::Xlsx => InputFormat::Xlsx,
-    });
-    // Record batches are no file, whatever their name.
-    let format = format.filter(|_| given.format != Some(InputFormat::Arrow));
-    let format = match format.or(given.format) {
+    };
+    let of_name = || format_of(&unpacked_name(path)).map(of_declared);
+    // Record batches have no other format, whatever the mapping says.
+    let declared = input.format.map(of_declared).filter(|_| given.format != Some(InputFormat::Arrow));
+    let format = match declared.or(given.format).or_else(of_name) {
         Some(format) => format,
         None => {
             let reason = format!(

@@ -153,7 +153,7 @@ fn rows(random: &mut Random, run: u64, scale: u64) -> Rows {
                 // Some rows are equal to others.
                 let id = if random.below(4) > 0 { format!("e{customer}-{at}") } else { String::new() };
                 let campaign = random.below(3);
-                // Each run has a dimension that the one before does not have.
+                // Each run has both dimensions, but values in only one of them, and the next run in the other.
                 let dimensions = ["x,", ",y"][usize::try_from(run % 2).unwrap()];
                 history += &format!(
                     "{account},{customer},{kind},2025-{month:02}-{day:02},{id},{total},c{campaign},{dimensions}\n"

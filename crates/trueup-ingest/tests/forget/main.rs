@@ -27,7 +27,8 @@ const HEADER: &str = "account,opportunityId,type,date,eventId,campaign\n";
 /// The customer that most tests forget; no other text has its id, but another customer has a part of it.
 const ANN: &str = "ann-7c1f";
 
-/// What only the events of that customer have: its id, ids of its events, and a dimension.
+/// What the events of that customer have: its id, ids of its events, and a dimension. One of the events moves to
+/// another customer, and keeps its id.
 const TRACES: [&str; 3] = [ANN, "event-of-a", "campaign-of-a"];
 
 /// A dataset in a folder, next to its inputs.

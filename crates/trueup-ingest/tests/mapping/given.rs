@@ -6,10 +6,11 @@ use arrow_array::types::{Int8Type, Int32Type, UInt32Type};
 use arrow_array::{
     Array, ArrayRef, Date32Array, Date64Array, DictionaryArray, LargeStringArray, RecordBatch, StringArray, UInt32Array,
 };
+use std::fs::File;
 use std::sync::Arc;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
-use trueup_ingest::{Ingest, Source};
+use trueup_ingest::{FileFormat, Ingest, Source};
 
 /// Reads files of `testdata/foreign`, whose column `city` becomes the dimension `town`.
 const MAPPING: &str = r#"
@@ -68,6 +69,15 @@ fn compressed_files_are_mapped() {
         let named = MAPPING.replace("\"*\"", &format!("\"{name}\""));
         check_reads(&named, |ingest| ingest.events(foreign(name)));
     }
+}
+
+/// The name of a reader is no file name, whatever its ending.
+#[test]
+fn a_mapping_reads_a_reader_in_its_format() {
+    let reader = || Source::reader(FileFormat::Ndjson, File::open(foreign("events.ndjson.gz")).unwrap());
+    check_reads(MAPPING, |ingest| ingest.events(reader()));
+    check_reads(MAPPING, |ingest| ingest.events(reader().named("events.csv")));
+    check_reads(&MAPPING.replace("\"*\"", "\"*.parquet\""), |ingest| ingest.events(reader().named("log.parquet")));
 }
 
 #[test]
