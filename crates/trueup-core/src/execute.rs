@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
-//! | `comparison` | executes the plans of both ranges of a comparison, and has them joined |
+//! | `comparison` | executes the plans of both ranges of a comparison, and joins the groups of both |
 //! | `last_event` | finds the last day of the events, which decides whether the windows of a cohort are over |
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |

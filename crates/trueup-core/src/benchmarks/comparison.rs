@@ -129,7 +129,8 @@ impl From<NotBenchmarked> for QueryError {
 }
 
 impl BenchmarkComparison {
-    /// Returns the comparison of a query, which [knows](EventsQuery::definitions) the definitions of its dataset.
+    /// Returns the comparison of a query. The query must [know](EventsQuery::definitions) the definitions of its
+    /// dataset; otherwise, the metrics that the dataset defines are not recognized as metrics.
     ///
     /// # Errors
     /// A fault that [`EventsQuery::check`] finds, a [`NotBenchmarked`], or a column to sort by that the answer does not
@@ -212,7 +213,7 @@ impl BenchmarkComparison {
         BenchmarkPeriod::of_range(self.range, today).ok_or_else(|| NotBenchmarked::Days(self.range).into())
     }
 
-    /// Returns the name of the metric that a column shows the benchmark of, or the difference from it.
+    /// Returns `m` for the name of a column `m.benchmark` or `m.difference`; `None` for any other name.
     #[must_use]
     pub fn metric_of(column: &str) -> Option<&str> {
         let [benchmark, difference, _] = SUFFIXES;
@@ -234,7 +235,7 @@ impl BenchmarkComparison {
     /// that the caller may see, and `privacy` says when a benchmark is shown, as in a [`BenchmarkQuery`].
     ///
     /// # Errors
-    /// The data are those of other days than the query, the interrupt fires, or there is no room for the columns.
+    /// `data` covers other days than the query, the interrupt fires, or there is no room for the columns.
     pub fn finish(
         &self,
         answer: ResultTable,

@@ -42,7 +42,7 @@ impl Commit {
     /// Returns the commit of a version that is made now, after one that was made at `before`; its writer took `took`.
     /// If the clock says that this is not later, because it was set back or runs behind that of another machine, the
     /// commit is a millisecond after the one before. The answer to a query as of some time therefore never changes once
-    /// a version was committed after that time.
+    /// a version has been committed after that time.
     #[must_use]
     pub fn after(before: Option<CommitTime>, operation: CommitOperation, took: Duration) -> Self {
         let now = CommitTime::from(SystemTime::now());

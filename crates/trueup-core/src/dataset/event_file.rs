@@ -24,7 +24,7 @@ pub struct EventFile {
     interrupt: Interrupt,
 }
 
-/// A row group of such a file, whose bytes were read, and some of its rows.
+/// A row group of an [`EventFile`], with the bytes that were read and the rows that are of interest.
 #[derive(Debug)]
 pub struct EventRowGroup<'f> {
     file: &'f EventFile,
@@ -63,7 +63,7 @@ impl EventFile {
     /// Returns the bytes of memory that the columns of a row group take when they are decompressed, as the footer says.
     ///
     /// # Errors
-    /// There is none once the file is open.
+    /// Never, because the footer was read when the file was opened.
     pub fn row_group_bytes(&self, row_group: usize) -> Result<usize, DatasetError> {
         let columns = self.file.column_locations(row_group, None, &self.interrupt)?;
         let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));

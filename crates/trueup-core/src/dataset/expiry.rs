@@ -106,7 +106,8 @@ impl Expiry {
         plan.with_files(dir)
     }
 
-    /// Lets some versions of a dataset expire, and no others. The newest version never expires.
+    /// Returns the expiry of the versions `expired` of a dataset, and of no others; the newest version never expires.
+    /// [`commit`](Self::commit) carries the expiry out.
     ///
     /// # Errors
     /// A manifest or a list of files is missing, unreadable or damaged: it could name any file.

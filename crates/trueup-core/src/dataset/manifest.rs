@@ -176,7 +176,7 @@ pub struct BatchTable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestFault {
-    /// A path does not lead to a file in its table's folder or, for other files, in theirs.
+    /// A path does not lead to a file in the folder of its table or, for a file of no table, of its kind.
     #[error("expected the path of a file in `{table}/`, but found `{}`", path.escape_default())]
     Path {
         /// The folder: the name of a table, or of another folder of a dataset.

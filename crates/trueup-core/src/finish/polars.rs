@@ -9,7 +9,7 @@ use polars::prelude::{
 impl ResultTable {
     /// Converts the table to a data frame: days to `Date`, dimensions to `String` (never null), counts to `UInt64`,
     /// money to `Decimal(38, 6)` in currency units, ratios to `Float64`, whole numbers that may be negative to `Int64`,
-    /// numbers that some rows do not have to `Float64` with nulls.
+    /// and numbers that are missing in some rows to `Float64` with nulls.
     ///
     /// # Errors
     /// An amount of money has more than 38 digits, or the table was made of columns that differ in length.

@@ -255,7 +255,7 @@ impl Column {
         }
     }
 
-    /// Returns whether the value of a row is a quotient over nothing, see [`Ratios`]; `false` after the last row.
+    /// Returns whether the value of a row is a quotient over nothing (see [`Ratios`]); `false` after the last row.
     #[must_use]
     pub fn is_over_nothing(&self, row: usize) -> bool {
         matches!(&self.values, Values::Ratios(ratios) if row < ratios.len() && ratios.get(row).is_none())
@@ -469,7 +469,7 @@ impl ResultTable {
         &self.unknown_fields
     }
 
-    /// Returns the definitions of the dataset. They define fields that columns may have and the dictionary does not.
+    /// Returns the definitions of the dataset. A column may show a field that only they define, not the dictionary.
     #[must_use]
     pub const fn definitions(&self) -> &Definitions {
         &self.definitions

@@ -385,8 +385,8 @@ impl EventsQuery {
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
     /// `end`; with totals, `rowType`; in a comparison, `leads.change` and the like), a metric that only cohorts have, a
-    /// range that ends before it starts, a comparison with a range that begins before the first day, with an interval
-    /// or with a range that has no days, a column to sort by that the result does not have.
+    /// range that ends before it starts, an earlier range of a comparison that begins before the first day, an interval
+    /// in a comparison, an earlier range that has no days, a column to sort by that the result does not have.
     ///
     /// ```
     /// use trueup_core::query::EventsQuery;

@@ -79,7 +79,7 @@ impl WhyQuery {
         self
     }
 
-    /// Adds the values of a row as text, see [`RowValues`].
+    /// Adds the values of a row as text; see [`RowValues`].
     #[must_use]
     pub fn values(self, row: &RowValues) -> Self {
         row.iter().fold(self, |question, (column, value)| question.value(column, value))
