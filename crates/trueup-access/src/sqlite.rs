@@ -82,7 +82,8 @@ impl SqliteDirectory {
 
     /// Opens the file at `path`, like [`SqliteDirectory::open`], but never creates one.
     ///
-    /// Every page is read and checked; [`SqliteDirectory::verify`] checks more of a large file.
+    /// Every page is read and checked; in a small file, also each index and each reference.
+    /// [`SqliteDirectory::verify`] checks these in a file of any size.
     ///
     /// # Errors
     /// [`Error::Storage`], [`Error::Locked`], [`Error::Damaged`], [`Error::EmptyFile`], [`Error::NotAFile`],

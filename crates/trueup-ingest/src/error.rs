@@ -175,7 +175,7 @@ impl IngestError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FaultyRow<'e> {
-    /// The input; of a value in an input that a mapping joins, the joined file.
+    /// The input; for a value in an input that a mapping joins, the joined file.
     pub file: &'e Path,
     /// Where the row is in this file.
     pub location: InputLocation,

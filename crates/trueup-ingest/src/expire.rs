@@ -14,8 +14,8 @@ use trueup_core::files::Files;
 /// The removal of old versions of a dataset, and of the files that no version names any more.
 ///
 /// A file of an expired version is removed once its grace period is over, which begins when the version expires:
-/// readers that opened the version before, in any process or on any machine, can go on reading until then. Later
-/// ingests remove what is due, too.
+/// readers that have opened the version by then, in any process or on any machine, can go on reading until the period
+/// is over. Later ingests remove what is due, too.
 ///
 /// The folder is locked as by an ingest. A process that is killed leaves each version whole or not there, and the next
 /// command goes on where it ended.
@@ -41,7 +41,7 @@ pub struct Expire<'a> {
     wait: Duration,
 }
 
-/// What was removed or, of a dry run, what would have been.
+/// What was removed or, in a dry run, what would have been.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExpireSummary {

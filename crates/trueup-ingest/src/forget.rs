@@ -67,14 +67,14 @@ pub struct Forget {
 pub struct ForgetSummary {
     /// The newest version, which has no event of the customers.
     pub version: u64,
-    /// The number of customers of whom the newest version before had events.
+    /// The number of customers that had events in the version before.
     pub customers: u64,
     /// The events that the newest version does not have any more.
     pub events: u64,
-    /// The customers of whom nothing was found: in the newest version or, of a purge, in any version.
+    /// The customers of whom nothing was found: in the newest version or, for a purge, in any version.
     pub absent: Vec<Customer>,
-    /// The versions that expired during the call, ascending. A purge lets versions expire that name files with events
-    /// of the customers. Versions that an earlier purge left because it was stopped expire, too.
+    /// The versions that expired during the call, ascending. In a purge, these are the versions that name files with
+    /// events of the customers. Versions that an earlier purge left because it was stopped expire, too.
     pub expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     pub removed: FileCount,

@@ -26,9 +26,9 @@ pub struct Progress {
     /// uploaded, or of files that are removed; of record batches that are received, the bytes of memory. 0 while files
     /// are written.
     pub bytes: u64,
-    /// The bytes of the phase, if they are known before.
+    /// The bytes of the phase, if they are known in advance.
     pub total_bytes: Option<u64>,
-    /// The rows of the phase, if they are known before: while files are written.
+    /// The rows of the phase, if they are known in advance: while files are written.
     pub total_rows: Option<u64>,
 }
 

@@ -9,8 +9,9 @@ use trueup_core::Shown;
 
 /// The rows of an ingest that break a rule.
 ///
-/// [`Display`](fmt::Display) writes a line for each rule and column, the one that the most rows break first, and below
-/// it the first rows. If there are many rules, the last line counts the rows that break the rules not shown.
+/// [`Display`](fmt::Display) writes a line for each rule and column, ordered from the most rows to the fewest, and
+/// below each line the first rows. If there are many rules, the last line counts the rows that break the rules not
+/// shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RejectedRows {
     /// The rows of each rule and column, in the order in which they were first found; at most [`MAX_RULES`].
@@ -59,8 +60,8 @@ impl RejectedRows {
         self.rows
     }
 
-    /// Returns the rules, the one that the most rows break first. Of very many rules and columns, the later ones count
-    /// only in [`rows`](Self::rows).
+    /// Returns the rules, ordered from the most rows to the fewest. If there are very many rules and columns, the ones
+    /// found later count only in [`rows`](Self::rows).
     #[must_use]
     pub fn rules(&self) -> Vec<&BrokenRule> {
         let mut rules: Vec<&BrokenRule> = self.rules.iter().collect();
@@ -154,7 +155,7 @@ impl fmt::Display for Rows {
     }
 }
 
-/// Why an ingest fails whose rows break rules: the first of these rows, and the count of all.
+/// Why an ingest whose rows break rules fails: the first of these rows, and the count of all.
 #[derive(Debug)]
 pub struct RowRejection {
     pub(crate) first: IngestError,

@@ -57,8 +57,8 @@ impl CompactSummary {
 pub struct RowCounts {
     /// Rows of the inputs that keep the rules. A later row of the inputs may replace some of them.
     pub taken: u64,
-    /// Rows that were replaced: rows of the previous version and, of events and insights, earlier rows of the inputs,
-    /// too.
+    /// Rows that were replaced: rows of the previous version and, for events and insights, also earlier rows of the
+    /// inputs.
     pub replaced: u64,
     /// Rows that broke a rule and are in the rejects file.
     pub rejected: u64,

@@ -181,8 +181,8 @@ pub struct ValueFault {
     pub path: PathBuf,
     /// Where the row is in the file.
     pub location: InputLocation,
-    /// The column as the file names it, or as the mapping renames it. Of a join by several columns, all of their names;
-    /// of a value that several columns make, the first column, or `date` if the row has no date at all.
+    /// The column as the file names it, or as the mapping renames it. For a join by several columns, all of their
+    /// names; for a value that several columns make, the first column, or `date` if the row has no date at all.
     pub column: String,
     /// The value; empty if there is none.
     pub value: String,

@@ -14,15 +14,15 @@ use trueup::ingest::{Customer, Forget, ForgetSummary};
 pub(crate) struct ForgetReport {
     /// The newest version, which has no event of the customers.
     version: u64,
-    /// The number of customers of whom the newest version before had events.
+    /// The number of customers that had events in the version before.
     customers: u64,
     /// The number of events that the newest version does not have any more.
     events: u64,
-    /// The customers of whom nothing was found, as pairs of account and `opportunityId`: in the newest version or, of a
-    /// purge, in any version.
+    /// The customers of whom nothing was found, as pairs of account and `opportunityId`: in the newest version or, for
+    /// a purge, in any version.
     absent: Vec<(String, String)>,
-    /// The numbers of the versions that expired during the call, ascending. A purge lets versions expire that name
-    /// files with events of the customers. Versions that an earlier purge left because it was stopped expire, too.
+    /// The numbers of the versions that expired during the call, ascending. In a purge, these are the versions that
+    /// name files with events of the customers. Versions that an earlier purge left because it was stopped expire, too.
     expired: Vec<u64>,
     /// The files of expired versions that were removed during the call.
     removed: FileCount,

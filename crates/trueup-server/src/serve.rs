@@ -72,7 +72,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on an address. From the call on clients can connect; they are answered once the server runs. Port 0
+    /// Listens on an address. From the call on, clients can connect; they are answered once the server runs. Port 0
     /// selects any free port.
     ///
     /// # Errors

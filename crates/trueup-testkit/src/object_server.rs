@@ -144,7 +144,7 @@ impl ObjectServer {
         *locked(&self.shared.faults) = None;
     }
 
-    /// Returns the most requests at the same time since the last call.
+    /// Returns the largest number of requests that were being answered at the same time since the last call.
     #[must_use]
     pub fn take_most_open(&self) -> usize {
         self.shared.most_open.swap(0, Ordering::Relaxed)

@@ -8,7 +8,7 @@
 //! | file | sections |
 //! |---|---|
 //! | `tables` | 1: the tables as plain rows |
-//! | `request` | 3, 4, 6, 7, 12: a request, its sub-ranges, and the names of fields with a meaning |
+//! | `request` | 3, 4, 6, 7, 12: a request, its sub-ranges, and the names of the fields that the semantics define |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
 //! | `customer` | 1, 2: stored events and histories |
 //! | `cohort` | 12: the customers of a cohort, with their histories up to the end of the window |

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Returns the files below a folder that have any of some texts, which are not empty; sorted.
+/// Returns the files below a folder that contain at least one of the texts, sorted. The texts must not be empty.
 ///
 /// # Errors
 /// A file cannot be read, or has the name of a Parquet file but is not one.

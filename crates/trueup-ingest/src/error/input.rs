@@ -192,7 +192,7 @@ pub enum InputFault {
          file, rename it to end in `.xlsx`, or correct the format"
     )]
     IsZip,
-    /// The file is of an older Excel, or a password protects it.
+    /// The file has the format of an older version of Excel, or a password protects it.
     #[error(
         "this is a file of an older Excel (.xls), or one that a password protects; open it and save it as .xlsx without a \
          password"
@@ -211,7 +211,7 @@ pub enum InputFault {
     /// why.
     #[error("the XLSX file cannot be read: {0}")]
     DamagedWorkbook(String),
-    /// The workbook has no sheet of the name.
+    /// The workbook has no sheet of the given name.
     #[error("the workbook has no sheet `{}`; its sheets are `{}`", Shown(.wanted), Shown(.found))]
     NoSheet {
         /// The name.

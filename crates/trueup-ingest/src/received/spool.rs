@@ -48,7 +48,7 @@ impl<'a> Spool<'a> {
         Ok(self.path)
     }
 
-    /// Receives the batches that `produce` passes on. `schema` has their columns, if these are known before.
+    /// Receives the batches that `produce` passes on. `schema` has their columns, if these are known in advance.
     pub(super) fn batches(
         self,
         schema: Option<SchemaRef>,

@@ -3,7 +3,7 @@
 //! A list holds the entries of many files and never changes. An ingest that adds or replaces a few files mostly writes
 //! a short list, and in the manifest the numbers of the listed files that are gone. A list is at least twice as long as
 //! the next one, and at least half of it is in use, so that a version has few lists. An entry is written again only
-//! when more than half as many entries as its list has join it, or when less than half of its list is in use.
+//! together with more than half as many other entries as its list has, or when less than half of its list is in use.
 
 #[cfg(test)]
 mod tests;

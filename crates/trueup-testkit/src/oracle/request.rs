@@ -1,5 +1,5 @@
 //! Sections 3, 4, 6, 7, 12 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names
-//! of fields with a meaning.
+//! of the fields that the semantics define.
 
 use std::fmt;
 

@@ -9,7 +9,7 @@
 //! | `field in (a, b)`, `field not in (a, b)` | is one of the values, or none of them |
 //! | `field is empty`, `field is not empty` | is the empty text, or is not |
 //!
-//! A metric or `total` is always compared as a number, also with a number in quotes.
+//! A metric or `total` is always compared as a number, even if the number is in quotes.
 //!
 //! As in SQL, a value with blanks is in single quotes, and a single quote inside of it is written twice: `'Dan''s
 //! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes; in the form `field=value`, a

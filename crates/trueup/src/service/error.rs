@@ -42,7 +42,7 @@ pub enum ServiceError {
         /// The name.
         name: String,
     },
-    /// A field or a filter is on a metric that only cohorts have, and the query is not one of a cohort.
+    /// A field or a filter names a metric that only cohorts have, and the query is not one of a cohort.
     NotACohort {
         /// The name of the metric.
         name: &'static str,

@@ -1,7 +1,7 @@
 //! The section of a row group: the keys of its customers and event ids, each with a *page*. Of each key, 12 bits are
 //! stored as they are, and about two bits say where among all keys it lies. The rows of a row group are counted in
-//! pages, whose size the contents say. A section never lacks a page that has a key, and seems to have a key that it
-//! does not have one time in 4,096.
+//! pages, whose size the contents say. A section never lacks a page that has a key; of the
+//! keys that it does not have, it seems to have one in 4,096.
 //!
 //! The columns of a row group are stored in pages of the same rows, except that long texts end a page earlier. A reader
 //! decompresses only the pages that it needs.
