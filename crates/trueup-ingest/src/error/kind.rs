@@ -125,7 +125,7 @@ pub enum ErrorKind {
         /// The most rows that may be rejected.
         limit: MaxRejects,
     },
-    /// An account with events would get another time zone.
+    /// An account with events would get another time zone, but the days of its events cannot be computed again.
     #[error(
         "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: {why}; to change it, \
          ingest all of the account's events again, together with the new accounts, into a new dataset",

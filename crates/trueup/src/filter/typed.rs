@@ -12,9 +12,10 @@
 //! A metric or `total` is always compared as a number, even if the number is in quotes.
 //!
 //! As in SQL, a value with blanks is in single quotes, and a single quote inside of it is written twice: `'Dan''s
-//! Drains'`. A field whose name has blanks or one of `=!<>~"'(),` is in double quotes; in the form `field=value`, a
-//! name such as `Lead Source`, in which no operator follows the first word, needs no quotes. The words of operators,
-//! such as `in`, may be in upper or lower case.
+//! Drains'`. In the form `field=value`, however, the value is all of the text after `=`, quotes included. A field whose
+//! name has blanks or one of `=!<>~"'(),` is in double quotes; in the form `field=value`, a name such as `Lead Source`,
+//! in which no operator follows the first word, needs no quotes. The words of operators, such as `in`, may be in upper
+//! or lower case.
 //!
 //! | file | what it does |
 //! |---|---|
