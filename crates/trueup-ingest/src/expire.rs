@@ -93,7 +93,7 @@ impl<'a> Expire<'a> {
         Self { grace: Some(grace), ..self }
     }
 
-    /// Only finds out what would be removed. What killed ingests and purges have left is not counted.
+    /// Only finds out what would be removed. The leftovers of killed ingests and purges are not counted.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
@@ -128,8 +128,8 @@ impl<'a> Expire<'a> {
         self.remove(Some(&retention))
     }
 
-    /// Removes the files of versions that have expired before, if their grace period is over, and what killed ingests
-    /// have left.
+    /// Removes the files of versions that have expired before, if their grace period is over, and leftovers of killed
+    /// ingests.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -168,7 +168,7 @@ impl<'a> Expire<'a> {
 
     fn locked(&self, retention: Option<&Retention>, monitor: &Monitor) -> Result<ExpireSummary, IngestError> {
         let files = monitor.stoppable(Files::default());
-        // Removes what killed ingests have left, and what was due before.
+        // Removes the leftovers of killed ingests, and what was due before.
         let (version, _) = VersionBuilder::begin(&files, self.dataset, monitor)?;
         monitor.begin(Phase::ReadingManifests, None);
         let plan = match retention {

@@ -29,8 +29,8 @@ use trueup_core::files::Files;
 
 /// The forgetting of customers: their events are removed from the newest version of a dataset, in a new version.
 ///
-/// Earlier versions, and files of the newest one in which rows are only left out, still have the events. With
-/// [`purge`](Self::purge), nothing that trueup keeps has them in the end.
+/// Earlier versions still have the events, and so may files of the new version, among superseded rows, which no query
+/// counts. With [`purge`](Self::purge), nothing that trueup keeps has them in the end.
 ///
 /// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does
 /// not, because they change nothing.

@@ -28,9 +28,9 @@ pub(crate) struct Dataset {
     version: u64,
 }
 
-/// Opens the newest version of the dataset in a folder or below a URL such as "s3://bucket/acme", or an earlier one,
-/// `as_of`: the number of a version, or a time, for the last version that was committed at that time or before. A time
-/// is a `datetime` with a time zone, or a text with an offset, such as "2026-01-31T18:00:00Z".
+/// Opens the newest version of the dataset in a folder or below a URL such as "s3://bucket/acme"; with `as_of`, an
+/// earlier one. `as_of` is the number of a version, or a time, for the last version that was committed at that time or
+/// before. A time is a `datetime` with a time zone, or a text with an offset, such as "2026-01-31T18:00:00Z".
 #[pyfunction]
 #[pyo3(signature = (path, *, as_of = None))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<Bound<'_, PyAny>>) -> Result<Dataset, Failure> {
@@ -112,8 +112,8 @@ impl Dataset {
     ///     other arguments than `strict`, `max_rows`, `threads`, `timeout` and `interrupt`.
     /// start, end: the first and the last day, both included, as `datetime.date` or YYYY-MM-DD. In their place one of
     ///     month ("2026-05"), quarter ("2026-Q2"), year ("2026"), last ("90d", "12w"; today is the last day) and range
-    ///     ("last-month", "month-to-date", ...). `today` is the day that the last two count from, by default that of
-    ///     the clock in the time zone of the accounts, the earliest if they differ.
+    ///     ("last-month", "month-to-date", ...). `today` is the day that last and range count from, by default that
+    ///     of the clock in the time zone of the accounts, the earliest if their days differ.
     /// interval: "total" (one sub-range), "month", "week" or "day".
     /// cohort: select leads by the day of their first event, and count what becomes of them. within: the window of a
     ///     cohort, a number of days after the first event, such as "90d", or "all".
@@ -125,7 +125,7 @@ impl Dataset {
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.
     /// filter: an expression across fields, as the API takes it: JSON as a text, or a list or dict.
-    /// sort: columns to sort by, such as "leads:desc". limit: the most rows that the answer has, the first ones.
+    /// sort: columns to sort by, such as "leads:desc". limit: keep only the first rows, at most this many.
     /// totals: also compute every metric for the whole range: `Table.totals`.
     /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
     /// allow_unknown: take a field that is unknown as empty on every row.
@@ -168,7 +168,7 @@ impl Dataset {
     ///
     /// fields and the days, conditions and other options are those of `query`, except `strict`, `max_rows` and the
     ///     comparison with benchmarks. row: the value of each dimension of the query and, with an interval, the first
-    ///     day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are left out.
+    ///     day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are ignored.
     /// metrics: only these metrics of the query. order: "oldest" day first, "newest" day first, or "largest" number or
     ///     amount first. limit: the most lines of each measure.
     #[pyo3(signature = (fields, **options))]
@@ -366,7 +366,7 @@ impl Dataset {
     }
 
     /// Returns the fields of the dataset: the metrics, and the dimensions that its events have or that are computed
-    /// from them. With a name, returns that field, also if only the dictionary has it; UnknownFieldError if neither has
+    /// from them. With a name, returns that field, even if only the dictionary has it; UnknownFieldError if neither has
     /// it.
     #[pyo3(signature = (name = None))]
     fn fields(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Py<PyAny>> {

@@ -59,16 +59,16 @@ impl From<ForgetSummary> for ForgetReport {
 
 /// Removes all events of customers from the newest version of a dataset, in a new version.
 ///
-/// Earlier versions, and files of the new one in which rows are only left out, still have the events, unless `purge`
-/// removes these, too. A later ingest of the events brings the customers back.
+/// Without `purge`, earlier versions still have the events, and so may files of the new version, among superseded rows,
+/// which no query counts. A later ingest of the events brings the customers back.
 ///
 /// customers: pairs of account and `opportunityId`, or the path of a file with these two columns.
 /// purge: let all earlier versions expire that name a file with an event of the customers, whatever else they have, and
 ///     write these files again for the new version.
-/// grace: of a purge, how long files of expired versions stay, as of `trueup.expire`; also those of versions that have
+/// grace: of a purge, how long files of expired versions stay, as in `trueup.expire`; also those of versions that have
 ///     expired before. With `timedelta(0)` the events are gone when the call returns.
 /// rejects: also remove rows of the customers from this file, or these files, which `trueup.ingest` has written.
-/// memory, threads, wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a `trueup.Interrupt`.
+/// memory, threads, wait: as in `trueup.ingest`. timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
     signature = (dataset, customers, **options),

@@ -61,7 +61,7 @@ pub(crate) struct IngestReport {
 /// Reads events, spend, accounts and insights into the dataset in a folder or at a URL, all or nothing.
 ///
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), a URL, an Arrow table, a data frame
-/// of pandas or polars, a reader of record batches, or a list of such; insights are paths or URLs. With a mapping,
+/// of pandas or polars, a reader of record batches, or a list of these; insights are paths or URLs. With a mapping,
 /// inputs that are not files are in a dict, by the names that the mapping has for them. Events require the columns
 /// `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total` are optional; every other column
 /// is a dimension. A column with the name of a metric or of a computed dimension is left out, with a warning.
@@ -74,7 +74,7 @@ pub(crate) struct IngestReport {
 /// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%". By default any number,
 ///     as long as a row of each table remains.
 /// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
-/// memory: bytes that the ingest may take, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
+/// memory: bytes for rows, 1 GiB by default. The ingest takes at most a fifth more than that, plus 200 MiB.
 /// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a
 ///     customer. threads: by default one per core.
 /// wait: for others that write to the dataset, in seconds or as a timedelta; by default the ingest fails at once. In an

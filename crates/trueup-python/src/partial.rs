@@ -100,7 +100,7 @@ impl Partial {
         merge(slf.py(), &[slf.get(), other.get()])
     }
 
-    /// Returns partial results of the same query merged to one, in any order. Raises a ValueError if there are none.
+    /// Merges partial results of the same query, given in any order, into one. Raises a ValueError if there are none.
     #[classmethod]
     fn merge_all(class: &Bound<'_, PyType>, partials: &Bound<'_, PyAny>) -> Result<Self, Failure> {
         let partials: Vec<Bound<'_, Self>> =

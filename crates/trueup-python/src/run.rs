@@ -8,10 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Cancels queries and ingests from another thread.
+/// Cancels queries, ingests and other calls from another thread.
 ///
-/// Pass it as `interrupt=` to a query or an ingest, and call `cancel()`: the call then raises `trueup.Cancelled`. An
-/// interrupt that was canceled stays so. `KeyboardInterrupt` cancels without it.
+/// Pass it as `interrupt=` to a call: `cancel()` makes that call raise `trueup.Cancelled`. An interrupt that was
+/// canceled stays so. `KeyboardInterrupt` cancels without it.
 #[pyclass(frozen, module = "trueup", from_py_object)]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt(trueup::Interrupt);
@@ -23,7 +23,7 @@ impl Interrupt {
         Self::default()
     }
 
-    /// Cancels every query and ingest that has this interrupt, now and later.
+    /// Cancels every call that has this interrupt, now and later.
     fn cancel(&self) {
         self.0.cancel();
     }

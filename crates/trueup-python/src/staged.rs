@@ -19,17 +19,17 @@ use trueup::ingest::{self as engine, Ingest};
 ///         staged = [...]  # in any process: trueup.stage(ingest.plan, part, events_of_that_part)
 ///         report = ingest.commit(staged)
 ///
-/// Until it is committed or given up, no other ingest can write to the dataset in a folder. In an object store another
-/// one can, and then only one of the two is published.
+/// Until the ingest is committed or given up, a dataset in a folder is locked, so that nobody else can write to it. In
+/// an object store another ingest can write, and then only one of the two is published.
 ///
 /// parts: the number of parts. `trueup.part_of(account, parts)` is the part of an account.
 /// event_accounts: the accounts that have new events. Event files that hold none of them, and no account whose time
 ///     zone this ingest changes, stay as they are; without this list, the parts write all event files of the dataset
 ///     again.
 /// spend, accounts, insights, format, sheet, delimiter, encoding, time_zone, ignore, memory, max_columns,
-///     max_text_bytes, max_customer_events, threads: as of `trueup.ingest`. `time_zone`, `ignore`, `max_columns`,
+///     max_text_bytes, max_customer_events, threads: as in `trueup.ingest`. `time_zone`, `ignore`, `max_columns`,
 ///     `max_text_bytes` and `max_customer_events` hold for the parts, too.
-/// wait: as of `trueup.ingest`, for others that write to the dataset in a folder.
+/// wait: as in `trueup.ingest`, for others that write to the dataset; only for a dataset in a folder.
 /// timeout: in seconds, until the commit. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
@@ -67,8 +67,8 @@ pub(crate) fn begin_ingest(
     Ok(StagedIngest { plan, begun: Mutex::new(Some(begun)), call })
 }
 
-/// Returns the part of an account in an ingest of several parts: the CRC-32 of its key, modulo their number. In Spark
-/// SQL it is `crc32(account) % parts`.
+/// Returns the part of an account in an ingest of several parts: the CRC-32 of the account's key, modulo `parts`. In
+/// Spark SQL it is `crc32(account) % parts`.
 #[pyfunction]
 pub(crate) fn part_of(account: &str, parts: u32) -> Result<u32, Failure> {
     match parts {
@@ -83,9 +83,9 @@ pub(crate) fn part_of(account: &str, parts: u32) -> Result<u32, Failure> {
 ///
 /// A part may be staged any number of times, even at the same time; commit what one of the attempts has returned.
 ///
-/// events: as of `trueup.ingest`: all new events of the accounts of the part, which may be none. Of several events of
+/// events: as in `trueup.ingest`: all new events of the accounts of the part, which may be none. Of several events of
 ///     an account with the same `eventId`, the last one counts.
-/// format, sheet, delimiter, encoding, memory, threads: as of `trueup.ingest`.
+/// format, sheet, delimiter, encoding, memory, threads: as in `trueup.ingest`.
 /// timeout: in seconds. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(

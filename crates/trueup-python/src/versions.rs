@@ -35,7 +35,8 @@ pub(crate) struct Version {
     bytes: u64,
     /// The number of its files that no other version names.
     own_files: u64,
-    /// The bytes of the files that no other version names, which are free once the version has expired.
+    /// The bytes of the files that no other version names. They are freed when the version has expired and its grace
+    /// period is over.
     own_bytes: u64,
 }
 
@@ -161,10 +162,10 @@ impl From<ExpireSummary> for ExpireReport {
 /// `expire`, `vacuum` and every ingest remove files whose grace period is over.
 ///
 /// keep_last: keep at least this many of the newest versions. older_than: keep the versions that were the newest one at
-///     some time during this `datetime.timedelta`. At least one of the two is needed.
+///     some time in a period of this length, a `datetime.timedelta`, that ends now. At least one of the two is needed.
 /// grace: a `timedelta`, 24 hours by default. A process that has opened an expired version fails when it needs a file
 ///     that is gone.
-/// dry_run: only find out what would be removed. wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a
+/// dry_run: only find out what would be removed. wait: as in `trueup.ingest`. timeout: in seconds. interrupt: a
 ///     `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
@@ -190,12 +191,12 @@ pub(crate) fn expire(
     remove(py, keywords, expire, Expire::run)
 }
 
-/// Removes the files of expired versions whose grace period is over, and what killed ingests have left.
+/// Removes the files of expired versions whose grace period is over, and the leftovers of killed ingests.
 ///
 /// Every ingest does the same before it begins.
 ///
 /// grace: a `datetime.timedelta` that replaces the grace period of versions that have expired before.
-/// dry_run: only find out what would be removed. wait: as of `trueup.ingest`. timeout: in seconds. interrupt: a
+/// dry_run: only find out what would be removed. wait: as in `trueup.ingest`. timeout: in seconds. interrupt: a
 ///     `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(

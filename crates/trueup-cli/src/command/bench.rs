@@ -71,7 +71,7 @@ pub(crate) struct BenchCommand {
     /// Also run each query as this many splits, one after the other, and compare the time with that of the whole query
     ///
     /// `factor` is the time in this process, merging and finishing included, divided by that of the whole query; `sent`
-    /// is the same if each partial result is also written as bytes and read.
+    /// is the factor when each partial result is also written as bytes and read.
     #[arg(long, value_name = "COUNT")]
     splits: Option<NonZeroUsize>,
 

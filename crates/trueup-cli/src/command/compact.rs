@@ -22,8 +22,8 @@ Examples:
 /// Merge files of a dataset that is updated often, so that queries stay fast and the dataset takes little space
 ///
 /// No answer changes. Files are merged where it pays: those of similar size, and files of which many rows are
-/// superseded. Every ingest ends with such merges, as far as they take little time. Each merge is a version of its
-/// own; `trueup expire` removes the files that were merged, with their versions.
+/// superseded. Every ingest ends with such merges if they take little time. Each merge is a version of its own; `trueup
+/// expire` removes the files that were merged, with their versions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompactCommand {

@@ -22,9 +22,9 @@ Examples:
 
 /// Let old versions of a dataset expire, and remove the files that no other version needs
 ///
-/// A version expires if neither --keep-last nor --older-than keeps it; the newest one never does. Nobody can open it
-/// any more, but its files stay for a grace period, for processes that have opened it before. This command, `trueup
-/// vacuum` and every ingest remove files whose grace period is over.
+/// A version expires if neither --keep-last nor --older-than keeps it; the newest one never does. Nobody can open an
+/// expired version any more, but its files stay for a grace period, for processes that have opened it before. This
+/// command, `trueup vacuum` and every ingest remove files whose grace period is over.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPIRE_EXAMPLES)]
 #[command(group(clap::ArgGroup::new("retention").required(true).multiple(true).args(["keep_last", "older_than"])))]
@@ -46,7 +46,7 @@ Examples:
   trueup vacuum my-data
   trueup vacuum my-data --grace 0s     if no other process reads the dataset";
 
-/// Remove the files of expired versions whose grace period is over, and what killed ingests have left
+/// Remove the files of expired versions whose grace period is over, and the leftovers of killed ingests
 ///
 /// Every ingest does the same before it begins.
 #[derive(Debug, clap::Args)]
@@ -62,13 +62,14 @@ struct RemovalArgs {
     /// Folder or URL of the dataset
     dataset: PathBuf,
 
-    /// How long files stay after their version has expired, such as 48h; by default 24h. A process that has opened the
-    /// version fails when it needs a file that is gone. `vacuum` applies a given time to all expired versions; without
-    /// the option, each version keeps the time with which it expired
+    /// How long files stay after their version has expired, such as 48h. By default, versions that `expire` lets expire
+    /// get 24h, and `vacuum` leaves each version the time with which it expired; a time that is given to `vacuum`
+    /// applies to all expired versions. A process that has opened an expired version fails when it needs a file that is
+    /// gone
     #[arg(long, value_name = "AGE", value_parser = option_values::age)]
     grace: Option<Duration>,
 
-    /// Only show what would be removed. What killed ingests and purges have left is not counted
+    /// Only show what would be removed. The leftovers of killed ingests and purges are not counted
     #[arg(long)]
     dry_run: bool,
 

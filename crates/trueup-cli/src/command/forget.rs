@@ -27,9 +27,9 @@ Examples:
 
 /// Remove all events of customers from a dataset, and with --purge whatever older versions and files have of them
 ///
-/// The new version answers as if it never had the customers. Earlier versions, and files of the new one in which rows
-/// are only left out, still have their events, unless --purge removes these, too. A later ingest of the events brings
-/// the customers back.
+/// The new version answers as if it never had the customers. Without --purge, earlier versions still have the events,
+/// and so may files of the new version, among superseded rows, which no query counts. A later ingest of the events
+/// brings the customers back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["ids", "lists"])))]

@@ -67,7 +67,7 @@ pub(crate) enum KeysCommand {
         format: Format,
     },
     /// Register a retired key of an organization, so that the service can distinguish its use from a guess; the key
-    /// gives no access
+    /// gives no access, because only keys of users are accepted now
     Retire {
         #[command(flatten)]
         paths: DirectoryPaths,

@@ -31,7 +31,7 @@ Open /explore in a browser to ask questions with a key.
 GET /health reports that the server is running, GET /ready whether it should be sent requests; GET /openapi.json \
 describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
-Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
+Changes to users, grants and keys take effect immediately, even if another directory is renamed over the current one.";
 
 /// Serve a dataset over HTTP
 ///

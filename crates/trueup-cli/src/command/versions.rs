@@ -17,7 +17,7 @@ Examples:
 /// List the versions of a dataset: when and by what each was made, and its size
 ///
 /// Times are in UTC. `ownFiles` and `ownBytes` are of files that no other version names: what is freed when the
-/// version expires.
+/// version has expired and its grace period is over.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VersionsCommand {

@@ -61,7 +61,7 @@ pub(super) struct StoreVersion {
 }
 
 impl StoreVersion {
-    /// Begins the version after `latest`. Makes the record of the ingest, and removes what killed ingests left.
+    /// Begins the version after `latest`. Makes the record of the ingest, and removes the leftovers of killed ingests.
     ///
     /// # Errors
     /// The store cannot be listed or written, or lets writers replace the objects of others.

@@ -1,4 +1,4 @@
-//! What killed ingests leave in a store, and what the next ingest removes of it.
+//! The leftovers of killed ingests in a store, and which of them the next ingest removes.
 
 use crate::assert_sound;
 use crate::case::{Store, with_store};

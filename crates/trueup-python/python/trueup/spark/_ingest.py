@@ -60,9 +60,9 @@ def ingest(
 ) -> trueup.IngestReport:
     """Ingests a data frame of events, all or nothing. The dataset answers as if `trueup.ingest` had ingested the rows.
 
-    Tasks on the executors read, check, sort and write the events of a part of the accounts each, together with the stored
-    events of these accounts. The driver checks that no part and no row is missing, and publishes one version. Tasks that
-    ran twice leave nothing in it.
+    Each task on the executors reads, checks, sorts and writes the events of some of the accounts, together with the
+    stored events of these accounts. The driver checks that no part and no row is missing, and publishes one version. It
+    has the events of each part once, even if a task ran twice.
 
     The rows of a data frame have no order. Two rows of an account with the same `eventId` must therefore be equal, or
     differ in the columns of `order_by`: the row that is last by them counts, and null comes first. Otherwise the ingest
@@ -70,13 +70,15 @@ def ingest(
 
     events: the columns are those of `trueup.ingest`.
     into: the path or URL of the dataset, the same on the driver and on every executor.
-    spend, accounts, insights: as of `trueup.ingest`; spend and accounts may be data frames of Spark, which the driver collects.
+    spend, accounts, insights: as in `trueup.ingest`; spend and accounts may be data frames of Spark, which the driver
+        collects.
     order_by: the columns by which a later row of an event replaces an earlier one.
     parts: the number of tasks that write; by default one per million rows, but not more than four per core unless a part
         would have more than ten million.
-    memory: bytes that a task may take outside of the JVM, 1 GiB by default; it may take a fifth more, and a fixed 200 MiB.
-    timeout: in seconds. After them the tasks are canceled, nothing is published, and `trueup.Timeout` is raised.
-    options: `time_zone`, `ignore`, `max_columns`, `max_text_bytes`, `max_customer_events` and `threads`, as of
+    memory: bytes for the rows of a task outside of the JVM, 1 GiB by default. The task takes at most a fifth more than
+        that, plus 200 MiB.
+    timeout: in seconds, after which the tasks are canceled, nothing is published, and `trueup.Timeout` is raised.
+    options: `time_zone`, `ignore`, `max_columns`, `max_text_bytes`, `max_customer_events` and `threads`, as in
         `trueup.begin_ingest`.
     """
     deadline = _Deadline(timeout)

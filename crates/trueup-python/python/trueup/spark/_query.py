@@ -68,7 +68,7 @@ def query(
     fields, options: those of `trueup.Dataset.prepare`.
     strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     splits: the most tasks that read; by default four per core, and fewer for few rows.
-    timeout: in seconds. After them the tasks are canceled and `trueup.Timeout` is raised, whatever the cluster does.
+    timeout: in seconds, after which the tasks are canceled and `trueup.Timeout` is raised, whatever the cluster does.
     """
     return _query(spark, dataset, fields, as_of, strict, splits, timeout, options)
 
