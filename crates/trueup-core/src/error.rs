@@ -210,7 +210,7 @@ pub enum QueryError {
         /// What events do not have.
         part: String,
     },
-    /// The row whose numbers are to be explained is not one of the answer.
+    /// The question about a row of the answer has a fault, or the answer has no such row.
     #[error(transparent)]
     Row(#[from] WhyRowFault),
     /// A count does not fit into 64 bits.

@@ -39,8 +39,9 @@ impl AccountFilter {
 ///
 /// # Fields
 /// A field is a metric, or a dimension to group by. The result has one column per distinct field, in the order of the
-/// query. Names that the [dictionary](crate::dictionary) does not have are dimensions: columns of the event table. A
-/// name that the dataset does not have either is refused, unless [`allow_unknown`](Self::allow_unknown) is set.
+/// query. Names that neither the [dictionary](crate::dictionary) nor the
+/// [definitions](crate::Dataset::definitions) of the dataset have are dimensions: columns of the event table. A name
+/// that the dataset does not have as a column either is refused, unless [`allow_unknown`](Self::allow_unknown) is set.
 ///
 /// # Days
 /// The range includes its first and its last day. Days have no time zone of their own, because an event's day is that
@@ -66,7 +67,8 @@ impl AccountFilter {
 /// have, a range longer than the attribution window.
 ///
 /// # Other processes
-/// Serde serializes a query, for example as JSON, without its compiled patterns.
+/// Serde serializes a query, for example as JSON, without its compiled patterns and its
+/// [definitions](Self::definitions).
 ///
 /// # Example: new leads and their book rate by month and channel
 /// ```
