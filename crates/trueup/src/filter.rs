@@ -145,7 +145,7 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// Adds conditions as people type them to a query, and a JSON expression across fields if there is one, read like
 /// [`from_json`].
 ///
-/// Conditions of the forms `field=value` and `field = value` are alternatives if they have the same field, also where
+/// Conditions of the forms `field=value` and `field = value` are alternatives if they have the same field, even where
 /// the value after `=` is a JSON expression. A condition `filter=...` and `across` are alternatives, too. All other
 /// conditions must hold.
 ///
