@@ -28,7 +28,7 @@ impl RequestQueue {
             }
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        // Dropped also if the client leaves meanwhile.
+        // Dropped even if the client leaves meanwhile.
         let _waiting = Waiting(&self.waiting);
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes. Takes at most about twice
-/// as many bytes of memory, also if `length` is wrong.
+/// as many bytes of memory, even if `length` is wrong.
 pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
     let wrong = || ParquetError::General(format!("a page does not decompress to {length} bytes, as its header says"));
     let begin = into.len();
