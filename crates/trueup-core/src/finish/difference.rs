@@ -41,7 +41,8 @@ impl ResultTable {
     /// if they have the same days and texts.
     ///
     /// - The first column, `status`, is `added` for a row that only this answer has, `removed` for one that only the
-    ///   earlier answer has, and `changed` for one of both in which a number differs. Rows that are equal are left out.
+    ///   earlier answer has, and `changed` for one that both have, with different numbers. Rows that are equal are left
+    ///   out.
     /// - Days and texts follow, and for each other column `m`: `m`, the value of this answer; `m.previous`, that of the
     ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a whole number
     ///   or an amount counts as 0, a ratio as over nothing, which differs from the ratio 0, and any other number as

@@ -280,7 +280,7 @@ impl EventsQuery {
     /// Compares the range with an earlier one. The query must have no [interval](Self::interval).
     ///
     /// The same query is answered for both ranges, and the answers are joined by group. A group that only one of
-    /// them has is 0 in the other, spend included. At the place of each metric `m`, the answer has the columns
+    /// them has is 0 in the other, spend included. At the place of each metric `m`, the answer has these columns:
     ///
     /// | column | value |
     /// |---|---|
