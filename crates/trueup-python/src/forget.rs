@@ -60,7 +60,8 @@ impl From<ForgetSummary> for ForgetReport {
 /// Removes all events of customers from the newest version of a dataset, in a new version.
 ///
 /// Without `purge`, earlier versions still have the events, and so may files of the new version, among superseded rows,
-/// which no query counts. A later ingest of the events brings the customers back.
+/// which no query counts. A later ingest of the events brings the customers back; an ingest of files that the dataset
+/// has ingested before does not, because they change nothing.
 ///
 /// customers: pairs of account and `opportunityId`, or the path of a file with these two columns.
 /// purge: let all earlier versions expire that name a file with an event of the customers, whatever else they have, and

@@ -29,7 +29,8 @@ Examples:
 ///
 /// The new version answers as if it never had the customers. Without --purge, earlier versions still have the events,
 /// and so may files of the new version, among superseded rows, which no query counts. A later ingest of the events
-/// brings the customers back.
+/// brings the customers back; an ingest of files that the dataset has ingested before does not, because they change
+/// nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["ids", "lists"])))]
