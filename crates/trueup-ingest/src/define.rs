@@ -53,7 +53,8 @@ impl<'a> Define<'a> {
         Self { wait: time, ..self }
     }
 
-    /// Calls `report` when a phase begins.
+    /// Calls `report` when a phase begins, and each time some of its bytes are done, as
+    /// [`Ingest::progress`](crate::Ingest::progress).
     pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
         Self { report: Some(ReportProgress::new(report)), ..self }
     }

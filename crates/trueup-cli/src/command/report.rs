@@ -84,7 +84,8 @@ pub(crate) struct ReportCommand {
     jobs: Option<PathBuf>,
 
     /// Folder for the reports of --jobs; created if it does not exist
-    #[arg(long, value_name = "DIR", value_parser = option_values::folder, requires = "jobs")]
+    // With a dataset, the parser would not require `jobs`, because the two conflict.
+    #[arg(long, value_name = "DIR", value_parser = option_values::folder, requires = "jobs", conflicts_with = "dataset")]
     into: Option<PathBuf>,
 
     /// Replace existing files; an input or a file of a dataset is never replaced

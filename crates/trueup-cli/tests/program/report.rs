@@ -490,4 +490,5 @@ fn a_jobs_file_lists_reports() {
     assert!(workspace.run(&jobs).failed(1).contains("no `[[report]]`"));
     workspace.run(&["report", "ds", "--month", "2025-04", "--jobs", "report.toml", "--into", "x"]).failed(2);
     workspace.run(&["report", "--jobs", "report.toml"]).failed(2);
+    workspace.run(&["report", "ds", "--month", "2025-04", "--into", "x"]).failed(2);
 }

@@ -1,7 +1,7 @@
-//! The section of a row group: the keys of its customers and event ids, each with a *page*. Of each key, 12 bits are
-//! stored as they are, and about two bits say where among all keys it lies. The rows of a row group are counted in
-//! pages, whose size the contents say. A section never lacks a page that has a key; of the
-//! keys that it does not have, it seems to have one in 4,096.
+//! The section of a row group: the keys of its customers and event ids, each with a *page*. A key is stored as a number
+//! that says where among all keys it lies: 12 bits of this number as they are, and about two bits for the rest of it.
+//! The rows of a row group are counted in pages, whose size the contents say. A section never lacks a page that has a
+//! key; of the keys that it does not have, it seems to have one in 4,096.
 //!
 //! The columns of a row group are stored in pages of the same rows, except that long texts end a page earlier. A reader
 //! decompresses only the pages that it needs.
@@ -9,7 +9,7 @@
 use super::{AccountKeys, PrefixBounds};
 use std::ops::RangeInclusive;
 
-/// The bits of a key that are stored as they are.
+/// How many low bits of the number that [`place`] gives a key are stored as they are.
 const LOW_BITS: u32 = 12;
 
 /// The bits of the number of a page. The highest number stands for all pages from there on.
