@@ -5,9 +5,9 @@
 //! A program with an asynchronous runtime calls [`serve`]; any other program creates a [`Server`].
 //!
 //! # Behavior
-//! - `GET /health`, `GET /ready`, `GET /openapi.json` and, with [`Settings::explorer`], the page at `GET /explore` and
-//!   its files are answered by the server itself, and so is `POST /explore/key` of a server with [`SignInLinks`]; every
-//!   other path by the facade.
+//! - `GET /health`, `GET /ready` and `GET /openapi.json` are answered by the server itself. With
+//!   [`Settings::explorer`], so are the page at `GET /explore` and its files and, if there are [`SignInLinks`],
+//!   `POST /explore/key`. Every other path is answered by the facade.
 //! - Operators get `/metrics` in the text format of Prometheus at an address of their own
 //!   ([`Server::listen_for_operators`]), without a key; also `/health` and `/ready`.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client

@@ -20,8 +20,8 @@ impl Ingest {
     /// Stages a part of a distributed ingest: reads the part's events, checks and sorts them together with the stored
     /// events of the same accounts, and writes their files, as [`Ingest::run`] does, except that no version names the
     /// files until [`StagedIngest::commit`](crate::StagedIngest::commit). `part` is counted from 0. Any process may
-    /// stage a part, and several attempts may stage the same part, even at the same time; only one of them is handed
-    /// back.
+    /// stage a part, and several attempts may stage the same part, even at the same time; pass the result of only one
+    /// of them to the commit.
     ///
     /// The events are all new rows of the accounts of the part ([`StagePlan::part_of`]). A part without rows needs a
     /// source, too. The plan decides the settings that the files depend on: the [time zone](Ingest::time_zone), the

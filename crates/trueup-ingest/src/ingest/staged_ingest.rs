@@ -26,7 +26,7 @@ use trueup_core::model::ClockZone;
 /// events. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
 ///
 /// As long as it lives, no other ingest can write to the dataset in the folder. In an object store, another ingest can;
-/// of the two, one publishes, and the other fails.
+/// of the two, one publishes, and the other fails, unless it may begin again ([`Ingest::wait`]).
 ///
 /// # Examples
 /// ```
