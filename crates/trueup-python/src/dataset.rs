@@ -201,7 +201,7 @@ impl Dataset {
     ///
     /// before: the number of the earlier version; a time, as in `open`; or another `Dataset`.
     /// fields and the days, conditions and other options are those of `query`, except `sort`, `limit`, `compare`,
-    ///     `strict` and `max_rows`. With `totals` the totals are a row, and a first column `rowType` marks it.
+    ///     `strict` and `max_rows`. With `totals` the totals are a row, and a column `rowType` after `status` marks it.
     #[pyo3(signature = (before, fields, **options))]
     fn diff(
         &self,

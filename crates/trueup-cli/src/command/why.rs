@@ -24,9 +24,10 @@ Examples:
 
 /// Show the events, customers and spend behind the numbers of one row of an answer
 ///
-/// A metric is a sum of measures, or one such sum over another. Each line is what a measure counts once: an event, a
-/// customer (shown on its state event) or a row of spend. The line says what it adds, and by which rule. The lines of
-/// a measure add up to it, and the measures make up the number in the answer, which the command checks.
+/// Except for a percentile, which cannot be explained, a metric is a sum of measures, or one such sum over another.
+/// Each line is what a measure counts once: an event, a customer (shown on its state event) or a row of spend. The line
+/// says what it adds, and by which rule. The lines of a measure add up to it, and the measures make up the number in
+/// the answer, which the command checks.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
