@@ -194,7 +194,7 @@ impl Unnamed {
     /// Finds the files of expired versions. `grace` takes the place of the grace periods in the records.
     ///
     /// # Errors
-    /// A record, a manifest or a list of files is unreadable or damaged.
+    /// A record cannot be read, or a manifest or a list of files is unreadable or damaged.
     pub fn find(dir: &Path, grace: Option<Duration>) -> Result<Self, ManifestError> {
         let records = records(dir)?;
         if records.is_empty() {
@@ -262,7 +262,7 @@ impl Unnamed {
 /// reader.
 ///
 /// # Errors
-/// A record, a manifest or a list of files is unreadable or damaged.
+/// A record cannot be read, or a manifest or a list of files is unreadable or damaged.
 pub fn needed_files(dir: &Path) -> Result<HashSet<String>, ManifestError> {
     let mut needed = named(dir, &versions(dir)?)?;
     let now = SystemTime::now();
