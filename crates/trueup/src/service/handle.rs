@@ -18,7 +18,8 @@ impl Service {
     ///
     /// Every request is answered, some with an error. The error reports the first fault in this order: method and path,
     /// credentials, hourly limit, organization, accounts, parameters, size of the answer; then what fails while the
-    /// query runs. The call blocks until the answer is computed; the response's body is written while it is read.
+    /// query runs. The call blocks until the answer is computed. The rows of an events answer in JSON are written while
+    /// the response's body is read; before the call returns, a Parquet file or the text of any other answer is written.
     ///
     /// ```
     /// use trueup::service::{Request, Service};
