@@ -32,9 +32,9 @@ A single argument is a dataset if it is the path of a folder or a URL, and the n
 
 /// List metrics and dimensions, and describe them
 ///
-/// For each field: its definition, and the unit of a metric or, in a table, the format of a dimension. The description
-/// of one field, and every list that is not a table, also have the formula of a metric, and whether its values add up
-/// across dimensions and intervals.
+/// For each field: its definition, and the unit of a metric or the format of a dimension. The description of one field,
+/// and every list that is not a table, also have the formula of a metric, and whether its values add up across
+/// dimensions and intervals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FieldsCommand {
@@ -54,7 +54,8 @@ pub(crate) struct FieldsCommand {
     #[arg(long)]
     all: bool,
 
-    /// Describe an earlier version of the dataset: by its number, or the newest one at a time
+    /// Describe an earlier version of the dataset: by its number, or the newest one at a time such as
+    /// 2026-01-31T18:00:00Z
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
 

@@ -25,7 +25,7 @@ pub(crate) struct InspectCommand {
     /// Folder or URL of the dataset
     dataset: PathBuf,
 
-    /// Show an earlier version of the dataset: by its number, or the newest one at a time
+    /// Show an earlier version of the dataset: by its number, or the newest one at a time such as 2026-01-31T18:00:00Z
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
 
@@ -144,7 +144,7 @@ pub(crate) struct VerifyCommand {
     #[command(flatten)]
     paths: DirectoryPaths,
 
-    /// Check an earlier version of the dataset: by its number, or the newest one at a time
+    /// Check an earlier version of the dataset: by its number, or the newest one at a time such as 2026-01-31T18:00:00Z
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
 

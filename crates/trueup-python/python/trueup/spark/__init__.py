@@ -1,4 +1,4 @@
-"""trueup on a cluster of Apache Spark, with the numbers of one machine.
+"""trueup on a cluster of Apache Spark, with the same answers as on one machine.
 
     import trueup.spark
 
