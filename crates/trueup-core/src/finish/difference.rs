@@ -43,10 +43,10 @@ impl ResultTable {
     /// - The first column, `status`, is `added` for a row that only this answer has, `removed` for one that only the
     ///   earlier answer has, and `changed` for one that both have, with different numbers. Rows that are equal are left
     ///   out.
-    /// - Days and texts follow, and for each other column `m`: `m`, the value of this answer; `m.previous`, that of the
-    ///   earlier one; and `m.change`, `m` minus `m.previous`. In an answer that does not have the row, a whole number
-    ///   or an amount counts as 0, a ratio as over nothing, which differs from the ratio 0, and any other number as
-    ///   null.
+    /// - The columns of the answers follow in their order: days and texts as they are, and each other column `m` as
+    ///   three: `m`, the value of this answer; `m.previous`, that of the earlier one; and `m.change`, `m` minus
+    ///   `m.previous`. In an answer that does not have the row, a whole number or an amount counts as 0, a ratio as
+    ///   over nothing, which differs from the ratio 0, and any other number as null.
     /// - The change of whole numbers and of money is exact; only a change of clicks or impressions that does not fit
     ///   into 64 bits is the nearest number that fits. The change of ratios is the difference of the two doubles,
     ///   rounded once; there is none if one of the ratios is over nothing.

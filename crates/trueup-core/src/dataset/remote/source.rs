@@ -46,7 +46,8 @@ impl RemoteFile {
     /// URL of a web server always means a file, and may have a `?` with a signature or a token, which is never shown.
     ///
     /// # Errors
-    /// The URL means no store or has a user or a password, or the store does not say what it has.
+    /// The URL means no store, or has a user (other than a container of Azure) or a password; or the store does not say
+    /// what it has.
     pub fn find(url: &Path) -> io::Result<RemoteFiles> {
         if let Some(file) = Self::of_web(url)? {
             return Ok(RemoteFiles::One(file));
