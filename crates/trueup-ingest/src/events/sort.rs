@@ -44,12 +44,7 @@ impl SortedCustomers {
                 && optional(&rows.totals, one) == optional(&rows.totals, other)
         };
         let compare = |one: &u32, other: &u32| {
-            let (one, other) = (*one as usize, *other as usize);
-            let of_field = |(name, column): &&(String, DimensionColumn)| {
-                let texts = dictionaries.texts(name);
-                text(texts, column, one).cmp(text(texts, column, other))
-            };
-            fields.iter().map(of_field).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            compare_texts(fields.iter().copied(), dictionaries, *one as usize, *other as usize)
         };
         // Rows with equal keys are next to each other. Among them, a column of trueup's own may separate rows whose
         // fields are equal.
@@ -99,13 +94,22 @@ fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<Sor
 fn order(rows: &EventBatch, keys: &EventKeys<'_>, dictionaries: &EventDictionaries) -> Result<EventOrder, ArrowError> {
     let total = |row: usize| rows.totals.is_valid(row).then(|| rows.totals.value(row));
     order_events(keys, &|one, other| {
-        let compare = |(name, column): &(String, DimensionColumn)| {
-            let texts = dictionaries.texts(name);
-            text(texts, column, one).cmp(text(texts, column, other))
-        };
-        let dimensions = || rows.dimensions.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal);
-        total(one).cmp(&total(other)).then_with(dimensions)
+        total(one).cmp(&total(other)).then_with(|| compare_texts(&rows.dimensions, dictionaries, one, other))
     })
+}
+
+/// Compares the texts that two rows have in some columns: in the first column, then in the next ones.
+fn compare_texts<'a>(
+    columns: impl IntoIterator<Item = &'a (String, DimensionColumn)>,
+    dictionaries: &EventDictionaries,
+    one: usize,
+    other: usize,
+) -> Ordering {
+    let compare = |(name, column): &'a (String, DimensionColumn)| {
+        let texts = dictionaries.texts(name);
+        text(texts, column, one).cmp(text(texts, column, other))
+    };
+    columns.into_iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 /// Returns the text of a row, given the texts of the column's codes; empty for null.
