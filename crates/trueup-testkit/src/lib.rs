@@ -6,7 +6,8 @@
 //! - [`random`] generates pseudo-random numbers;
 //! - [`object_server`] serves files as an object store does, with faults;
 //! - [`search`] searches files for texts;
-//! - [`exhaustive`] selects between a sample and everything.
+//! - [`exhaustive`] selects between a sample and everything, and says what is skipped;
+//! - [`signals`] starts programs that a hangup ends.
 
 pub mod cases;
 pub mod damage;
@@ -15,3 +16,4 @@ pub mod object_server;
 pub mod oracle;
 pub mod random;
 pub mod search;
+pub mod signals;

@@ -35,7 +35,12 @@ fn stopped(folder: &Path, signal: &str) -> Output {
 
 /// Runs a command, and sends it a signal as soon as `is_time` returns true.
 fn signaled(folder: &Path, arguments: &[&str], signal: &str, is_time: impl Fn() -> bool) -> Output {
-    let child = program().args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = trueup_testkit::signals::program(env!("CARGO_BIN_EXE_trueup"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let child = child.unwrap();
     let begun = Instant::now();
     while !is_time() {

@@ -69,7 +69,7 @@ impl Workspace {
 
     /// Returns a command that runs `trueup` in this folder.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
+        let mut command = trueup_testkit::signals::program(env!("CARGO_BIN_EXE_trueup"));
         command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
         command
     }
