@@ -2,11 +2,18 @@
 //!
 //! Some tests have far more cases than anybody waits for, such as each bit of each file. By default, they try a sample.
 //! With `TRUEUP_EXHAUSTIVE=1` in the environment they try all, for minutes to an hour.
+//!
+//! Other tests need something that is not in the repository, and are skipped without it. With `TRUEUP_SKIP_NOTHING=1`,
+//! as in `.ci/run`, they fail instead.
 
 use std::env;
+use std::ffi::OsString;
 
 /// The environment variable that selects everything.
 const VARIABLE: &str = "TRUEUP_EXHAUSTIVE";
+
+/// The environment variable that makes a test fail which would be skipped.
+const SKIP_NOTHING: &str = "TRUEUP_SKIP_NOTHING";
 
 /// Returns whether tests try everything.
 #[must_use]
@@ -28,4 +35,26 @@ pub fn bits(length: usize, sample: usize) -> Vec<(usize, usize)> {
         return (0..length).flat_map(|at| (0..8).map(move |bit| (at, bit))).collect();
     }
     (0..length).step_by(sample).map(|at| (at, at % 8)).collect()
+}
+
+/// Says that a test is skipped, and why.
+///
+/// # Panics
+/// `TRUEUP_SKIP_NOTHING=1` is in the environment.
+#[expect(clippy::panic, reason = "only tests call this")]
+pub fn skip(reason: &str) {
+    if env::var_os(SKIP_NOTHING).is_some_and(|value| value == "1") {
+        panic!("this test may not be skipped, because {SKIP_NOTHING} is 1: {reason}");
+    }
+    println!("skipped: {reason}");
+}
+
+/// Returns the value of a variable that names what a test needs. Without it, the test is [skipped](skip).
+#[must_use]
+pub fn needed(variable: &str) -> Option<OsString> {
+    let value = env::var_os(variable);
+    if value.is_none() {
+        skip(&format!("the variable {variable} is not set; `.ci/run` sets it"));
+    }
+    value
 }

@@ -14,7 +14,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use trueup_testkit::exhaustive::is_exhaustive;
+use trueup_testkit::exhaustive::{is_exhaustive, skip};
 
 /// Waits until `get` returns something.
 fn wait_for<T>(what: &str, get: impl Fn() -> Option<T>) -> T {
@@ -92,7 +92,7 @@ fn may_attach() -> bool {
 #[ignore = "needs strace"]
 fn a_fault_in_any_thread_leaves_the_old_or_the_new_dataset() {
     if !may_attach() {
-        println!("skipped: strace may not trace a process that it did not start");
+        skip("strace may not trace a process that it did not start");
         return;
     }
     let case = IngestCase::new();

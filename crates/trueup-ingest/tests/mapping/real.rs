@@ -1,6 +1,6 @@
 //! Two public data sets through their mappings: the mapped rows, and queries whose totals were computed without trueup.
 //!
-//! The data is not part of the repository. Without it, the tests print a message and pass.
+//! The data is not part of the repository. Without it, the tests are skipped.
 
 use crate::case::{Case, Row, column, rows};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use trueup_core::query::{EventsQuery, Filter};
 use trueup_core::{Dataset, ResultTable, Value};
 use trueup_ingest::Ingest;
+use trueup_testkit::exhaustive::skip;
 
 const OLIST: [&str; 3] = [
     "olist/olist_marketing_qualified_leads_dataset.csv",
@@ -24,7 +25,7 @@ fn data(files: &[&str]) -> Option<Vec<PathBuf>> {
     let folder = std::env::var_os("TRUEUP_REALDATA").map_or_else(default, PathBuf::from);
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {
-        println!("skipped: `{}` does not exist", missing.display());
+        skip(&format!("`{}` does not exist", missing.display()));
         return None;
     }
     Some(paths)

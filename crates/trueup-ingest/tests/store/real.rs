@@ -2,7 +2,6 @@
 
 use crate::assert_sound;
 use crate::case::{Server, Store, answers, files, insights, with_port};
-use std::env;
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -11,16 +10,14 @@ use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::manifest_file;
 use trueup_core::files::Files;
 use trueup_ingest::Ingest;
+use trueup_testkit::exhaustive::needed;
 
 /// The variable that names the program.
 const PROGRAM: &str = "TRUEUP_S3_SERVER";
 
 #[test]
 fn a_real_server_holds_datasets_and_inputs() {
-    let Some(program) = env::var_os(PROGRAM) else {
-        println!("skipped: {PROGRAM} does not name a server of S3; `.ci/run` installs s3s-fs and sets it");
-        return;
-    };
+    let Some(program) = needed(PROGRAM) else { return };
     with_port("real::a_real_server_holds_datasets_and_inputs", |port| {
         let store = Store::new(|served| {
             let mut server = Command::new(program);

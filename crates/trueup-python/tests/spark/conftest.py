@@ -36,6 +36,7 @@ def missing() -> str | None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing()
+    assert reason is None or os.environ.get("TRUEUP_SKIP_NOTHING") != "1", reason
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.spark)

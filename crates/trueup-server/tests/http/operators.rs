@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trueup::{Dataset, MemoryBudget};
 use trueup_server::Settings;
+use trueup_testkit::exhaustive::needed;
 
 const EVENTS: &str = "/api/waterworks/events?fields=leads&start=2025-01-01&end=2025-01-31";
 
@@ -236,7 +237,7 @@ fn a_damaged_dataset_is_not_ready_until_it_is_repaired() {
 /// Parses the text with the Python package of Prometheus, if `TRUEUP_PROMETHEUS_PYTHON` names a Python that has it.
 #[test]
 fn prometheus_accepts_the_metrics() {
-    let Some(python) = std::env::var_os("TRUEUP_PROMETHEUS_PYTHON") else { return };
+    let Some(python) = needed("TRUEUP_PROMETHEUS_PYTHON") else { return };
     let town = Town::new();
     let server = RunningServer::with_operators(&town.service, Settings::default());
     assert_eq!(ask(server.address, "/nothing").status, 404);
