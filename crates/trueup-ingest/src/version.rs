@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
-    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, SCHEMA_VERSION, VECTORS_FOLDER,
+    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
     Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, manifest_file,
@@ -216,11 +216,7 @@ impl VersionBuilder {
         let latest = manifest_file::read_latest(location)?;
         self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
         self.lists = StoredLists::of(latest.as_ref());
-        self.before = match &latest {
-            Some(Manifest { commit: Some(commit), .. }) => Some(commit.time),
-            Some(manifest) => Some(manifest_file::committed(location, manifest.version)?),
-            None => None,
-        };
+        self.before = latest.as_ref().map(|manifest| manifest.commit.time);
         Ok(latest)
     }
 
@@ -440,8 +436,7 @@ impl VersionBuilder {
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
         let superseded = std::mem::take(&mut self.superseded);
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
-        manifest.schema_version = SCHEMA_VERSION;
-        manifest.commit = Some(Commit::after(self.before, operation, self.begun.elapsed()));
+        manifest.commit = Commit::after(self.before, operation, self.begun.elapsed());
         manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);

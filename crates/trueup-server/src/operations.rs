@@ -6,8 +6,8 @@ use crate::request_queue::RequestQueue;
 use crate::slots::ConnectionSlots;
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use trueup::Dataset;
 use trueup::service::Service;
@@ -44,8 +44,6 @@ pub(crate) struct Operations {
     refreshes: RefreshReport,
     pub(crate) metrics: Metrics,
     readiness: Readiness,
-    /// The dataset whose time of commit was read last, and that time; the time is `None` if it is unknown.
-    committed: Mutex<Option<(Weak<Dataset>, Option<SystemTime>)>>,
 }
 
 impl Operations {
@@ -58,7 +56,7 @@ impl Operations {
         refreshes: RefreshReport,
     ) -> Result<Self, prometheus::Error> {
         let (metrics, readiness) = (Metrics::new()?, Readiness::default());
-        Ok(Self { service, queue, slots, refreshes, metrics, readiness, committed: Mutex::default() })
+        Ok(Self { service, queue, slots, refreshes, metrics, readiness })
     }
 
     /// Records that the server stops.
@@ -104,33 +102,19 @@ impl Operations {
             column_misses: columns.misses,
             dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
             dataset_events: dataset.event_rows(),
-            dataset_committed: self.committed(&dataset),
+            dataset_committed: dataset.committed().map(SystemTime::from),
             dataset_commit: commit_duration(&dataset),
             dataset_opened: dataset.opened(),
             is_refresh_failing: self.refreshes.0.is_failing.load(Ordering::Relaxed),
             refresh_failures: self.refreshes.0.failures.load(Ordering::Relaxed),
         }
     }
-
-    /// Returns when the version of a dataset was committed; asks for it once per dataset, because that may cost a
-    /// request to an object store.
-    fn committed(&self, dataset: &Arc<Dataset>) -> Option<SystemTime> {
-        let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, when)) = &*committed
-            && known.as_ptr() == Arc::as_ptr(dataset)
-        {
-            return *when;
-        }
-        let when = dataset.committed().ok().flatten().map(SystemTime::from);
-        *committed = Some((Arc::downgrade(dataset), when));
-        when
-    }
 }
 
-/// Returns what made the version of a dataset, and how many seconds that took; `None` if it is not recorded.
+/// Returns what made the version of a dataset, and how many seconds that took; `None` in memory.
 fn commit_duration(dataset: &Dataset) -> Option<(&'static str, f64)> {
-    let commit = dataset.manifest()?.commit?;
-    Some((commit.operation.name(), Duration::from_millis(commit.duration_ms?).as_secs_f64()))
+    let commit = dataset.manifest()?.commit;
+    Some((commit.operation.name(), Duration::from_millis(commit.duration_ms).as_secs_f64()))
 }
 
 /// Answers `/health`: a server that answers is alive.

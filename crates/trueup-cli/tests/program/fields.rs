@@ -137,7 +137,7 @@ fn inspect_prints_json() {
         found,
         json!({
             "version": 1,
-            "layout": 4,
+            "layout": 5,
             "createdBy": concat!("trueup ", env!("CARGO_PKG_VERSION")),
             "tables": {
                 "accounts": {"rows": 1, "files": 1, "bytes": 1},

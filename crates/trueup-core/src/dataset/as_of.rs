@@ -124,10 +124,9 @@ pub(super) fn newer(folder: &Path, open: &Manifest) -> Result<Option<Manifest>, 
 fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     let versions = manifest_file::versions(folder)?;
     let first = *versions.first().ok_or_else(|| missing(folder))?;
-    // Versions whose manifests record no time come before all others.
     let mut failed = None;
     let after = versions.partition_point(|version| match manifest_file::commit(folder, *version) {
-        Ok(commit) => commit.is_none_or(|commit| commit.time.micros() <= time),
+        Ok(commit) => commit.time.micros() <= time,
         Err(error) => {
             failed.get_or_insert(error);
             false
@@ -137,7 +136,7 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
         return Err(error.into());
     }
     for (at, version) in versions.iter().copied().enumerate().take(after).rev() {
-        let committed = manifest_file::committed(folder, version)?.micros();
+        let committed = manifest_file::commit(folder, version)?.time.micros();
         if committed <= time {
             return match versions.get(at + 1) {
                 // A version between them may have been committed since then.
@@ -149,7 +148,7 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
             };
         }
     }
-    let committed = manifest_file::committed(folder, first)?;
+    let committed = manifest_file::commit(folder, first)?.time;
     Err(DatasetError::NoneAsOf { path: without_credentials(folder), time: AsOf::Time(time), first, committed })
 }
 

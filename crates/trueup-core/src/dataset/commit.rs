@@ -17,10 +17,8 @@ pub struct Commit {
     pub time: CommitTime,
     /// What made the version.
     pub operation: CommitOperation,
-    /// How long the writer took, in milliseconds: from its lock of the dataset to the commit. `None` if this is not
-    /// recorded, as in versions of an earlier trueup.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
+    /// How long the writer took, in milliseconds: from its lock of the dataset to the commit.
+    pub duration_ms: u64,
 }
 
 /// What made a version.
@@ -47,7 +45,7 @@ impl Commit {
     pub fn after(before: Option<CommitTime>, operation: CommitOperation, took: Duration) -> Self {
         let now = CommitTime::from(SystemTime::now());
         let time = before.map_or(now, |before| now.max(before.next()));
-        Self { time, operation, duration_ms: u64::try_from(took.as_millis()).ok() }
+        Self { time, operation, duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) }
     }
 }
 
@@ -145,14 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn how_long_a_writer_took_is_recorded_in_milliseconds_and_may_be_unknown() {
+    fn how_long_a_writer_took_is_recorded_in_milliseconds() {
         let commit = Commit::after(None, CommitOperation::Compact, Duration::from_micros(1_700));
         let json = serde_json::to_string(&commit).unwrap();
         assert!(json.ends_with(r#","operation":"compact","durationMs":1}"#), "{json}");
         assert_eq!(serde_json::from_str::<Commit>(&json).unwrap(), commit);
-        let earlier = json.replace(r#","durationMs":1"#, "");
-        assert_eq!(serde_json::from_str::<Commit>(&earlier).unwrap(), Commit { duration_ms: None, ..commit });
-        assert_eq!(serde_json::to_string(&Commit { duration_ms: None, ..commit }).unwrap(), earlier);
     }
 
     #[test]

@@ -12,19 +12,10 @@ use crate::error::Error;
 use std::time::SystemTime;
 
 impl Dataset {
-    /// Returns when the version was committed; `None` in memory. A version of an earlier trueup, which did not record
-    /// the time, has the one at which its manifest was written, by the clock of the file system or of the store.
-    ///
-    /// # Errors
-    /// The time is not recorded, and the manifest is no longer there, or the file system or the store does not say when
-    /// it was written.
-    pub fn committed(&self) -> Result<Option<CommitTime>, Error> {
-        let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest) else { return Ok(None) };
-        let written = || manifest_file::written(folder, manifest.version).map_err(DatasetError::from);
-        Ok(Some(match manifest.commit {
-            Some(commit) => commit.time,
-            None => written()?.into(),
-        }))
+    /// Returns when the version was committed; `None` in memory.
+    #[must_use]
+    pub fn committed(&self) -> Option<CommitTime> {
+        self.manifest.as_ref().map(|manifest| manifest.commit.time)
     }
 
     /// Returns when the version was opened.

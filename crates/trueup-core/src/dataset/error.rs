@@ -2,7 +2,7 @@
 
 use super::as_of::{AsOf, version_ranges};
 use super::commit::CommitTime;
-use super::manifest::{MAX_BYTES, ManifestFault, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
+use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
 use super::remote::is_url;
 use crate::definitions::DefinitionError;
 use crate::error::Error;
@@ -225,7 +225,7 @@ pub enum ManifestError {
         /// What is wrong with its JSON.
         source: serde_json::Error,
     },
-    /// A list of files, a file of deletion vectors or, with layout 2, a file of events or spend cannot be read.
+    /// A list of files or a file of deletion vectors cannot be read.
     #[error(transparent)]
     File(Box<DatasetError>),
     /// The bytes of the manifest differ from what was written.
@@ -258,9 +258,9 @@ pub enum ManifestError {
         /// Its size in bytes.
         found: u64,
     },
-    /// The manifest has a layout that this program does not know.
+    /// The manifest has another layout than the one that this program reads.
     #[error(
-        "`{}` has layout {found}, and this program reads layouts {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}; {}",
+        "`{}` has layout {found}, and this program reads layout {SCHEMA_VERSION}; {}",
         path.display(),
         if *found > SCHEMA_VERSION { "use a later version of trueup" } else { "ingest the original files into a new dataset" }
     )]

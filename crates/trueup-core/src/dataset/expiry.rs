@@ -17,7 +17,7 @@
 use super::commit::CommitTime;
 use super::error::ManifestError;
 use super::manifest::{Manifest, is_plain_name};
-use super::manifest_file::{committed, file_name, names, read, versions};
+use super::manifest_file::{commit, file_name, names, read, versions};
 use super::plain_file::{NotOpened, open_plain};
 use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
 use crate::Interrupt;
@@ -98,7 +98,7 @@ impl Expiry {
                 plan.kept.push(*version);
             }
             if at <= candidates {
-                replaced = Some(committed(dir, *version)?);
+                replaced = Some(commit(dir, *version)?.time);
             }
         }
         plan.expired.reverse();

@@ -8,12 +8,8 @@ use std::sync::Arc;
 
 pub use crate::text::hex;
 
-/// The version of the layout that this crate writes. The crate also reads the two layouts before it.
-pub const SCHEMA_VERSION: u32 = 4;
-
-/// The oldest layout that is read: its manifests name the files of events and spend themselves, and what
-/// [`RowGroupEntry`] holds is only in the footers of these files. The layout after it has no deletion vectors.
-pub(super) const OLDEST_SCHEMA_VERSION: u32 = 2;
+/// The version of the layout that this crate writes and reads.
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";
@@ -40,9 +36,8 @@ pub struct Manifest {
     pub version: u64,
     /// The program that wrote the manifest, with its version.
     pub created_by: String,
-    /// When and by what the version was made; `None` if an earlier trueup wrote the manifest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<Commit>,
+    /// When and by what the version was made.
+    pub commit: Commit,
     /// The earlier versions that expire once this one is published; `None` unless a purge made this version, or its
     /// writer could not complete the purge of the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,8 +236,29 @@ pub enum ManifestFault {
 }
 
 impl Manifest {
+    /// Returns the manifest of a version without files.
+    #[must_use]
+    pub fn new(version: u64, created_by: &str, commit: Commit) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version,
+            created_by: created_by.to_owned(),
+            commit,
+            purge: None,
+            lists: FileLists::default(),
+            events: Vec::new(),
+            spend: Vec::new(),
+            accounts: Vec::new(),
+            insights: Vec::new(),
+            definitions: None,
+            deletion_vectors: Vec::new(),
+            superseded: BTreeMap::new(),
+            batches: Vec::new(),
+        }
+    }
+
     /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, whose
-    /// checksums they hold. For a manifest of layout 2, which has no lists, the answer is always `false`.
+    /// checksums they hold.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let Self {
             schema_version,
@@ -260,9 +276,8 @@ impl Manifest {
             superseded: _,
             batches,
         } = self;
-        *schema_version != OLDEST_SCHEMA_VERSION
-            && (schema_version, version, created_by, commit, purge)
-                == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
+        (schema_version, version, created_by, commit, purge)
+            == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
             && (definitions, deletion_vectors, batches) == (&other.definitions, &other.deletion_vectors, &other.batches)
     }
@@ -277,7 +292,7 @@ impl Manifest {
         self.check_files()?;
         for (table, lists, files) in self.listed_tables() {
             let listed = lists.iter().fold(0, |sum: u64, list| sum.saturating_add(list.files()));
-            if self.schema_version != OLDEST_SCHEMA_VERSION && listed != files.len() as u64 {
+            if listed != files.len() as u64 {
                 return Err(ManifestFault::Listed { table, listed, found: files.len() });
             }
             for file in files {

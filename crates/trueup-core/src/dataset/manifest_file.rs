@@ -6,18 +6,15 @@
 
 pub use super::error::ManifestError;
 
-use super::commit::{Commit, CommitTime};
+use super::commit::Commit;
 use super::deletion_vector::read_vectors;
 use super::error::Unpublished;
 use super::file_list::read_lists;
-use super::manifest::{Batch, DataFile, FileLists, MAX_BYTES, Manifest, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, hex};
+use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
 use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
-use super::table_file::TableFile;
 use crate::files::Files;
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -86,8 +83,7 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// The manifest, a list of files or a file of deletion vectors is missing, unreadable or damaged; or the manifest has
-/// an unknown layout, another number or a fault. With layout 2, a file of events or spend may also be missing,
-/// unreadable or damaged.
+/// another layout or number, or a fault.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, ManifestError> {
     let path = without_credentials(&location_of(dir, &file_name(version)));
     let manifest = read_without_lists(dir, version, &path)?;
@@ -106,10 +102,7 @@ pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<O
 
 /// Adds to a manifest what is not in its own file.
 fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manifest, ManifestError> {
-    match manifest.schema_version {
-        OLDEST_SCHEMA_VERSION => describe_files(dir, &mut manifest)?,
-        _ => read_lists(dir, &mut manifest)?,
-    }
+    read_lists(dir, &mut manifest)?;
     read_vectors(dir, &mut manifest)?;
     match manifest.check() {
         Ok(()) => Ok(manifest),
@@ -121,20 +114,16 @@ fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manif
 fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest, ManifestError> {
     let path = || path.to_owned();
     let text = read_bytes(dir, version, &path())?;
-    // The layout is checked first, because a later one may have members that this program would report as damage.
+    // The layout is checked first, because another one may have members that this program would report as damage.
     let layout = match serde_json::from_slice(&text) {
         Ok(LayoutVersion { schema_version }) => schema_version,
         Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
     };
-    if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&layout) {
+    if layout != SCHEMA_VERSION {
         return Err(ManifestError::UnknownLayout { path: path(), found: layout });
     }
     let Some(unsealed) = unseal(&text) else { return Err(ManifestError::Checksum { path: path() }) };
-    let parsed = match layout {
-        OLDEST_SCHEMA_VERSION => serde_json::from_slice(&unsealed).map(OldestManifest::into_manifest),
-        _ => serde_json::from_slice(&unsealed),
-    };
-    let manifest: Manifest = match parsed {
+    let manifest: Manifest = match serde_json::from_slice(&unsealed) {
         Ok(manifest) => manifest,
         Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
     };
@@ -148,66 +137,13 @@ fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest,
     Ok(manifest)
 }
 
-/// Returns when a version was committed: the time in its manifest or, if an earlier trueup wrote the manifest, the time
-/// at which the manifest was written, by the clock of the file system or of the store.
+/// Returns what the manifest of a version says of its commit.
 ///
 /// # Errors
 /// The manifest is missing, unreadable or damaged.
-pub fn committed(dir: &Path, version: u64) -> Result<CommitTime, ManifestError> {
-    match commit(dir, version)? {
-        Some(commit) => Ok(commit.time),
-        None => Ok(written(dir, version)?.into()),
-    }
-}
-
-/// Returns what the manifest of a version says of its commit; `None` if an earlier trueup wrote it.
-pub(super) fn commit(dir: &Path, version: u64) -> Result<Option<Commit>, ManifestError> {
+pub(super) fn commit(dir: &Path, version: u64) -> Result<Commit, ManifestError> {
     let path = without_credentials(&location_of(dir, &file_name(version)));
     Ok(read_without_lists(dir, version, &path)?.commit)
-}
-
-/// A manifest of layout [`OLDEST_SCHEMA_VERSION`].
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OldestManifest {
-    schema_version: u32,
-    version: u64,
-    created_by: String,
-    events: Vec<DataFile>,
-    spend: Vec<DataFile>,
-    accounts: Vec<DataFile>,
-    insights: Vec<DataFile>,
-    batches: Vec<Batch>,
-}
-
-impl OldestManifest {
-    fn into_manifest(self) -> Manifest {
-        let Self { schema_version, version, created_by, events, spend, accounts, insights, batches } = self;
-        let lists = FileLists::default();
-        Manifest {
-            schema_version,
-            version,
-            created_by,
-            commit: None,
-            purge: None,
-            lists,
-            events,
-            spend,
-            accounts,
-            insights,
-            definitions: None,
-            deletion_vectors: Vec::new(),
-            superseded: BTreeMap::new(),
-            batches,
-        }
-    }
-}
-
-/// Reads the columns and row groups of the files of a manifest of layout [`OLDEST_SCHEMA_VERSION`] from their footers.
-fn describe_files(dir: &Path, manifest: &mut Manifest) -> Result<(), ManifestError> {
-    let files: Vec<&mut DataFile> = manifest.events.iter_mut().chain(&mut manifest.spend).collect();
-    files.into_par_iter().with_max_len(1).try_for_each(|file| TableFile::describe(dir, file))?;
-    Ok(())
 }
 
 /// Returns when the manifest of a version was written, by the clock of the file system or of the store.

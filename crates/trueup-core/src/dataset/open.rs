@@ -36,10 +36,9 @@ impl Dataset {
     ///
     /// Reads the manifest, its lists of files, deletion vectors and definitions, and the accounts, and checks the
     /// length of the insights. A file of events or spend is read when it is needed: first its footer, which must say
-    /// what the manifest says, then columns. A manifest of layout 2 has no lists, so that all footers are read now. All
-    /// bytes are compared with the manifest's checksums each time that they are read, so that no answer comes from
-    /// bytes that have changed, before the dataset was opened or later. Only [`Verification`](super::Verification)
-    /// reads everything.
+    /// what the manifest says, then columns. All bytes are compared with the manifest's checksums each time that they
+    /// are read, so that no answer comes from bytes that have changed, before the dataset was opened or later. Only
+    /// [`Verification`](super::Verification) reads everything.
     ///
     /// # Errors
     /// The folder holds no dataset, a file that is read now is missing or damaged, or the insights are missing or have

@@ -82,19 +82,6 @@ impl TableFile {
         Self { stored: self.stored.clone(), superseded }
     }
 
-    /// Sets the columns and row groups of a file's entry from its footer.
-    pub(super) fn describe(folder: &Path, entry: &mut DataFile) -> Result<(), DatasetError> {
-        let file = PromisedFile::new(folder, entry)?;
-        let Footer { schema, decoded, .. } = Footer::read(&file.open()?, StartedReads::default(), None)?;
-        entry.columns = column_names(&schema);
-        entry.row_groups = decoded.iter().map(|(_, row_group)| describe_row_group(row_group)).collect();
-        let found = entry.row_groups.iter().fold(0, |sum: u64, row_group| sum.saturating_add(row_group.rows));
-        if found == entry.rows {
-            return Ok(());
-        }
-        Err(DatasetError::Length { path: file.path().to_owned(), unit: "rows", found, promised: entry.rows })
-    }
-
     /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         self.stored.file.path()

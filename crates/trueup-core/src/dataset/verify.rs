@@ -54,7 +54,7 @@ impl Verification {
     ///
     /// # Errors
     /// There is no manifest to check against, or the manifest, its lists of files or its deletion vectors cannot be
-    /// read. With layout 2, a footer of a file of events or spend may also be unreadable.
+    /// read.
     pub fn of(folder: impl AsRef<Path>, as_of: Option<AsOf>) -> Result<Self, Error> {
         Self::watched(folder, as_of, |_, _| ())
     }

@@ -2,7 +2,7 @@
 
 use super::commit::{CommitOperation, CommitTime};
 use super::error::ManifestError;
-use super::manifest::{DataFile, Manifest};
+use super::manifest::DataFile;
 use super::manifest_file;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct VersionSummary {
     /// The number of the version.
     pub version: u64,
-    /// When it was committed, in UTC. A version of an earlier trueup has the time at which its manifest was written.
+    /// When it was committed, in UTC.
     pub committed: CommitTime,
     /// What made it.
     pub operation: CommitOperation,
@@ -70,17 +70,13 @@ struct ReadVersion {
 impl ReadVersion {
     fn of(dataset: &Path, version: u64) -> Result<Self, ManifestError> {
         let manifest = manifest_file::read(dataset, version)?;
-        let (committed, operation) = match manifest.commit {
-            Some(commit) => (commit.time, commit.operation),
-            None => (manifest_file::written(dataset, version)?.into(), former_operation(&manifest)),
-        };
         let superseded = |file: &DataFile| manifest.superseded.get(&file.path).map_or(0, |vector| vector.rows());
         let rows = |files: &[DataFile]| files.iter().map(|file| file.rows.saturating_sub(superseded(file))).sum();
         let files: Vec<(String, u64)> = manifest.files().map(|file| (file.path.clone(), file.size)).collect();
         let summary = VersionSummary {
             version,
-            committed,
-            operation,
+            committed: manifest.commit.time,
+            operation: manifest.commit.operation,
             events: rows(&manifest.events),
             spend: rows(&manifest.spend),
             files: files.len() as u64,
@@ -91,10 +87,4 @@ impl ReadVersion {
         };
         Ok(Self { summary, files })
     }
-}
-
-/// Returns what made a version of an earlier trueup, which did not record it: an ingest notes its inputs.
-fn former_operation(manifest: &Manifest) -> CommitOperation {
-    let is_ingest = manifest.batches.iter().any(|batch| batch.version == manifest.version);
-    if is_ingest { CommitOperation::Ingest } else { CommitOperation::Define }
 }

@@ -136,14 +136,14 @@ fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
 }
 
 #[test]
-fn the_error_of_an_unknown_layout_names_the_known_ones_and_what_to_do() {
-    let expected = [(1, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
+fn the_error_of_another_layout_names_the_known_one_and_what_to_do() {
+    let expected = [(4, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
     for (layout, advice) in expected {
         let mut stored = TestDataset::sound();
         stored.manifest.schema_version = layout;
         stored.republish();
         let message = stored.refused();
-        let known = format!("and this program reads layouts 2 to {SCHEMA_VERSION}");
+        let known = format!("and this program reads layout {SCHEMA_VERSION}");
         let expected = format!("manifest-00000001.json` has layout {layout}, {known}; {advice}");
         assert!(message.ends_with(&expected), "{message}");
     }

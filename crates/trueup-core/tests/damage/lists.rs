@@ -2,12 +2,10 @@
 //! that are listed. Lists that say something other than the files are refused.
 
 use crate::test_dataset::{LISTS, SOUND, TestDataset, events, row};
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, Manifest, RowGroupEntry};
+use trueup_core::dataset::manifest::{FileList, FileLists, Manifest, RowGroupEntry};
 use trueup_core::dataset::{Verification, encode_list, manifest_file};
 use trueup_core::query::{DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Execution, Interrupt, ResultTable};
@@ -251,51 +249,4 @@ fn a_list_of_something_else_is_refused() {
         let refused = Dataset::open(stored.folder()).unwrap_err().to_string();
         assert!(refused.contains(LISTS[0]) && refused.contains(fault), "{refused}");
     }
-}
-
-/// Writes the manifest of a dataset as layout 2 has it.
-fn write_oldest(stored: &TestDataset, manifest: &Manifest) {
-    let entry = |file: &DataFile| {
-        let DataFile { path, size, rows, sha256, blocks, .. } = file;
-        json!({"path": path, "size": size, "rows": rows, "sha256": sha256, "blocks": blocks})
-    };
-    let entries = |files: &[DataFile]| files.iter().map(entry).collect::<Vec<Value>>();
-    let oldest = json!({
-        "schemaVersion": 2, "version": 1, "createdBy": "trueup 0.1.0", "events": entries(&manifest.events),
-        "spend": entries(&manifest.spend), "accounts": entries(&manifest.accounts),
-        "insights": entries(&manifest.insights), "batches": []
-    });
-    let text = serde_json::to_string_pretty(&oldest).unwrap();
-    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
-    let sealed = format!("{},\n  \"sha256\": \"{digest}\"\n}}\n", text.strip_suffix("\n}").unwrap());
-    fs::write(stored.path(&manifest_file::file_name(1)), sealed).unwrap();
-}
-
-#[test]
-fn a_dataset_of_the_oldest_layout_is_read() {
-    let stored = two_files();
-    let current = Dataset::open(stored.folder()).unwrap();
-    let expected = current.query(&all()).unwrap();
-    write_oldest(&stored, current.manifest().unwrap());
-    for name in LISTS {
-        fs::remove_file(stored.path(name)).unwrap();
-    }
-    let oldest = Dataset::open(stored.folder()).unwrap();
-    assert_eq!(oldest.query(&all()).unwrap(), expected);
-    assert_eq!(oldest.manifest().unwrap().events, current.manifest().unwrap().events);
-    assert_eq!(stored.faults(), Vec::<String>::new());
-    // Its row groups are known only from the footers.
-    fs::remove_file(stored.path(FIRST)).unwrap();
-    let expected = format!("`{}` is missing, but the manifest names it", stored.path(FIRST).display());
-    assert_eq!(Dataset::open(stored.folder()).unwrap_err().to_string(), expected);
-}
-
-#[test]
-fn a_dataset_of_the_oldest_layout_with_other_rows_is_refused() {
-    let stored = TestDataset::with_events(&[&SOUND]);
-    stored.publish();
-    let mut manifest = manifest_file::read(&stored.folder(), 1).unwrap();
-    manifest.events[0].rows = 5;
-    write_oldest(&stored, &manifest);
-    assert!(stored.refused().ends_with("has 4 rows, but the manifest says 5"), "{}", stored.refused());
 }

@@ -5,13 +5,15 @@ use arrow_array::{
 };
 use parquet::arrow::ArrowWriter;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
-use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest, SCHEMA_VERSION};
-use trueup_core::dataset::{BlockHasher, Verification, describe_row_group, encode_list, manifest_file};
+use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest};
+use trueup_core::dataset::{
+    BlockHasher, Commit, CommitOperation, Verification, describe_row_group, encode_list, manifest_file,
+};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Error};
@@ -75,22 +77,8 @@ impl TestDataset {
         for table in ["events", "spend", "accounts", "insights", LISTS_FOLDER] {
             fs::create_dir(dir.path().join(table)).unwrap();
         }
-        let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
-            version: 1,
-            created_by: "a test".to_owned(),
-            commit: None,
-            purge: None,
-            lists: FileLists::default(),
-            events: Vec::new(),
-            spend: Vec::new(),
-            accounts: Vec::new(),
-            insights: Vec::new(),
-            definitions: None,
-            deletion_vectors: Vec::new(),
-            superseded: BTreeMap::new(),
-            batches: Vec::new(),
-        };
+        let commit = Commit::after(None, CommitOperation::Ingest, Duration::ZERO);
+        let manifest = Manifest::new(1, "a test", commit);
         let mut stored = Self { dir, manifest };
         stored.add_events(&row_groups.iter().map(|rows| events(rows)).collect::<Vec<_>>());
         stored

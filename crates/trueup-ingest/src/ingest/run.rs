@@ -15,11 +15,11 @@ use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, compact, events, insights, spend};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use trueup_core::dataset::CommitOperation;
-use trueup_core::dataset::manifest::{FileLists, Manifest, SCHEMA_VERSION};
-use trueup_core::dataset::read_definitions;
+use std::time::Duration;
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{Commit, CommitOperation, read_definitions};
 use trueup_core::model::Accounts;
 
 impl Ingest {
@@ -183,22 +183,9 @@ impl Ingest {
             accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
             account_files = Some(accounts::write(&all_accounts, version)?);
         }
-        let mut manifest = latest.unwrap_or_else(|| Manifest {
-            schema_version: SCHEMA_VERSION,
-            version: 0,
-            created_by: String::new(),
-            commit: None,
-            purge: None,
-            lists: FileLists::default(),
-            events: Vec::new(),
-            spend: Vec::new(),
-            accounts: Vec::new(),
-            insights: Vec::new(),
-            definitions: None,
-            deletion_vectors: Vec::new(),
-            superseded: BTreeMap::new(),
-            batches: Vec::new(),
-        });
+        // The version gets its number, and what there is to say of its commit, when it is published.
+        let mut manifest = latest
+            .unwrap_or_else(|| Manifest::new(0, "", Commit::after(None, CommitOperation::Ingest, Duration::ZERO)));
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
         Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
     }

@@ -116,9 +116,8 @@ impl Case {
     }
 
     /// Publishes the dataset, with vectors in up to two files.
-    fn publish(&self, manifest: Manifest, vectors: BTreeMap<String, DeletionVector>) {
+    fn publish(&self, mut manifest: Manifest, vectors: BTreeMap<String, DeletionVector>) {
         fs::create_dir(self.dataset().join(VECTORS_FOLDER)).unwrap();
-        let mut manifest = Manifest { commit: None, ..manifest };
         let named: Vec<(&str, &DeletionVector)> =
             vectors.iter().map(|(path, vector)| (path.as_str(), vector)).collect();
         for (number, vectors) in named.chunks(named.len().div_ceil(2).max(1)).enumerate() {

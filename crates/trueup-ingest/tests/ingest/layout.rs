@@ -10,9 +10,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 use trueup_core::Day;
-use trueup_core::dataset::Verification;
 use trueup_core::dataset::manifest::{FileLists, Manifest};
+use trueup_core::dataset::{Commit, CommitOperation, Verification};
 use trueup_core::model::QuarterSpan;
 
 /// A customer of a row group.
@@ -144,7 +145,7 @@ fn a_dictionary_has_each_text_once() {
 /// of the commit.
 fn without_ids(mut manifest: Manifest) -> Manifest {
     manifest.lists = FileLists::default();
-    manifest.commit = None;
+    manifest.commit = Commit { time: UNIX_EPOCH.into(), operation: CommitOperation::Ingest, duration_ms: 0 };
     for file in &mut manifest.events {
         file.path.truncate("events/00000001-0000".len());
     }

@@ -92,7 +92,7 @@ impl Case {
         let versions = manifest_file::versions(&self.dataset).unwrap();
         for version in versions.into_iter().filter(|version| *version >= published) {
             let opened = Dataset::open_as_of(&self.dataset, version).unwrap();
-            let committed = opened.committed().unwrap().unwrap().into();
+            let committed = opened.committed().unwrap().into();
             self.answers.insert(version, (answers(&opened), committed));
         }
     }

@@ -1,27 +1,19 @@
 use super::super::as_of;
 use super::super::commit::CommitOperation;
-use super::super::manifest::ManifestFault;
+use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::files::{FaultInjector, InjectedFault, Operation};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn manifest(version: u64) -> Manifest {
-    Manifest {
-        schema_version: SCHEMA_VERSION,
-        version,
-        created_by: "test".to_owned(),
-        commit: None,
-        purge: None,
-        lists: FileLists::default(),
-        events: Vec::new(),
-        spend: Vec::new(),
-        accounts: Vec::new(),
-        insights: Vec::new(),
-        definitions: None,
-        deletion_vectors: Vec::new(),
-        superseded: BTreeMap::new(),
-        batches: Vec::new(),
-    }
+    Manifest::new(version, "test", committed_at(0))
+}
+
+/// Returns the commit of an ingest at a number of seconds since 1970.
+fn committed_at(seconds: u64) -> Commit {
+    let time = (SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).into();
+    Commit { time, operation: CommitOperation::Ingest, duration_ms: 0 }
 }
 
 fn file(path: &str) -> DataFile {
@@ -188,19 +180,8 @@ fn a_reported_failure_to_publish_is_checked() {
 fn as_of_a_time_is_the_last_version_committed_until_then() {
     let dir = tempfile::tempdir().unwrap();
     let at = |seconds: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-    // Versions 1 to 3 were written by an earlier trueup, and the manifest of the second was copied later.
-    for (version, seconds) in [(1, 100), (2, 900), (3, 300)] {
-        publish_in(dir.path(), &manifest(version)).unwrap();
-        fs::File::options()
-            .write(true)
-            .open(dir.path().join(file_name(version)))
-            .unwrap()
-            .set_modified(at(seconds))
-            .unwrap();
-    }
-    for (version, seconds) in [(4, 400), (6, 600), (7, 700)] {
-        let commit = Commit { time: at(seconds).into(), operation: CommitOperation::Ingest, duration_ms: None };
-        publish_in(dir.path(), &Manifest { commit: Some(commit), ..manifest(version) }).unwrap();
+    for (version, seconds) in [(1, 100), (3, 300), (4, 400), (6, 600), (7, 700)] {
+        publish_in(dir.path(), &Manifest { commit: committed_at(seconds), ..manifest(version) }).unwrap();
     }
     let found = |seconds| as_of::manifest(dir.path(), Some(at(seconds).into())).map(|manifest| manifest.version);
     for (seconds, version) in
