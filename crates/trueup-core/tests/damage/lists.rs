@@ -1,7 +1,7 @@
 //! What the lists of files say: enough to open a dataset, and to plan the splits of a query, without reading the files
 //! that are listed. Lists that say something other than the files are refused.
 
-use crate::test_dataset::{LISTS, SOUND, TestDataset, events, row};
+use crate::test_dataset::{LISTS, TestDataset, events, row};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
