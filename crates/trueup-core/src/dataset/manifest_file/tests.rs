@@ -180,12 +180,12 @@ fn a_reported_failure_to_publish_is_checked() {
 fn as_of_a_time_is_the_last_version_committed_until_then() {
     let dir = tempfile::tempdir().unwrap();
     let at = |seconds: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-    for (version, seconds) in [(1, 100), (3, 300), (4, 400), (6, 600), (7, 700)] {
+    for (version, seconds) in [(1, 100), (2, 200), (3, 300), (4, 400), (6, 600), (7, 700)] {
         publish_in(dir.path(), &Manifest { commit: committed_at(seconds), ..manifest(version) }).unwrap();
     }
     let found = |seconds| as_of::manifest(dir.path(), Some(at(seconds).into())).map(|manifest| manifest.version);
     for (seconds, version) in
-        [(100, 1), (299, 1), (300, 3), (399, 3), (400, 4), (600, 6), (699, 6), (700, 7), (9_999, 7)]
+        [(100, 1), (199, 1), (299, 2), (300, 3), (399, 3), (400, 4), (600, 6), (699, 6), (700, 7), (9_999, 7)]
     {
         assert_eq!(found(seconds).unwrap(), version, "{seconds}");
     }
