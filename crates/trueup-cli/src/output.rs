@@ -21,11 +21,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup::TextList;
-use trueup::{Column, ResultTable, Texts, Value, Values, json};
-
-/// The file endings that [`Format::of_ending`] knows. A test compares the two.
-const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
+use trueup::{Column, ResultTable, TextList, Texts, Value, Values, formats, json};
 
 /// The format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -45,16 +41,16 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format for the ending of a file name; `None` if the ending is unknown or missing.
-    fn of_ending(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "txt" => Some(Self::Table),
-            "json" => Some(Self::Json),
-            "ndjson" | "jsonl" => Some(Self::Ndjson),
-            "csv" => Some(Self::Csv),
-            "parquet" => Some(Self::Parquet),
-            "arrow" => Some(Self::Arrow),
-            _ => None,
+    /// Returns the format in which a file is written; `None` if results are not written in it.
+    const fn of_results(format: formats::Format) -> Option<Self> {
+        match format {
+            formats::Format::Text => Some(Self::Table),
+            formats::Format::Json => Some(Self::Json),
+            formats::Format::Ndjson => Some(Self::Ndjson),
+            formats::Format::Csv => Some(Self::Csv),
+            formats::Format::Parquet => Some(Self::Parquet),
+            formats::Format::Arrow => Some(Self::Arrow),
+            formats::Format::Tsv | formats::Format::Xlsx | formats::Format::Html | formats::Format::Markdown => None,
         }
     }
 
@@ -66,9 +62,10 @@ impl Format {
         if path.extension().is_none() {
             return Ok(Self::Table);
         }
-        Self::of_ending(path).ok_or_else(|| {
+        formats::Format::from_name(path).and_then(Self::of_results).ok_or_else(|| {
+            let endings = formats::listed_endings(|format| Self::of_results(format).is_some());
             Failure::usage(format!(
-                "expected a file that ends in {ENDINGS}, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
+                "expected a file that ends in {endings}, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
                 path.display()
             ))
         })
@@ -76,14 +73,15 @@ impl Format {
 
     /// Returns the usual ending of a file name in this format.
     pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Self::Table => "txt",
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
+        let format = match self {
+            Self::Table => formats::Format::Text,
+            Self::Json => formats::Format::Json,
+            Self::Ndjson => formats::Format::Ndjson,
+            Self::Csv => formats::Format::Csv,
+            Self::Parquet => formats::Format::Parquet,
+            Self::Arrow => formats::Format::Arrow,
+        };
+        format.ending()
     }
 
     fn is_binary(self) -> bool {

@@ -38,7 +38,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::query::DateRange;
-use trueup::{Dataset, Day, Execution};
+use trueup::{Dataset, Day, Execution, formats};
 
 /// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,11 +55,11 @@ impl ReportFormat {
     /// # Errors
     /// If the ending is unknown.
     pub(crate) fn of_file(path: &Path) -> Result<Option<Self>, Failure> {
-        match path.extension().map(|ending| ending.to_str()) {
-            None => Ok(None),
-            Some(Some("html" | "htm")) => Ok(Some(Self::Html)),
-            Some(Some("md")) => Ok(Some(Self::Md)),
-            Some(_) => Err(Failure::usage(format!(
+        match formats::Format::from_name(path) {
+            Some(formats::Format::Html) => Ok(Some(Self::Html)),
+            Some(formats::Format::Markdown) => Ok(Some(Self::Md)),
+            None if path.extension().is_none() => Ok(None),
+            _ => Err(Failure::usage(format!(
                 "expected a file that ends in .html or .md, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
                 path.display()
             ))),
@@ -69,8 +69,8 @@ impl ReportFormat {
     /// Returns the usual ending of a file name in this format.
     pub(crate) const fn ending(self) -> &'static str {
         match self {
-            Self::Html => "html",
-            Self::Md => "md",
+            Self::Html => formats::Format::Html.ending(),
+            Self::Md => formats::Format::Markdown.ending(),
         }
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] has the file operations that write a
-//! dataset. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and functions that all modules
+//! dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and functions that all modules
 //! share.
 
 mod aggregate;
@@ -29,6 +29,7 @@ mod execute;
 pub mod files;
 mod filter;
 mod finish;
+pub mod formats;
 mod interrupt;
 mod memory;
 pub mod model;

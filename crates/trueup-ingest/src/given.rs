@@ -5,12 +5,13 @@ mod urls;
 pub(crate) use urls::expand_url;
 
 use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::source::{is_known_name, unpacked_name};
+use crate::source::is_known_name;
 use crate::{IngestError, Input};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use trueup_core::formats::unpacked_name;
 
 /// The path that means the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";

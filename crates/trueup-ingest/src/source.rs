@@ -41,11 +41,10 @@ pub use input::{FileFormat, UnknownFormat};
 
 pub(crate) use chunk::{ChunkDecoder, RawChunk};
 pub(crate) use columns::{FolderColumn, check_fit, coded_text};
-pub(crate) use compression::unpacked_name;
 pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
-pub(crate) use detect::is_known_name;
-pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, file_name, has_ending};
+pub(crate) use detect::{is_known_name, named_format};
+pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, file_name};
 pub(crate) use ndjson::member_cells;
 pub(crate) use parquet::{ParquetFile, ParquetReader};
 pub(crate) use row_group::ParquetBytes;
@@ -57,7 +56,7 @@ use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::row_fault::InputLocation;
 use arrow_schema::SchemaRef;
 use chunk::ChunkBytes;
-use compression::{Compression, CountedReader};
+use compression::{CountedReader, detect_compression};
 use csv::CsvFormat;
 use decoded::check_name;
 use detect::{TextFormat, binary_format, read_begin, text_format};
@@ -70,6 +69,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use text_blocks::TextBlock;
 use trueup_core::files::Files;
+use trueup_core::formats::{Format, unpacked_name};
 use xlsx::SheetReader;
 
 /// An input file, read chunk by chunk.
@@ -114,7 +114,7 @@ impl<'a> InputReader<'a> {
         let of_input = |fault: InputFault| fault.of(&input.shown);
         let mut file = files.open(path).at(OPEN, path)?;
         let begin = read_begin(&mut file).at(OPEN, path)?;
-        let name = compression::unpacked_name(&input.shown);
+        let name = unpacked_name(&input.shown);
         let binary = match options.format {
             Some(InputFormat::Arrow) => Some(InputFormat::Arrow),
             format => binary_format(&name, format, &begin).map_err(of_input)?,
@@ -132,7 +132,7 @@ impl<'a> InputReader<'a> {
             let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;
             (FormatReader::Xlsx(sheet.map_err(of_input)?), Arc::new(AtomicU64::new(input.size())))
         } else {
-            let compression = Compression::detect(&input.shown, &begin).map_err(of_input)?;
+            let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
             let text = text_input::open(file, compression, options.encoding).at(OPEN, path)?.map_err(of_input)?;
             let format = text_format(&name, options.format, &text.begin).map_err(of_input)?;
             let (skipped, (text, read)) = (text.skipped, text.into_parts());
@@ -268,7 +268,7 @@ pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool
     let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
     let mut file = files.open(path).at(OPEN, path)?;
     let begin = read_begin(&mut file).at(OPEN, path)?;
-    let compression = Compression::detect(&input.shown, &begin).map_err(of_input)?;
+    let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
     let encoding = input.options.encoding;
     let text = text_input::open(file, compression, encoding).at(OPEN, path)?.map_err(of_input)?;
     if compression.is_none() && encoding.is_none_or(|encoding| encoding.is_utf8()) && text.skipped == 0 {
@@ -297,7 +297,10 @@ const COPIED_BYTES: usize = 1 << 20;
 
 /// Reads the header from the first block of a CSV file, unless the columns are given. Returns the block of the rows.
 fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Result<(CsvFormat, TextBlock), InputFault> {
-    let separator = options.separator.unwrap_or(if has_ending(name, "tsv") { b'\t' } else { b',' });
+    let separator = options.separator.unwrap_or(match Format::from_name(name) {
+        Some(Format::Tsv) => b'\t',
+        _ => b',',
+    });
     let (schema, rows) = match &options.header {
         Some(header) => (csv::check_first(&first, separator, header)?, first),
         None => csv::read_header(&first, separator, options.separator.is_none())?,

@@ -1,6 +1,7 @@
-use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
+use super::{Format, write_arrow, write_csv, write_parquet};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
+use clap::ValueEnum;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::Path;
@@ -76,13 +77,19 @@ fn long_texts_do_not_create_huge_pages() {
 
 #[test]
 fn every_documented_ending_selects_its_format() {
-    assert_eq!(Format::of_ending(Path::new("a/b.parquet")), Some(Format::Parquet));
-    assert_eq!(Format::of_ending(Path::new("b.jsonl")), Some(Format::Ndjson));
-    assert_eq!(Format::of_ending(Path::new("b")), None);
-    assert_eq!(Format::of_file(Path::new("b")).unwrap(), Format::Table);
-    assert!(Format::of_file(Path::new("b.xlsx")).is_err());
-    for ending in ENDINGS.split([',', ' ']).filter(|word| word.starts_with('.')) {
-        let format = Format::of_ending(Path::new(&format!("b{ending}"))).unwrap();
-        assert_eq!(Format::of_ending(Path::new(&format!("b.{}", format.ending()))), Some(format));
+    let of_file = |name: &str| Format::of_file(Path::new(name)).unwrap();
+    assert_eq!(of_file("a/b.parquet"), Format::Parquet);
+    assert_eq!(of_file("b.jsonl"), Format::Ndjson);
+    assert_eq!(of_file("b.CSV"), Format::Csv);
+    assert_eq!(of_file("b"), Format::Table);
+    for other in ["b.xlsx", "b.tsv", "b.csv.gz", "b.html"] {
+        let failure = Format::of_file(Path::new(other)).unwrap_err().to_string();
+        assert!(
+            failure.contains(".csv, .json, .ndjson, .jsonl, .parquet, .pq, .arrow or .txt, but found"),
+            "{failure}"
+        );
+    }
+    for format in Format::value_variants() {
+        assert_eq!(of_file(&format!("b.{}", format.ending())), *format);
     }
 }

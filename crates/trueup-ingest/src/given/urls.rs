@@ -3,12 +3,13 @@
 use super::{is_left_out, match_options};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::source::{is_known_name, unpacked_name};
+use crate::source::is_known_name;
 use glob::Pattern;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::{RemoteFile, RemoteFiles, without_credentials};
+use trueup_core::formats::unpacked_name;
 
 /// Returns the files that a URL stands for, sorted by name, as [`expand`](super::expand) does for a path.
 ///

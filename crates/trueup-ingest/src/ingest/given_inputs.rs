@@ -4,7 +4,7 @@ use super::Ingest;
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::given::{StreamReader, expand, expand_url, is_stream};
 use crate::received::{Producer, SourceRows};
-use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known_name, separator, unpacked_name};
+use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known_name, separator};
 use crate::table::Table;
 use crate::{IngestError, Input, Outputs};
 use glob::Pattern;
@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::{is_url, without_credentials};
+use trueup_core::formats::unpacked_name;
 
 /// An input as it was given.
 pub(super) struct GivenInput {

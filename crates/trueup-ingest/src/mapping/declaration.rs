@@ -1,5 +1,6 @@
 //! A mapping file as it is written.
 
+use crate::source::FileFormat;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -60,7 +61,7 @@ impl MappingFile {
 pub(super) struct InputDeclaration {
     /// A file name, in which `*` matches any characters and `?` matches one.
     pub(super) file: String,
-    pub(super) format: Option<DeclaredFormat>,
+    pub(super) format: Option<FileFormat>,
     /// What separates the cells of a CSV file. If absent, the option of the ingest decides, or else a tab in a file
     /// whose name ends in `.tsv`, and a comma in any other.
     pub(super) separator: Option<char>,
@@ -76,16 +77,6 @@ pub(super) struct InputDeclaration {
     /// From the name of a column in the file to its name in the mapping.
     #[serde(default)]
     pub(super) rename: BTreeMap<String, String>,
-}
-
-/// The format of an input, as a mapping states it or as the name of its file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum DeclaredFormat {
-    Csv,
-    Ndjson,
-    Parquet,
-    Xlsx,
 }
 
 /// Columns that all events of a customer take from the customer's first conversion.

@@ -1,18 +1,18 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
-use super::declaration::{DeclaredFormat, InputDeclaration, MappingFile};
+use super::declaration::{InputDeclaration, MappingFile};
 use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
 use crate::source::{
-    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, file_name, has_ending, separator,
-    unpacked_name,
+    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, file_name, named_format, separator,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use trueup_core::files::Files;
+use trueup_core::formats::unpacked_name;
 
 /// What reading the inputs of a mapping needs.
 #[derive(Clone, Copy)]
@@ -124,15 +124,9 @@ fn open_input<'f>(
 /// Returns how a file is read: as the mapping says, or else as the options of the input or its name say.
 fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
-    let of_declared = |format| match format {
-        DeclaredFormat::Csv => InputFormat::Csv,
-        DeclaredFormat::Ndjson => InputFormat::Ndjson,
-        DeclaredFormat::Parquet => InputFormat::Parquet,
-        DeclaredFormat::Xlsx => InputFormat::Xlsx,
-    };
-    let of_name = || format_of(&unpacked_name(path)).map(of_declared);
+    let of_name = || named_format(&unpacked_name(path)).map(InputFormat::from);
     // Record batches have no other format, whatever the mapping says.
-    let declared = input.format.map(of_declared).filter(|_| given.format != Some(InputFormat::Arrow));
+    let declared = input.format.map(InputFormat::from).filter(|_| given.format != Some(InputFormat::Arrow));
     let format = match declared.or(given.format).or_else(of_name) {
         Some(format) => format,
         None => {
@@ -167,18 +161,6 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
     let sheet = input.sheet.clone().or_else(|| given.sheet.clone());
     let (header, empty) = (input.header.clone(), input.empty.clone());
     Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, ..given.clone() })
-}
-
-/// Returns the format that the name of a file says.
-pub(super) fn format_of(path: &Path) -> Option<DeclaredFormat> {
-    let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
-    let formats = [
-        (&["csv", "tsv", "txt"][..], DeclaredFormat::Csv),
-        (&["ndjson", "jsonl", "json"], DeclaredFormat::Ndjson),
-        (&["parquet", "pq"], DeclaredFormat::Parquet),
-        (&["xlsx", "xlsm"], DeclaredFormat::Xlsx),
-    ];
-    formats.into_iter().find(|(endings, _)| has(endings)).map(|(_, format)| format)
 }
 
 /// Returns the columns of a file, each with its name in the file and in the mapping.

@@ -1,59 +1,41 @@
 //! Files that are compressed as a whole: which program did it, and their unpacked bytes.
 
-use super::input::has_ending;
 use crate::error::InputFault;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use trueup_core::formats::Compression;
 
-/// A program that compresses files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
-    Gzip,
-    Zstd,
-    Bzip2,
+/// Each compression, with the first bytes of its files.
+const FIRST_BYTES: [(Compression, &[u8]); 3] =
+    [(Compression::Gzip, b"\x1f\x8b\x08"), (Compression::Zstd, b"\x28\xb5\x2f\xfd"), (Compression::Bzip2, b"BZh")];
+
+/// Returns how a file is compressed, if it is.
+///
+/// # Errors
+/// The name says that it is compressed, and its first bytes say otherwise.
+pub(super) fn detect_compression(name: &Path, begin: &[u8]) -> Result<Option<Compression>, InputFault> {
+    if let Some(named) = Compression::from_name(name) {
+        let is_compressed = FIRST_BYTES.iter().any(|(of, magic)| *of == named && begin.starts_with(magic));
+        return if is_compressed {
+            Ok(Some(named))
+        } else {
+            Err(InputFault::NotCompressed { program: program(named) })
+        };
+    }
+    // No text begins with the bytes of gzip and zstd. `BZh` alone may begin a text.
+    let starts = |magic: &[u8]| begin.starts_with(magic) && (magic != b"BZh" || begin.get(4..10) == Some(b"1AY&SY"));
+    Ok(FIRST_BYTES.into_iter().find(|(_, magic)| starts(magic)).map(|(compression, _)| compression))
 }
 
-/// Each program with the endings of its files, and their first bytes.
-const COMPRESSIONS: [(Compression, &[&str], &[u8]); 3] = [
-    (Compression::Gzip, &["gz"], b"\x1f\x8b\x08"),
-    (Compression::Zstd, &["zst", "zstd"], b"\x28\xb5\x2f\xfd"),
-    (Compression::Bzip2, &["bz2"], b"BZh"),
-];
-
-impl Compression {
-    /// Returns how a file is compressed, if it is.
-    ///
-    /// # Errors
-    /// The name says that it is compressed, and its first bytes say otherwise.
-    pub(super) fn detect(name: &Path, begin: &[u8]) -> Result<Option<Self>, InputFault> {
-        let named = COMPRESSIONS.into_iter().find(|(_, endings, _)| endings.iter().any(|one| has_ending(name, one)));
-        if let Some((compression, _, magic)) = named {
-            let program = compression.program();
-            let is_compressed = begin.starts_with(magic);
-            return if is_compressed { Ok(Some(compression)) } else { Err(InputFault::NotCompressed { program }) };
-        }
-        // No text begins with the bytes of gzip and zstd. `BZh` alone may begin a text.
-        let starts =
-            |magic: &[u8]| begin.starts_with(magic) && (magic != b"BZh" || begin.get(4..10) == Some(b"1AY&SY"));
-        Ok(COMPRESSIONS.into_iter().find(|(.., magic)| starts(magic)).map(|(compression, ..)| compression))
+/// Returns the name of the program that compresses so, for messages.
+const fn program(compression: Compression) -> &'static str {
+    match compression {
+        Compression::Gzip => "gzip",
+        Compression::Zstd => "zstd",
+        Compression::Bzip2 => "bzip2",
     }
-
-    /// Returns the name of the program.
-    const fn program(self) -> &'static str {
-        match self {
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Bzip2 => "bzip2",
-        }
-    }
-}
-
-/// Returns a file's name without the ending that says how it is compressed.
-pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
-    let is_packed = COMPRESSIONS.iter().flat_map(|(_, endings, _)| *endings).any(|one| has_ending(name, one));
-    if is_packed { name.with_extension("") } else { name.to_owned() }
 }
 
 /// The unpacked bytes of a file.
@@ -96,7 +78,7 @@ fn decoder(file: impl BufRead + Send + 'static, compression: Compression) -> io:
 
 impl Read for Unpacker {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let program = self.compression.program();
+        let program = program(self.compression);
         let length = self.decoder.read(into).map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => error,
             // The file itself cannot be read.

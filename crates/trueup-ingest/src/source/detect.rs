@@ -1,12 +1,13 @@
 //! The format of a file: as it is given, as the file's name says, or as the first bytes show.
 
 use super::encoding::UTF8_MARK;
-use super::input::{InputFormat, has_ending};
+use super::input::{FileFormat, InputFormat};
 use super::json_array;
 use crate::error::InputFault;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use trueup_core::files::OpenFile;
+use trueup_core::formats::Format;
 
 /// The first bytes of every Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -58,19 +59,19 @@ pub(super) enum TextFormat {
     JsonArray,
 }
 
-/// Returns the format that a file's name says.
-fn named_format(name: &Path) -> Option<InputFormat> {
-    let formats = [
-        (&["parquet", "pq"][..], InputFormat::Parquet),
-        (&["csv", "tsv"], InputFormat::Csv),
-        (&["ndjson", "jsonl", "json"], InputFormat::Ndjson),
-        (&["xlsx", "xlsm"], InputFormat::Xlsx),
-    ];
-    let has_one = |endings: &[&str]| endings.iter().any(|ending| has_ending(name, ending));
-    formats.into_iter().find(|(endings, _)| has_one(endings)).map(|(_, format)| format)
+/// Returns the format in which a file is read, as its name says it; `None` if the name says none, or one that is not
+/// read. `name` is without an ending that says how the file is compressed.
+pub(crate) fn named_format(name: &Path) -> Option<FileFormat> {
+    match Format::from_name(name)? {
+        Format::Csv | Format::Tsv | Format::Text => Some(FileFormat::Csv),
+        Format::Json | Format::Ndjson => Some(FileFormat::Ndjson),
+        Format::Parquet => Some(FileFormat::Parquet),
+        Format::Xlsx => Some(FileFormat::Xlsx),
+        Format::Arrow | Format::Html | Format::Markdown => None,
+    }
 }
 
-/// Returns whether a file's name says its format. `name` is without an ending that says how the file is compressed.
+/// Returns whether a file's name says the format in which it is read, see [`named_format`].
 pub(crate) fn is_known_name(name: &Path) -> bool {
     named_format(name).is_some()
 }
@@ -84,7 +85,7 @@ pub(super) fn binary_format(
     given: Option<InputFormat>,
     begin: &[u8],
 ) -> Result<Option<InputFormat>, InputFault> {
-    let wanted = given.or_else(|| named_format(name));
+    let wanted = given.or_else(|| named_format(name).map(InputFormat::from));
     let found = match begin {
         [] => return Err(InputFault::Empty),
         _ if begin.starts_with(OLD_EXCEL_MAGIC) => return Err(InputFault::OldExcel),
@@ -118,7 +119,7 @@ pub(super) fn text_format(name: &Path, given: Option<InputFormat>, begin: &[u8])
     if begin.starts_with(PARQUET_MAGIC) || begin.starts_with(ZIP_MAGIC) {
         return Err(InputFault::CompressedBinary);
     }
-    match given.or_else(|| named_format(name)) {
+    match given.or_else(|| named_format(name).map(InputFormat::from)) {
         Some(InputFormat::Parquet) => Err(InputFault::NotParquet),
         Some(InputFormat::Xlsx) => Err(InputFault::NotXlsx),
         Some(InputFormat::Ndjson) | None if json_array::begins(begin) => Ok(TextFormat::JsonArray),

@@ -5,6 +5,7 @@ use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::encoding::TextEncoding;
 use arrow_schema::{ArrowError, SchemaRef};
 use glob::Pattern;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,13 +69,9 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns whether a file's name has an ending, in any letter case.
-pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
-}
-
 /// The format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum FileFormat {
     /// Cells that are separated by commas or by another character.

@@ -1,12 +1,13 @@
 //! The text of an input: its file, unpacked if it is compressed, as UTF-8.
 
-use super::compression::{Compression, CountedReader, Unpacker};
+use super::compression::{CountedReader, Unpacker};
 use super::encoding::{self, Recoder, TextEncoding, UTF8_MARK};
 use crate::error::InputFault;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use trueup_core::files::OpenFile;
+use trueup_core::formats::Compression;
 
 /// The text of an input, read from its beginning to its end.
 pub(super) struct TextInput {

@@ -204,9 +204,9 @@ fn line_ends_in_names_and_values_stay_in_their_lines() {
 /// A mapping takes a `.txt` file without `format` for CSV.
 #[test]
 fn a_format_that_the_name_does_not_say_is_stated() {
-    let files = [("log.txt", "{\"lead_id\":\"7\",\"date\":\"2026-01-02\",\"status\":\"Sold\"}\n")];
+    let files = [("log.export", "{\"lead_id\":\"7\",\"date\":\"2026-01-02\",\"status\":\"Sold\"}\n")];
     let draft = drafted(&files);
-    assert!(draft.contains("file = \"log.txt\"\nformat = \"ndjson\"\n"), "{draft}");
+    assert!(draft.contains("file = \"log.export\"\nformat = \"ndjson\"\n"), "{draft}");
     let mapping = answered(&draft, &["account = { value"]);
     assert_eq!(events(&mapping, &files), "account,date,opportunityId,type\n...,2026-01-02,7,sold\n");
     let csv = drafted(&[("log.txt", "lead_id,date,status\n7,2026-01-02,Sold\n")]);

@@ -4,11 +4,11 @@ use super::DraftOptions;
 use crate::TextEncoding;
 use crate::error::ErrorKind;
 use crate::mapping::cells::Texts;
-use crate::mapping::declaration::DeclaredFormat;
 use crate::mapping::error::MappingError;
-use crate::mapping::inputs::format_of;
 use crate::row_fault::{RowFault, Rule, with_utc_offset};
-use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, file_name, unpacked_name};
+use crate::source::{
+    DecodedBatch, FileFormat, Input, InputFormat, InputReader, ReadLimits, ReadOptions, file_name, named_format,
+};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::files::Files;
+use trueup_core::formats::unpacked_name;
 
 /// The sample of a file.
 pub(super) struct FileSample {
@@ -111,15 +112,15 @@ impl FileSample {
         };
         let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
         let (declared, format_name) = match format {
-            InputFormat::Parquet => (DeclaredFormat::Parquet, "parquet"),
-            InputFormat::Ndjson => (DeclaredFormat::Ndjson, "ndjson"),
-            InputFormat::Xlsx => (DeclaredFormat::Xlsx, "xlsx"),
-            _ => (DeclaredFormat::Csv, "csv"),
+            InputFormat::Parquet => (FileFormat::Parquet, "parquet"),
+            InputFormat::Ndjson => (FileFormat::Ndjson, "ndjson"),
+            InputFormat::Xlsx => (FileFormat::Xlsx, "xlsx"),
+            _ => (FileFormat::Csv, "csv"),
         };
         let mut sample = Self {
             path: path.to_owned(),
             file_name: file_name(path),
-            format: (format_of(&unpacked_name(path)) != Some(declared)).then_some(format_name),
+            format: (named_format(&unpacked_name(path)) != Some(declared)).then_some(format_name),
             separator: options.separator.map(char::from),
             encoding: options.encoding.filter(|_| matches!(format, InputFormat::Csv | InputFormat::Ndjson)),
             sheet: options.sheet.filter(|_| format == InputFormat::Xlsx),
