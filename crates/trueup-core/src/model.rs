@@ -39,7 +39,7 @@ pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use plain_column::day_from_text;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
-pub use stored_events::{EventKeys, concat_events, keep_latest};
+pub use stored_events::{EventKeys, LatestRows, concat_events, keep_latest};
 
 pub use crate::stage::Stage;
 

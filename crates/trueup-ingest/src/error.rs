@@ -104,6 +104,7 @@ impl IngestError {
             | ErrorKind::Rejected(_)
             | ErrorKind::AllRejected { .. }
             | ErrorKind::ManyRejects { .. }
+            | ErrorKind::ManySharedIds { .. }
             | ErrorKind::ZoneChanged { .. }
             | ErrorKind::ManyDimensions { .. }
             | ErrorKind::LongHistory { .. }

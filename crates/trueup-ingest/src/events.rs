@@ -12,6 +12,7 @@
 //! 3    sort                  concatenates its rows (row_ranges), leaves out superseded rows, sorts
 //!      sort/oversize         does the same on disk, if a slice is too large for memory
 //! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
+//!    shared_ids            rejects new rows that share an event id, which step 3 left out
 //! ```
 //!
 //! A compaction has no inputs: `merge` passes the rows of stored files through the same steps. `forgotten` finds the
@@ -30,6 +31,7 @@ mod merge;
 mod missing_total;
 mod new_keys;
 mod row_ranges;
+mod shared_ids;
 mod sort;
 mod sort_and_write;
 mod spill;
@@ -54,7 +56,7 @@ use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
-use encode::EventRulesFactory;
+use encode::{EventRules, NormalizerFactory};
 use event_batch::EventBatch;
 use missing_total::MissingTotal;
 use new_keys::NewKeys;
@@ -144,11 +146,13 @@ pub(crate) fn ingest(
         _ => None,
     };
     let missing_total = MissingTotal::default();
-    let factory = EventRulesFactory::new(accounts, clock_zone, &missing_total, &dictionaries);
+    let normalizers = NormalizerFactory::new(accounts, clock_zone);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     for (at, input) in inputs.iter().enumerate() {
-        let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
+        let make_rules = |schema: &_| {
+            Ok(Box::new(EventRules::new(normalizers.normalizer(schema)?, &missing_total, &dictionaries)) as _)
+        };
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
             buffer.add(batch, version)
@@ -217,9 +221,11 @@ pub(crate) fn ingest(
     let dimensions = events.summary.dimensions.keys().cloned().collect();
     let layout =
         FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
-    let SortedFiles { files, superseded, repeated } =
-        sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
+    let dictionaries = dictionaries.finish();
+    let SortedFiles { files, superseded, repeated, shared } =
+        sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
+    shared_ids::reject(&shared, &dictionaries, inputs, &normalizers, reader, &mut counts)?;
     Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions })
 }
 

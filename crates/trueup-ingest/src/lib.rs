@@ -59,6 +59,7 @@ mod report;
 mod row_check;
 mod row_fault;
 mod settings;
+mod shared_id_places;
 mod source;
 mod spend;
 mod spill_file;

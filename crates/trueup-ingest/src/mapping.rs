@@ -157,7 +157,8 @@ impl Mapping {
         let tables = self.tables(&inputs, &files, limits, None)?;
         let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
         let monitor = Monitor::new(None, Interrupt::default());
-        let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, rejected, warnings };
+        let (files, monitor, shared_ids) = (&files, &monitor, None);
+        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -239,7 +240,8 @@ impl MappedTables {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
         let TableReader { files, limits, monitor, .. } = *reader;
         let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
-        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings };
+        let shared_ids = None;
+        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
         monitor.begin(Phase::FindingConversions, Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();

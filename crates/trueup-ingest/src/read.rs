@@ -17,6 +17,7 @@ use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
 use crate::row_fault::{RowFault, ValueFault};
+use crate::shared_id_places::SharedIdPlaces;
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
 use crate::table::Table;
 use crate::{IngestError, Input, RowCounts};
@@ -59,6 +60,9 @@ pub(crate) struct TableReader<'a> {
     /// The faulty rows so far, without the ones that are passed over.
     pub(crate) rejected: RejectedRows,
     pub(crate) warnings: Vec<String>,
+    /// If rows are read only to find and reject the ones that share an event id: what is known of these ids. Other
+    /// faults were treated when the rows were read for the first time.
+    pub(crate) shared_ids: Option<SharedIdPlaces>,
 }
 
 impl TableReader<'_> {
@@ -142,6 +146,13 @@ impl TableReader<'_> {
         fault: RowFault,
         counts: &mut RowCounts,
     ) -> Result<(), IngestError> {
+        let fault = match &mut self.shared_ids {
+            Some(places) => match places.take(&input.shown, fault) {
+                Some(fault) => fault,
+                None => return Ok(()),
+            },
+            None => fault,
+        };
         let error = |fault: RowFault| match ValueFault::new(&input.shown, &fault) {
             Some(fault) => IngestError::from(ErrorKind::Value(Box::new(fault))),
             None => ErrorKind::Row { path: input.shown.clone(), fault }.into(),

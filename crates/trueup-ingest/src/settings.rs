@@ -102,6 +102,7 @@ impl CommonSettings {
             faulty_rows,
             rejected: RejectedRows::default(),
             warnings: Vec::new(),
+            shared_ids: None,
         }
     }
 

@@ -31,6 +31,7 @@ impl CellFault {
         };
         match &self.reason {
             Reason::Apart { local, zone } => format!(", which falls on {local} in the time zone `{zone}`{found}"),
+            Reason::SharedId { event, .. } => format!("{found} on {event}"),
             _ => found,
         }
     }
@@ -111,6 +112,17 @@ pub enum Reason {
     /// The account occurred before.
     #[error("expected each account once")]
     DuplicateAccount,
+    /// The `eventId` is that of several events of one ingest, which differ in `type` or `opportunityId`.
+    #[error(
+        "expected an `eventId` of one event alone, because rows with the same one replace each other; make it of several \
+         columns, such as the record and its stage"
+    )]
+    SharedId {
+        /// The number of the id among all such ids of the ingest.
+        id: usize,
+        /// The row's event, for the message.
+        event: String,
+    },
     /// A date or a timestamp is more than 260,000 years away, where the calendar ends.
     #[error("expected a date at most 260,000 years from 1970")]
     Calendar,

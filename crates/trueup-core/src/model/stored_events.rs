@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, Field};
 use arrow_select::concat::concat;
 use arrow_select::filter::filter_record_batch;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use std::hash::BuildHasher;
 
 /// The keys of a batch of events, column by column. Each list has one entry per row.
@@ -54,26 +54,54 @@ impl EventKeys<'_> {
     /// Returns which rows stay if a later row replaces the earlier ones with its account and event id; `None` if all
     /// rows stay. All rows without an event id stay.
     ///
+    /// `is_new` says whether a row is one of those that arrive together; among the rows of an id, new rows follow all
+    /// others. New rows that share an id but differ in stage or customer are several events: none of them stays, and
+    /// none replaces another row.
+    ///
     /// # Errors
     /// Returns an error if there are more rows than `u32` can number.
     ///
     /// ```
     /// use trueup_core::model::EventKeys;
     ///
-    /// let keys = EventKeys { accounts: vec![0, 0, 1], event_ids: vec!["e", "e", "e"], ..EventKeys::default() };
-    /// assert_eq!(keys.latest()?, Some(vec![false, true, true]));
-    /// # Ok::<(), arrow_schema::ArrowError>(())
+    /// let keys = EventKeys {
+    ///     accounts: vec![0, 0, 1],
+    ///     event_ids: vec!["e", "e", "e"],
+    ///     opportunity_ids: vec!["1", "2", "1"],
+    ///     ..EventKeys::default()
+    /// };
+    /// let stored = keys.latest(|_| false)?.ok_or("nothing is replaced")?;
+    /// assert_eq!((stored.kept, stored.shared), (vec![false, true, true], vec![]));
+    /// let new = keys.latest(|_| true)?.ok_or("nothing is left out")?;
+    /// assert_eq!((new.kept, new.shared), (vec![false, false, true], vec![0, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn latest(&self) -> Result<Option<Vec<bool>>, ArrowError> {
-        latest(&self.accounts, &self.event_ids)
+    pub fn latest(&self, is_new: impl Fn(usize) -> bool) -> Result<Option<LatestRows>, ArrowError> {
+        let Self { opportunity_ids, stages, .. } = self;
+        let is_same = |one: usize, other: usize| {
+            stages.get(one) == stages.get(other) && opportunity_ids[one] == opportunity_ids[other]
+        };
+        latest(&self.accounts, &self.event_ids, is_new, is_same)
     }
 }
 
-/// Returns which rows stay, as [`EventKeys::latest`] does, for any type of account key.
-pub(super) fn latest<A: Copy + Eq + std::hash::Hash>(
+/// The rows of a batch that stay, by account and event id: see [`EventKeys::latest`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatestRows {
+    /// Whether each row stays.
+    pub kept: Vec<bool>,
+    /// The new rows that share an id with another new row of another stage or customer, in order.
+    pub shared: Vec<u32>,
+}
+
+/// Returns which rows stay, as [`EventKeys::latest`] does, for any type of account key. `is_same` says whether two rows
+/// with one id have the same stage and customer.
+fn latest<A: Copy + Eq + std::hash::Hash>(
     accounts: &[A],
     ids: &[&str],
-) -> Result<Option<Vec<bool>>, ArrowError> {
+    is_new: impl Fn(usize) -> bool,
+    is_same: impl Fn(usize, usize) -> bool,
+) -> Result<Option<LatestRows>, ArrowError> {
     let len = u32::try_from(ids.len()).map_err(|_| too_many_rows(ids.len()))?;
     if ids.iter().all(|id| id.is_empty()) {
         return Ok(None);
@@ -94,14 +122,32 @@ pub(super) fn latest<A: Copy + Eq + std::hash::Hash>(
         return Ok(None);
     }
     let mut last_row = groups.first_row;
+    let mut shared_groups: HashSet<u32> = HashSet::new();
     for (row, group) in (0_u32..).zip(&groups.of_row) {
-        last_row[*group as usize] = row;
+        let last = std::mem::replace(&mut last_row[*group as usize], row) as usize;
+        // Of several rows, some two that follow each other differ if any two do.
+        if last != row as usize && is_new(last) && !is_same(last, row as usize) {
+            shared_groups.insert(*group);
+        }
     }
     let mut kept = vec![false; ids.len()];
+    let mut shared = Vec::new();
+    if !shared_groups.is_empty() {
+        for (row, group) in (0_u32..).zip(&groups.of_row).filter(|(_, group)| shared_groups.contains(*group)) {
+            if is_new(row as usize) {
+                shared.push(row);
+            } else {
+                last_row[*group as usize] = row;
+            }
+        }
+    }
     for row in last_row {
         kept[row as usize] = true;
     }
-    Ok(Some(kept))
+    for row in &shared {
+        kept[*row as usize] = false;
+    }
+    Ok(Some(LatestRows { kept, shared }))
 }
 
 /// Rows grouped by key. Groups are numbered from 0 in the order of their first rows.
@@ -209,8 +255,8 @@ pub fn concat_events(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError>
 /// Returns an error if the batch is not in stored form, or if it has too many rows.
 pub fn keep_latest(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let events = StoredEvents::of(batch)?;
-    match latest(&texts(events.account), &texts(events.event_id))? {
-        Some(kept) => filter_record_batch(batch, &BooleanArray::from(kept)),
+    match latest(&texts(events.account), &texts(events.event_id), |_| false, |_, _| true)? {
+        Some(latest) => filter_record_batch(batch, &BooleanArray::from(latest.kept)),
         None => Ok(batch.clone()),
     }
 }

@@ -125,6 +125,15 @@ pub enum ErrorKind {
         /// The most rows that may be rejected.
         limit: MaxRejects,
     },
+    /// Very many event ids are shared by several events of the ingest, so that not even their rows can be rejected.
+    #[error(
+        "more than {limit} values of `eventId` are each shared by several events, which differ in `type` or \
+         `opportunityId`; the column does not identify events: make the id of several columns, or leave it out"
+    )]
+    ManySharedIds {
+        /// The most ids whose rows are rejected.
+        limit: usize,
+    },
     /// An account with events would get another time zone, but the days of its events cannot be computed again.
     #[error(
         "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: {why}; to change it, \

@@ -33,39 +33,40 @@ pub(super) struct EventRules<'a> {
     dictionaries: &'a DictionaryBuilders,
 }
 
-/// Makes the rules of each input schema. The last rules are kept, because parts of an input mostly have the same
+/// Makes the normalizer of each input schema. The last one is kept, because parts of an input mostly have the same
 /// schema, and collecting the time zones of many accounts takes long.
-pub(super) struct EventRulesFactory<'a> {
+pub(super) struct NormalizerFactory<'a> {
     accounts: &'a Accounts,
     clock_zone: Option<ClockZone>,
-    missing_total: &'a MissingTotal,
-    dictionaries: &'a DictionaryBuilders,
     last: Mutex<Option<(Schema, Arc<EventNormalizer>)>>,
 }
 
-impl<'a> EventRulesFactory<'a> {
-    pub(super) fn new(
-        accounts: &'a Accounts,
-        clock_zone: Option<ClockZone>,
+impl<'a> NormalizerFactory<'a> {
+    pub(super) fn new(accounts: &'a Accounts, clock_zone: Option<ClockZone>) -> Self {
+        Self { accounts, clock_zone, last: Mutex::default() }
+    }
+
+    pub(super) fn normalizer(&self, schema: &Schema) -> Result<Arc<EventNormalizer>, SchemaFault> {
+        let mut last = lock(&self.last);
+        if let Some((of, normalizer)) = &*last
+            && of == schema
+        {
+            return Ok(normalizer.clone());
+        }
+        let normalizer = EventNormalizer::new(schema, self.accounts)?;
+        let normalizer = Arc::new(normalizer.clock_zone(self.clock_zone).keeping_codes().with_date_source());
+        *last = Some((schema.clone(), normalizer.clone()));
+        Ok(normalizer)
+    }
+}
+
+impl<'a> EventRules<'a> {
+    pub(super) const fn new(
+        normalizer: Arc<EventNormalizer>,
         missing_total: &'a MissingTotal,
         dictionaries: &'a DictionaryBuilders,
     ) -> Self {
-        Self { accounts, clock_zone, missing_total, dictionaries, last: Mutex::default() }
-    }
-
-    pub(super) fn rules(&self, schema: &Schema) -> Result<EventRules<'a>, SchemaFault> {
-        let mut last = lock(&self.last);
-        let normalizer = match &*last {
-            Some((of, normalizer)) if of == schema => normalizer.clone(),
-            _ => {
-                let normalizer = EventNormalizer::new(schema, self.accounts)?;
-                let normalizer = normalizer.clock_zone(self.clock_zone).keeping_codes().with_date_source();
-                let normalizer = Arc::new(normalizer);
-                *last = Some((schema.clone(), normalizer.clone()));
-                normalizer
-            }
-        };
-        Ok(EventRules { normalizer, missing_total: self.missing_total, dictionaries: self.dictionaries })
+        Self { normalizer, missing_total, dictionaries }
     }
 }
 
@@ -192,7 +193,7 @@ fn dimension_column(
 }
 
 /// Returns the texts of a column, which may be an Arrow dictionary.
-fn plain_texts(name: &str, column: &ArrayRef) -> Result<StringArray, ArrowError> {
+pub(super) fn plain_texts(name: &str, column: &ArrayRef) -> Result<StringArray, ArrowError> {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return Ok(texts.clone());
     }

@@ -50,6 +50,30 @@ impl RowRange {
     }
 }
 
+/// Which of some consecutive rows the inputs have; the dataset already had the others.
+#[derive(Debug, Default)]
+pub(super) struct NewRows {
+    /// Where each run of rows ends, and whether its rows are new.
+    ends: Vec<(usize, bool)>,
+}
+
+impl NewRows {
+    /// Adds the next rows.
+    pub(super) fn push(&mut self, rows: usize, is_new: bool) {
+        let end = self.ends.last().map_or(0, |(end, _)| *end) + rows;
+        match self.ends.last_mut() {
+            Some((last, same)) if *same == is_new => *last = end,
+            _ => self.ends.push((end, is_new)),
+        }
+    }
+
+    /// Returns whether a row is new.
+    pub(super) fn has(&self, row: usize) -> bool {
+        let run = self.ends.partition_point(|(end, _)| *end <= row);
+        self.ends.get(run).is_some_and(|(_, is_new)| *is_new)
+    }
+}
+
 /// Returns the rows of some batches by account: the account's rank, which is its place in the order of the account
 /// keys, and a range of its rows, sorted by rank. Ranges of one account keep the order of the batches. `ranks` gives
 /// the rank of each account code.

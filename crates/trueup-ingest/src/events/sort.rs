@@ -5,11 +5,13 @@ pub(super) mod oversize;
 
 use super::dictionaries::EventDictionaries;
 use super::event_batch::{DimensionColumn, EventBatch};
+use super::row_ranges::NewRows;
+use super::shared_ids::SharedRows;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, BooleanArray, PrimitiveArray};
 use arrow_schema::ArrowError;
 use std::cmp::Ordering;
-use trueup_core::model::{EventKeys, EventOrder, Stage, UtcMicros, is_own_column, order_events};
+use trueup_core::model::{EventKeys, EventOrder, LatestRows, Stage, UtcMicros, is_own_column, order_events};
 
 /// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
 ///
@@ -24,6 +26,8 @@ pub(super) struct SortedCustomers {
     pub(super) customers: Vec<u32>,
     /// The number of superseded rows, which are left out.
     pub(super) superseded: usize,
+    /// The rows that are left out because they share an event id.
+    pub(super) shared: SharedRows,
 }
 
 impl SortedCustomers {
@@ -65,28 +69,31 @@ fn optional<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Op
 }
 
 /// Sorts rows, which are given in the order of arrival. A row with an event id supersedes every earlier row of the
-/// account with that id; if no row has an event id, `has_ids` may be false, which is faster.
+/// account with that id, and new rows that [share](SharedRows) an id are left out; if no row has an event id, `has_ids`
+/// may be false, which is faster.
 pub(super) fn sort(
     rows: EventBatch,
     has_ids: bool,
+    new: &NewRows,
     dictionaries: &EventDictionaries,
 ) -> Result<SortedCustomers, ArrowError> {
     let keys = keys(&rows, dictionaries);
-    if has_ids && let Some(latest) = keys.latest()? {
-        let latest = rows.filter(BooleanArray::from(latest))?;
-        let superseded = rows.len() - latest.len();
+    if has_ids && let Some(LatestRows { kept, shared }) = keys.latest(|row| new.has(row))? {
+        let shared = SharedRows::of_batch(&rows, &shared);
+        let latest = rows.filter(BooleanArray::from(kept))?;
+        let superseded = rows.len() - latest.len() - shared.rows();
         drop(rows);
-        return Ok(SortedCustomers { superseded, ..sort_latest(latest, dictionaries)? });
+        return Ok(SortedCustomers { superseded, shared, ..sort_latest(latest, dictionaries)? });
     }
     let EventOrder { rows: order, customers } = order(&rows, &keys, dictionaries)?;
     drop(keys);
-    Ok(SortedCustomers { rows, order, customers, superseded: 0 })
+    Ok(SortedCustomers { rows, order, customers, superseded: 0, shared: SharedRows::default() })
 }
 
 /// Sorts rows from which the superseded rows have been left out.
 fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<SortedCustomers, ArrowError> {
     let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, dictionaries), dictionaries)?;
-    Ok(SortedCustomers { rows, order, customers, superseded: 0 })
+    Ok(SortedCustomers { rows, order, customers, superseded: 0, shared: SharedRows::default() })
 }
 
 /// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order

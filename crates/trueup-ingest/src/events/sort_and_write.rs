@@ -3,7 +3,8 @@
 use super::budget::Budget;
 use super::dictionaries::EventDictionaries;
 use super::event_batch::EventBatch;
-use super::row_ranges::{AccountSlice, BatchSet, ranges_by_account};
+use super::row_ranges::{AccountSlice, BatchSet, NewRows, ranges_by_account};
+use super::shared_ids::SharedRows;
 use super::sort::{SortedCustomers, oversize, sort};
 use super::spill::{AccountSpill, BufferedEvents};
 use super::write::{EventWriter, FileLayout};
@@ -28,6 +29,8 @@ pub(super) struct SortedFiles {
     pub(super) superseded: u64,
     /// The number of rows that [repeat](SortedCustomers::repeated) another.
     pub(super) repeated: u64,
+    /// The rows that are left out because they share an event id.
+    pub(super) shared: SharedRows,
 }
 
 /// Sorts all events and writes their files.
@@ -39,7 +42,7 @@ pub(super) fn sort_and_write(
     version: &mut VersionBuilder,
     monitor: &Monitor,
 ) -> Result<SortedFiles, IngestError> {
-    let BufferedEvents { batches, spill, summary } = events;
+    let BufferedEvents { batches, stored, spill, summary } = events;
     let slices = AccountSlice::divide(&summary.accounts, summary.row_bytes(), dictionaries);
     let dimensions = summary.dimensions.keys().map(String::as_str);
     let writer = EventWriter::new(version, layout, dimensions, summary.has_narrow_totals, dictionaries, budget);
@@ -52,9 +55,10 @@ pub(super) fn sort_and_write(
         sorted: Vec::new(),
         superseded: 0,
         repeated: 0,
+        shared: SharedRows::default(),
     };
     let Some(spill) = spill else {
-        pass.add_buffered(&batches, &slices)?;
+        pass.add_buffered(&batches, stored, &slices)?;
         return pass.finish();
     };
     pass.add_spilled(&spill, &slices)?;
@@ -73,23 +77,31 @@ struct SortAndWrite<'a> {
     sorted: Vec<SortedCustomers>,
     superseded: u64,
     repeated: u64,
+    shared: SharedRows,
 }
 
 impl SortAndWrite<'_> {
-    /// Adds all rows, which are in memory.
-    fn add_buffered(&mut self, batches: &[EventBatch], slices: &[AccountSlice]) -> Result<(), IngestError> {
+    /// Adds all rows, which are in memory. The first `stored` batches have rows that the dataset already had.
+    fn add_buffered(
+        &mut self,
+        batches: &[EventBatch],
+        stored: usize,
+        slices: &[AccountSlice],
+    ) -> Result<(), IngestError> {
         let (dictionaries, has_ids) = (self.dictionaries, self.has_ids);
         let ranges = ranges_by_account(batches, dictionaries.account_ranks());
         let batches = BatchSet::new(batches);
         let rows_of = |slice: &AccountSlice| {
             let found = &ranges[slice.find(&ranges, |(rank, _)| *rank, |(rank, _)| *rank)];
-            batches.rows(&found.iter().map(|(_, range)| *range).collect::<Vec<_>>())
+            let mut new = NewRows::default();
+            found.iter().for_each(|(_, range)| new.push(range.len as usize, range.batch as usize >= stored));
+            Ok((batches.rows(&found.iter().map(|(_, range)| *range).collect::<Vec<_>>())?, new))
         };
         let mut left = slices;
         while !left.is_empty() {
             let (now, later) = left.split_at(self.slices_per_step(left));
             self.step(now, |slice| {
-                rows_of(slice).and_then(|rows| sort(rows, has_ids, dictionaries)).doing("sort events")
+                rows_of(slice).and_then(|(rows, new)| sort(rows, has_ids, &new, dictionaries)).doing("sort events")
             })?;
             left = later;
         }
@@ -109,12 +121,14 @@ impl SortAndWrite<'_> {
             }
             let (now, later) = left.split_at(self.slices_per_step(left));
             self.step(now, |slice| {
-                let mut batches = Vec::new();
-                spill.read(slice, dictionaries, &mut |batch| {
+                let (mut batches, mut new) = (Vec::new(), NewRows::default());
+                spill.read(slice, dictionaries, &mut |batch, is_new| {
+                    new.push(batch.len(), is_new);
                     batches.push(batch);
                     Ok(())
                 })?;
-                BatchSet::new(&batches).all().and_then(|rows| sort(rows, has_ids, dictionaries)).doing("sort events")
+                let rows = BatchSet::new(&batches).all();
+                rows.and_then(|rows| sort(rows, has_ids, &new, dictionaries)).doing("sort events")
             })?;
             left = later;
         }
@@ -127,11 +141,12 @@ impl SortAndWrite<'_> {
         self.monitor.add(slice.size.rows, 0);
         let Self { writer, dictionaries, budget, repeated, .. } = self;
         writer.write(self.sorted.drain(..))?;
-        self.superseded += oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| {
+        let (superseded, shared) = oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| {
             *repeated += sorted.repeated(dictionaries);
             writer.write([sorted])
         })?;
-        Ok(())
+        self.superseded += superseded;
+        self.shared.add(shared)
     }
 
     /// Returns how many of the slices to sort in one step: enough to keep every thread busy, as far as they fit in
@@ -165,7 +180,8 @@ impl SortAndWrite<'_> {
             || slices.par_iter().map(sort).collect::<Result<Vec<(SortedCustomers, u64)>, IngestError>>(),
         );
         written?;
-        let (sorted, repeated): (Vec<_>, Vec<_>) = sorted?.into_iter().unzip();
+        let (mut sorted, repeated): (Vec<_>, Vec<_>) = sorted?.into_iter().unzip();
+        sorted.iter_mut().try_for_each(|sorted| self.shared.add(std::mem::take(&mut sorted.shared)))?;
         self.sorted = sorted;
         self.repeated += repeated.iter().sum::<u64>();
         self.superseded += self.sorted.iter().map(|sorted| sorted.superseded as u64).sum::<u64>();
@@ -175,6 +191,7 @@ impl SortAndWrite<'_> {
     /// Writes the rest.
     fn finish(mut self) -> Result<SortedFiles, IngestError> {
         self.writer.write(self.sorted)?;
-        Ok(SortedFiles { files: self.writer.finish()?, superseded: self.superseded, repeated: self.repeated })
+        let (files, shared) = (self.writer.finish()?, self.shared);
+        Ok(SortedFiles { files, superseded: self.superseded, repeated: self.repeated, shared })
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct BufferSummary {
 pub(super) struct BufferedEvents {
     /// The rows in memory, in the order of arrival; rows that the dataset already had come first.
     pub(super) batches: Vec<EventBatch>,
+    /// The number of batches with rows that the dataset already had.
+    pub(super) stored: usize,
     /// The rows on disk. If there is a spill, no rows are in memory.
     pub(super) spill: Option<AccountSpill>,
     pub(super) summary: BufferSummary,
@@ -130,7 +132,8 @@ impl<'a> EventBuffer<'a> {
             self.spill(version)?;
         }
         let Self { stored, new, spill, summary, .. } = self;
-        Ok(BufferedEvents { batches: stored.into_iter().chain(new).collect(), spill, summary })
+        let count = stored.len();
+        Ok(BufferedEvents { batches: stored.into_iter().chain(new).collect(), stored: count, spill, summary })
     }
 
     fn record(&mut self, batch: &EventBatch) {

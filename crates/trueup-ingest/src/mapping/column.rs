@@ -85,7 +85,8 @@ impl ColumnPlanner<'_> {
         let of = |known: &KnownColumn| ColumnSite { key: key.to_owned(), column: known.name.clone(), at: known.at };
         let (site, data_type, cells) = match ValueOrigin::new(source, column_type, key)? {
             ValueOrigin::Value(value) => {
-                let one = constant(value, &reader, key)?;
+                let value = Constant(format!("{}{}", value.0, source.ending));
+                let one = constant(&value, &reader, key)?;
                 let site = ColumnSite { key: key.to_owned(), column: String::new(), at: ColumnRef::FIRST };
                 (site, one.data_type().clone(), CellPlan::Constant(one))
             }

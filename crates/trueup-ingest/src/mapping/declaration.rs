@@ -249,6 +249,9 @@ pub(super) struct ValueSource {
     pub(super) format: Option<OneOrMore>,
     /// The IANA time zone of clock times. It has precedence over the one that the ingest states.
     pub(super) time_zone: Option<String>,
+    /// What follows each text at last. A mapping cannot set it; the ids of events of `stages` end with the stage.
+    #[serde(skip)]
+    pub(super) ending: String,
 }
 
 impl<'de> Deserialize<'de> for ValueSource {

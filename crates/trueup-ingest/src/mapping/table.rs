@@ -91,9 +91,15 @@ impl TablePlanner<'_> {
         let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
         let stages = stage_names();
         let sources = stages.map(of_stage);
-        let declared = stages.iter().zip(&sources).filter_map(|(stage, source)| {
+        // The events of a row have one id each. With the same id, each would replace the one before.
+        let ids = stages.map(|stage| {
+            let (id, key) = common.get("eventId")?;
+            Some((ValueSource { ending: format!("-{stage}"), ..(*id).clone() }, key.clone()))
+        });
+        let declared = stages.iter().zip(&sources).zip(&ids).filter_map(|((stage, source), id)| {
             let key = format!("{key}.stages.{stage}");
             let mut all = common.clone();
+            all.extend(id.iter().map(|(id, key)| ("eventId", (id, key.clone()))));
             all.insert("type", (source, key.clone()));
             let columns = table.stages.get(*stage)?.iter();
             all.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));

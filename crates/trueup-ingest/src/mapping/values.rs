@@ -22,6 +22,7 @@ pub(super) struct TextRules {
     map: Option<BTreeMap<String, Constant>>,
     pub(super) unmapped: Unmapped,
     default: Option<String>,
+    ending: String,
 }
 
 impl TextRules {
@@ -45,6 +46,7 @@ impl TextRules {
             map,
             unmapped: source.unmapped.unwrap_or_default(),
             default: source.default.as_ref().map(|constant| constant.0.clone()),
+            ending: source.ending.clone(),
         })
     }
 
@@ -60,7 +62,8 @@ impl TextRules {
 
     /// Returns whether no text changes.
     pub(super) fn is_plain(&self) -> bool {
-        self.remove.is_empty() && self.decimal_mark.is_none() && self.map.is_none() && self.default.is_none()
+        let Self { remove, decimal_mark, map, unmapped: _, default, ending } = self;
+        remove.is_empty() && decimal_mark.is_none() && map.is_none() && default.is_none() && ending.is_empty()
     }
 
     /// Returns the text to read, and its form; `None` if there is no value. What the mapping itself gives is a text,
@@ -83,7 +86,11 @@ impl TextRules {
                 None => found = None,
             }
         }
-        Ok(found.or_else(|| self.default.as_deref().and_then(given)))
+        let found = found.or_else(|| self.default.as_deref().and_then(given));
+        if self.ending.is_empty() {
+            return Ok(found);
+        }
+        Ok(found.map(|(text, form)| (Cow::Owned(format!("{text}{}", self.ending)), form)))
     }
 
     /// Returns whether a row with this text is left out.

@@ -221,11 +221,12 @@ pub(crate) fn write_parquet((header, rows): TestTable<'_>, group_rows: usize, pa
 pub(crate) const HEADER: [&str; 8] =
     ["account", "opportunityId", "type", "date", "eventId", "total", "campaign", "zip"];
 
-/// Returns random rows of up to seven accounts. Some event ids recur, even across customers.
+/// Returns random rows of up to seven accounts. Some event ids recur, each for the same customer and stage; in other rows
+/// they are those of others.
 pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);
-    (0..count)
+    let rows: Vec<Vec<String>> = (0..count)
         .map(|_| {
             // The accounts have very different sizes.
             let account = random.below(4) * random.below(4);
@@ -247,5 +248,14 @@ pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
                 format!("{:05}", random.below(40)),
             ]
         })
-        .collect()
+        .collect();
+    let mut events: BTreeMap<(String, String), (String, String)> = BTreeMap::new();
+    let same_event = |mut row: Vec<String>| {
+        if !row[4].is_empty() {
+            let event = events.entry((row[0].clone(), row[4].clone()));
+            (row[1], row[2]) = event.or_insert_with(|| (row[1].clone(), row[2].clone())).clone();
+        }
+        row
+    };
+    rows.into_iter().map(same_event).collect()
 }

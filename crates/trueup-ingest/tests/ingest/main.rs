@@ -10,6 +10,7 @@ mod limits;
 mod rejects;
 mod replace;
 mod round_trip;
+mod shared_ids;
 mod sources;
 mod spend;
 mod time_zones;

@@ -192,3 +192,35 @@ fn a_column_of_dates_may_have_several_formats() {
     }
     assert!(refusal("[]", "").contains("expected strftime specifiers"), "{}", refusal("[]", ""));
 }
+
+/// A record of wide data is several events, and each needs an id of its own.
+#[test]
+fn the_events_of_a_record_have_an_id_per_stage() {
+    let mapping = "[input.deals]\nfile = \"deals.csv\"\n[[events]]\nfrom = \"deals\"\n\
+        [events.columns]\naccount = { value = \"a\" }\nopportunityId = \"Contact\"\n\
+        eventId = { column = \"Record ID\", remove = \"#\" }\n\
+        [events.stages]\nlead-originated = { date = \"Created\" }\n\
+        booked = { date = \"Met\", eventId = \"Meeting\" }\nclosed = { date = \"Won\", total = \"Amount\" }\n";
+    let deals = "Record ID,Contact,Created,Met,Meeting,Won,Amount\n\
+        #7,c1,2025-01-01,2025-01-02,m1,2025-01-03,5\n,c2,2025-01-01,,,2025-01-04,6\n";
+    let case = Case::new(mapping).file("deals.csv", deals);
+    let ids: Vec<String> = case.events().iter().map(|row| format!("{} {}", row["type"], row["eventId"])).collect();
+    let expected = ["lead-originated 7-lead-originated", "lead-originated ", "booked m1", "closed 7-closed", "closed "];
+    assert_eq!(ids, expected);
+    let summary = case.ingest().run().unwrap();
+    assert_eq!((summary.events.taken, summary.events.replaced), (5, 0));
+}
+
+/// In long data, the record's id is no id of its events.
+#[test]
+fn an_id_of_a_record_in_long_data_is_refused() {
+    let mapping = "[input.deals]\nfile = \"deals.csv\"\n[[events]]\nfrom = \"deals\"\n[events.columns]\n\
+        account = { value = \"a\" }\nopportunityId = \"Contact\"\neventId = \"Record ID\"\ntype = \"Stage\"\ndate = \"Day\"\n";
+    let deals = "Record ID,Contact,Stage,Day\n7,c1,booked,2025-01-02\n8,c1,sold,2025-01-02\n7,c1,closed,2025-01-03\n";
+    let error = Case::new(mapping).file("deals.csv", deals).ingest().run().unwrap_err().to_string();
+    assert!(
+        error.contains("make it of several columns, such as the record and its stage, but found `7` on `booked`"),
+        "{error}"
+    );
+    assert!(error.contains("line 2) and on `closed` of `c1`") && error.contains("line 4)"), "{error}");
+}

@@ -1,7 +1,7 @@
 //! The rows of a test, and the ways to ingest them.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,13 +81,14 @@ pub(crate) fn ingest_in_parts(
     begun.commit(staged).unwrap()
 }
 
-/// Returns random rows of at most four of eight accounts. Event ids recur.
+/// Returns random rows of at most four of eight accounts. Event ids recur, each for the same customer and stage.
 pub(crate) fn random_rows(count: usize, seed: u64) -> Vec<Row> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);
     // Not every seed has every account.
     let first = random.below(4);
-    (0..count)
+    let mut events: BTreeMap<(String, String), (String, String)> = BTreeMap::new();
+    let rows = (0..count)
         .map(|_| {
             let day = format!("2025-{:02}-{:02}", random.below(3) + 1, random.below(28) + 1);
             let has_time = random.below(3) == 0;
@@ -107,7 +108,15 @@ pub(crate) fn random_rows(count: usize, seed: u64) -> Vec<Row> {
                 if random.below(5) == 0 { String::new() } else { format!("c{}", random.below(7)) },
             ]
         })
-        .collect()
+        .collect::<Vec<Row>>();
+    let same_event = |mut row: Row| {
+        if !row[5].is_empty() {
+            let event = events.entry((row[0].clone(), row[5].clone()));
+            (row[1], row[2]) = event.or_insert_with(|| (row[1].clone(), row[2].clone())).clone();
+        }
+        row
+    };
+    rows.into_iter().map(same_event).collect()
 }
 
 /// Returns what a dataset answers to several questions, and the number of its events.

@@ -30,6 +30,7 @@ pub(crate) struct Seen {
     pub(crate) ingests: u64,
     pub(crate) replaced: u64,
     pub(crate) moved: u64,
+    pub(crate) shared: u64,
     pub(crate) zones: u64,
     pub(crate) with_vectors: u64,
     pub(crate) rewritten: u64,
@@ -48,6 +49,7 @@ impl Seen {
         self.ingests += other.ingests;
         self.replaced += other.replaced;
         self.moved += other.moved;
+        self.shared += other.shared;
         self.zones += other.zones;
         self.with_vectors += other.with_vectors;
         self.rewritten += other.rewritten;
@@ -134,17 +136,26 @@ impl Sequence {
             self.seen.spilled += 1;
         }
         let kind = self.random.below(10);
+        let mut rejected = 0;
         if kind != 0 || number == 0 {
             let count = match self.random.below(4) {
                 0 if !is_long => 120,
                 1 if !is_long => 30,
                 _ => 4,
             };
-            let rows = self.new_rows(count, is_long);
+            let mut rows = self.new_rows(count, is_long);
+            if sharing(&rows).len() == rows.len() {
+                // An ingest whose rows are all rejected fails.
+                rows.truncate(1);
+            }
             // An input need not have every column.
             let columns = HEADER.len() - self.random.index(3);
             ingest = ingest.events(source(&rows, columns));
-            self.take_events(&rows, columns);
+            let sharing = sharing(&rows);
+            rejected = sharing.len() as u64;
+            let kept: Vec<Row> =
+                rows.into_iter().enumerate().filter(|(at, _)| !sharing.contains(at)).map(|(_, row)| row).collect();
+            self.take_events(&kept, columns);
         }
         if self.random.below(5) == 0 && !is_long {
             ingest = self.with_zone(ingest);
@@ -156,8 +167,13 @@ impl Sequence {
         if self.random.below(6) == 0 {
             ingest = self.with_insights(ingest);
         }
+        if rejected > 0 {
+            ingest = ingest.rejects(self.dir.path().join("rejects.ndjson")).replace_rejects(true);
+        }
         let summary = ingest.run().unwrap();
         assert_eq!(summary.spend.replaced, replaced_spend, "ingest {number}");
+        assert_eq!(summary.events.rejected, rejected, "ingest {number}");
+        self.seen.shared += rejected;
         self.look(before.as_ref(), &summary);
     }
 
@@ -343,6 +359,15 @@ impl Sequence {
         let verified = Verification::of(self.dataset(), None).unwrap();
         assert_eq!(verified.faults, Vec::<String>::new(), "{what}");
     }
+}
+
+/// Returns the numbers of the rows that share an event id with a row of another customer or stage.
+fn sharing(rows: &[Row]) -> Vec<usize> {
+    let is_shared = |row: &Row| {
+        let differs = |other: &Row| other[0] == row[0] && other[5] == row[5] && other[1..3] != row[1..3];
+        !row[5].is_empty() && rows.iter().any(differs)
+    };
+    rows.iter().enumerate().filter(|(_, row)| is_shared(row)).map(|(at, _)| at).collect()
 }
 
 /// Returns the number of events that a version has.

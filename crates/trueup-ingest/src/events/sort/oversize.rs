@@ -20,6 +20,7 @@ use crate::events::budget::{Budget, MAX_TEXT_COLUMN_BYTES};
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::EventBatch;
 use crate::events::row_ranges::{AccountSlice, BatchSet};
+use crate::events::shared_ids::SharedRows;
 use crate::events::spill::AccountSpill;
 use crate::spill_file::SpillFile;
 use crate::version::Scratch;
@@ -45,24 +46,24 @@ const FEW_ROWS: usize = 32;
 const MAX_BATCH_ROWS: usize = 8_192;
 
 /// Sorts the rows of a slice and passes the customers on in the order of the dataset. Returns the number of superseded
-/// rows.
+/// rows, and the rows that are left out because they share an event id.
 pub(in crate::events) fn sort(
     spill: &AccountSpill,
     slice: &AccountSlice,
     budget: Budget,
     dictionaries: &EventDictionaries,
     take: &mut dyn FnMut(SortedCustomers) -> Result<(), IngestError>,
-) -> Result<u64, IngestError> {
+) -> Result<(u64, SharedRows), IngestError> {
     let scratch = &spill.scratch.below("oversize")?;
     let (partitions, histories) = Partitions::new(spill, slice, dictionaries, budget, scratch)?;
-    let superseded = SupersededRows::find(&partitions.ids, scratch)?;
+    let (superseded, shared) = SupersededRows::find(&partitions.ids, partitions.first_new, scratch)?;
     histories.check(&partitions.customers, &superseded, dictionaries, budget)?;
     let memory = budget.memory;
     let runs = partitions.customers.iter().map(|rows| rows.bytes.div_ceil(max_run_bytes(memory)).max(1)).sum();
     let sorter = RunSorter { scratch, superseded: &superseded, dictionaries, memory, runs };
     let runs = sorter.sort(&partitions.customers)?;
     merge::merge(&runs, dictionaries, budget, take)?;
-    Ok(superseded.count)
+    Ok((superseded.count, shared))
 }
 
 /// Sorted customers on disk. A batch holds only whole customers, or is a preview.

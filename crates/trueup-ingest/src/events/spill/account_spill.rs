@@ -90,16 +90,17 @@ impl AccountSpill {
             .collect()
     }
 
-    /// Reads the rows of some accounts and passes them on in the order of arrival. Rows that the dataset already had
-    /// come first.
+    /// Reads the rows of some accounts and passes them on in the order of arrival, each batch with whether its rows are
+    /// new. Rows that the dataset already had come first.
     pub(in crate::events) fn read(
         &self,
         slice: &AccountSlice,
         dictionaries: &EventDictionaries,
-        take: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
+        take: &mut dyn FnMut(EventBatch, bool) -> Result<(), IngestError>,
     ) -> Result<(), IngestError> {
         let files = self.scratch.files();
-        self.stored.iter().chain(&self.new).try_for_each(|file| file.read(files, slice, dictionaries, take))
+        self.stored.iter().try_for_each(|file| file.read(files, slice, dictionaries, &mut |rows| take(rows, false)))?;
+        self.new.iter().try_for_each(|file| file.read(files, slice, dictionaries, &mut |rows| take(rows, true)))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::events::budget::Budget;
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::EventBatch;
 use crate::events::row_ranges::{BatchSet, RowRange};
+use crate::events::shared_ids::SharedRows;
 use crate::events::sort::SortedCustomers;
 use arrow_array::RecordBatch;
 use std::cmp::Reverse;
@@ -167,6 +168,7 @@ impl MergedCustomers {
         let Self { batches, ranges, mut customers, rows: end, .. } = std::mem::take(self);
         customers.push(end);
         let rows = BatchSet::new(&batches).rows(&ranges).doing("merge sorted events")?;
-        Ok(SortedCustomers { rows, order: (0..end).collect(), customers, superseded: 0 })
+        let (order, shared) = ((0..end).collect(), SharedRows::default());
+        Ok(SortedCustomers { rows, order, customers, superseded: 0, shared })
     }
 }

@@ -36,13 +36,19 @@ pub(super) const SEQUENCE: &str = "trueup.sequence";
 /// The column, next to event ids, of the number of the partition of rows that holds the row with the id.
 pub(super) const PARTITION: &str = "trueup.partition";
 
+/// The column, next to event ids, of a hash of the stage and the customer of the row with the id.
+pub(super) const EVENT_HASH: &str = "trueup.event";
+
 /// The rows of a slice on disk.
 pub(super) struct Partitions {
     /// The partitions of rows. All rows of a customer are in the same one.
     pub(super) customers: Vec<SpillFile>,
-    /// The partitions of event ids: for each row with an id, its account, the id, and where the row is in `customers`
-    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]). All rows with the same id are in the same partition.
+    /// The partitions of event ids: for each row with an id, its account, the id, where the row is in `customers`
+    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]), and its [`EVENT_HASH`]. All rows with the same id are
+    /// in the same partition.
     pub(super) ids: Vec<SpillFile>,
+    /// The position of the first row that the dataset did not have.
+    pub(super) first_new: u64,
 }
 
 impl Partitions {
@@ -59,13 +65,17 @@ impl Partitions {
         let files = |name: &str| -> Vec<SpillFile> {
             (0..count).map(|at| SpillFile::new(scratch, &format!("{name}-{at:03}"))).collect()
         };
-        let mut partitions = Self { customers: files("customers"), ids: files("ids") };
+        let mut partitions = Self { customers: files("customers"), ids: files("ids"), first_new: 0 };
         let mut histories = HistorySizes(vec![Size::default(); BUCKETS]);
-        let mut next = 0;
-        spill.read(slice, dictionaries, &mut |batch| {
+        let (mut next, mut first_new) = (0, 0);
+        spill.read(slice, dictionaries, &mut |batch, is_new| {
             next = partitions.add(batch, next, &mut histories)?;
+            if !is_new {
+                first_new = next;
+            }
             Ok(())
         })?;
+        partitions.first_new = first_new;
         partitions.customers.iter_mut().chain(&mut partitions.ids).try_for_each(SpillFile::end)?;
         Ok((partitions, histories))
     }
@@ -116,7 +126,12 @@ impl SequencedBatch {
     /// Returns a record for each row with an event id, as [`Partitions::ids`] has them, and the partition of each
     /// record out of `count`. `partitions` are those of the rows.
     fn event_ids(&self, partitions: Vec<u32>, count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
-        let EventBatch { accounts, event_ids, .. } = &self.rows;
+        let EventBatch { accounts, event_ids, opportunity_ids, stages, .. } = &self.rows;
+        let event_hash = |(stage, customer): (&u8, Option<&str>)| {
+            let mut hasher = DefaultHasher::new();
+            (stage, customer).hash(&mut hasher);
+            hasher.finish()
+        };
         let with_id: UInt32Array =
             (0..).zip(event_ids).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
         let ids = RecordBatch::try_from_iter([
@@ -124,6 +139,11 @@ impl SequencedBatch {
             (EVENT_ID, Arc::new(event_ids.clone()) as ArrayRef),
             (PARTITION, Arc::new(UInt32Array::from(partitions)) as ArrayRef),
             (SEQUENCE, Arc::new(self.sequence.clone()) as ArrayRef),
+            (
+                EVENT_HASH,
+                Arc::new(UInt64Array::from_iter_values(stages.values().iter().zip(opportunity_ids).map(event_hash)))
+                    as ArrayRef,
+            ),
         ])?;
         let ids = take_record_batch(&ids, &with_id)?;
         let hashes = hashes(&primitive_column(&ids, ACCOUNT)?, &text_column(&ids, EVENT_ID)?, FIRST_ROUND);

@@ -1,0 +1,163 @@
+//! Event ids that several events of one ingest share. An id that several events share would make all of them but the
+//! last disappear, so all of their rows break a rule.
+//!
+//! Sorting brings the rows of an id together and leaves out the ones that share it, at no cost for all other rows. Only
+//! if there are such rows, [`reject`] reads the inputs again, to say where the rows are and to reject them.
+
+use super::dictionaries::EventDictionaries;
+use super::encode::{NormalizerFactory, plain_texts};
+use super::event_batch::{EventBatch, column};
+use crate::error::ErrorKind;
+use crate::monitor::Phase;
+use crate::read::{CheckedRows, RowRules, TableReader};
+use crate::report::IgnoredColumn;
+use crate::shared_id_places::SharedIdPlaces;
+use crate::table::Table;
+use crate::{IngestError, Input, RowCounts};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::ArrowError;
+use hashbrown::{HashMap, HashSet};
+use std::sync::Arc;
+use trueup_core::Shown;
+use trueup_core::model::{ACCOUNT, CellFault, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, Reason, TYPE};
+
+/// The most ids whose rows are rejected, because each takes some memory. A column with more of them is no id at all.
+const MAX_IDS: usize = 100_000;
+
+/// New rows that share an event id with a new row of another stage or customer, and are left out.
+#[derive(Debug, Default)]
+pub(super) struct SharedRows {
+    /// The ids, each with the code of its account.
+    ids: HashSet<(u32, String)>,
+    rows: usize,
+}
+
+impl SharedRows {
+    /// Takes some rows of a batch.
+    pub(super) fn of_batch(batch: &EventBatch, rows: &[u32]) -> Self {
+        let mut shared = Self::default();
+        for row in rows {
+            let row = *row as usize;
+            shared.push(batch.accounts.value(row), batch.event_ids.value(row));
+        }
+        shared
+    }
+
+    /// Adds a row.
+    pub(super) fn push(&mut self, account: u32, id: &str) {
+        // One id too many is enough for `add` to see that there are too many.
+        if self.ids.len() <= MAX_IDS {
+            self.ids.insert((account, id.to_owned()));
+        }
+        self.rows += 1;
+    }
+
+    /// Returns the number of rows.
+    pub(super) const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds the rows of other accounts, or of other ids.
+    ///
+    /// # Errors
+    /// There are too many ids.
+    pub(super) fn add(&mut self, others: Self) -> Result<(), IngestError> {
+        self.ids.extend(others.ids);
+        self.rows += others.rows;
+        if self.ids.len() > MAX_IDS { Err(ErrorKind::ManySharedIds { limit: MAX_IDS }.into()) } else { Ok(()) }
+    }
+}
+
+/// Rejects the rows that share an event id, which sorting has left out.
+pub(super) fn reject(
+    shared: &SharedRows,
+    dictionaries: &EventDictionaries,
+    inputs: &[&Input],
+    normalizers: &NormalizerFactory<'_>,
+    reader: &mut TableReader<'_>,
+    counts: &mut RowCounts,
+) -> Result<(), IngestError> {
+    if shared.rows == 0 {
+        return Ok(());
+    }
+    let numbers = IdNumbers::new(shared, dictionaries);
+    let make_rules = |schema: &_| {
+        let normalizer = normalizers.normalizer(schema)?;
+        Ok(Box::new(SharedIdRules { normalizer, numbers: &numbers }) as Box<dyn RowRules<NoRows>>)
+    };
+    let mut places = SharedIdPlaces::new(shared.ids.len());
+    let before = counts.rejected;
+    for is_known in [false, true] {
+        reader.shared_ids = Some(if is_known { places.into_known() } else { places });
+        reader.monitor.begin(Phase::ReadingEvents, Some(inputs.iter().map(|input| input.size()).sum()));
+        for input in inputs {
+            reader.read(input, Table::Events, &make_rules, counts, &mut |_: NoRows| Ok(()))?;
+        }
+        places = reader.shared_ids.take().unwrap_or_else(|| SharedIdPlaces::new(0));
+    }
+    let rejected = counts.rejected - before;
+    debug_assert_eq!(rejected, shared.rows as u64, "each row that was left out is rejected");
+    counts.taken = counts.taken.saturating_sub(rejected);
+    Ok(())
+}
+
+/// The number of each shared id, by account and id.
+struct IdNumbers(HashMap<String, HashMap<String, usize>>);
+
+impl IdNumbers {
+    fn new(shared: &SharedRows, dictionaries: &EventDictionaries) -> Self {
+        let mut numbers: HashMap<String, HashMap<String, usize>> = HashMap::new();
+        for (number, (account, id)) in shared.ids.iter().enumerate() {
+            let account = dictionaries.account(*account);
+            numbers.entry_ref(account).or_default().insert(id.clone(), number);
+        }
+        Self(numbers)
+    }
+
+    fn get(&self, account: &str, id: &str) -> Option<usize> {
+        self.0.get(account)?.get(id).copied()
+    }
+}
+
+/// The rules by which rows are read again: a sound row with a shared id has a fault.
+struct SharedIdRules<'a> {
+    normalizer: Arc<EventNormalizer>,
+    numbers: &'a IdNumbers,
+}
+
+/// No sound rows, because these were taken before.
+struct NoRows;
+
+impl CheckedRows for NoRows {
+    fn rows(&self) -> usize {
+        0
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl RowRules<NoRows> for SharedIdRules<'_> {
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        Vec::new()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<(NoRows, Vec<CellFault>), ArrowError> {
+        let normalized = self.normalizer.normalize(batch)?;
+        let texts = |name: &str| plain_texts(name, column(&normalized.batch, name)?);
+        let (accounts, ids) = (texts(ACCOUNT)?, texts(EVENT_ID)?);
+        let (customers, stages) = (texts(OPPORTUNITY_ID)?, texts(TYPE)?);
+        // The normalized rows are those of the batch without faults, in their order.
+        let faulty: HashSet<usize> = normalized.faults.iter().map(|fault| fault.row).collect();
+        let sound = (0..batch.num_rows()).filter(|row| !faulty.contains(row));
+        let fault = |(normalized, row): (usize, usize)| {
+            let id = Some(ids.value(normalized)).filter(|_| ids.is_valid(normalized))?;
+            let number = self.numbers.get(accounts.value(normalized), id)?;
+            let event = format!("`{}` of `{}`", stages.value(normalized), Shown(customers.value(normalized)));
+            let reason = Reason::SharedId { id: number, event };
+            Some(CellFault { row, column: EVENT_ID.to_owned(), value: Shown(id).to_string(), reason })
+        };
+        Ok((NoRows, sound.enumerate().filter_map(fault).collect()))
+    }
+}
