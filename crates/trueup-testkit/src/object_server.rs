@@ -5,14 +5,14 @@
 
 mod request;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{fs, thread};
 
@@ -32,8 +32,8 @@ pub struct Requested {
 /// What goes wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The answer has this status, and a body as S3 writes it; the request has no effect. A status other than 400, 403,
-    /// 404, 412 and 503 becomes 500.
+    /// The answer has this status, and a body as S3 writes it; the request has no effect. An unknown status becomes
+    /// 500.
     Status(u16),
     /// The connection closes in the middle of the body.
     Cut,
@@ -45,8 +45,13 @@ pub enum Fault {
     Lost,
     /// The request has its effect, and the answer has this status nevertheless, as for [`Fault::Status`].
     StatusAfter(u16),
-    /// The answer is sent after this time.
+    /// The request has its effect after this time, and then the answer is sent.
     Slow(Duration),
+    /// The request has its effect, and is answered, when [`ObjectServer::release`] is called.
+    Held,
+    /// The answer has this status, as for [`Fault::Status`], and the request has its effect when
+    /// [`ObjectServer::release`] is called.
+    HeldAfterStatus(u16),
 }
 
 /// Decides which requests have a fault.
@@ -70,6 +75,13 @@ struct Shared {
     faults: Mutex<Option<Faults>>,
     /// The uploads in parts that are not completed. Whoever writes holds the lock.
     uploads: Mutex<Uploads>,
+    /// The requests that were answered and have no effect yet.
+    held: Mutex<Vec<Request>>,
+    /// How often requests were released.
+    releases: Mutex<u64>,
+    released: Condvar,
+    /// How many seconds the clock of the store is ahead of the one of the machine.
+    ahead: AtomicI64,
     /// Whether an object is created only if there is none, when a request asks for it.
     keeps_conditions: AtomicBool,
     stopped: AtomicBool,
@@ -109,6 +121,10 @@ impl ObjectServer {
             log: Mutex::default(),
             faults: Mutex::default(),
             uploads: Mutex::default(),
+            held: Mutex::default(),
+            releases: Mutex::default(),
+            released: Condvar::new(),
+            ahead: AtomicI64::new(0),
             keeps_conditions: AtomicBool::new(true),
             stopped: AtomicBool::new(false),
             open: AtomicUsize::new(0),
@@ -142,6 +158,21 @@ impl ObjectServer {
     /// Removes all faults.
     pub fn heal(&self) {
         *locked(&self.shared.faults) = None;
+    }
+
+    /// Lets all requests that are held have their effect. Returns the statuses of the requests that were answered
+    /// before.
+    pub fn release(&self) -> Vec<&'static str> {
+        let held = std::mem::take(&mut *locked(&self.shared.held));
+        let statuses = held.iter().map(|request| self.shared.answer(request).status).collect();
+        *locked(&self.shared.releases) += 1;
+        self.shared.released.notify_all();
+        statuses
+    }
+
+    /// Sets how many seconds the clock of the store is ahead of the one of the machine.
+    pub fn set_clock(&self, ahead: i64) {
+        self.shared.ahead.store(ahead, Ordering::Relaxed);
     }
 
     /// Returns the largest number of requests that were being answered at the same time since the last call.
@@ -222,10 +253,15 @@ impl Shared {
             match fault {
                 Some(Fault::Close) => return Ok(()),
                 Some(Fault::Slow(time)) => thread::sleep(time),
+                Some(Fault::Held) => self.wait_for_release(),
                 _ => {}
             }
             let mut answer = match fault {
                 Some(Fault::Status(status)) => failed(status),
+                Some(Fault::HeldAfterStatus(status)) => {
+                    locked(&self.held).push(request);
+                    failed(status)
+                }
                 _ => self.answer(&request),
             };
             let mut sent = None;
@@ -254,12 +290,18 @@ impl Shared {
         }
     }
 
+    fn wait_for_release(&self) {
+        let releases = locked(&self.releases);
+        let before = *releases;
+        drop(self.released.wait_while(releases, |now| *now == before && !self.stopped.load(Ordering::Relaxed)));
+    }
+
     fn answer(&self, request: &Request) -> Answer {
         let requested = &request.requested;
         let path = self.root.join(&requested.path);
         match requested.method.as_str() {
             "PUT" if request.has("uploadId") => return self.put_part(request),
-            "PUT" => return self.put(&path, &request.body, request.is_new),
+            "PUT" => return self.put(&path, &request.body, request.is_new, request.tag.as_deref()),
             "POST" if request.has("uploads") => return self.begin_upload(),
             "POST" => return self.complete_upload(request, &path),
             "DELETE" => return self.delete(request, &path),
@@ -272,7 +314,7 @@ impl Shared {
         let Ok(bytes) = fs::read(&path) else { return failed(404) };
         let length = bytes.len() as u64;
         // The tag is no hash of the content, so a client that takes it for one fails.
-        let (modified, tag) = written(&path);
+        let (modified, tag) = self.written(&path);
         if request.tag.as_ref().is_some_and(|asked| *asked != tag) {
             return failed(412);
         }
@@ -289,11 +331,17 @@ impl Shared {
         Answer::new("206 Partial Content", &range, part)
     }
 
-    /// Writes an object, which appears as a whole; with `is_new` only if there is none.
-    fn put(&self, path: &Path, bytes: &[u8], is_new: bool) -> Answer {
+    /// Writes an object, which appears as a whole; with `is_new` only if there is none, and with a tag only if the
+    /// object has it.
+    fn put(&self, path: &Path, bytes: &[u8], is_new: bool, tag: Option<&str>) -> Answer {
         let mut uploads = locked(&self.uploads);
         if is_new && path.exists() && self.keeps_conditions.load(Ordering::Relaxed) {
             return failed(412);
+        }
+        match tag {
+            Some(_) if !path.exists() => return failed(404),
+            Some(tag) if tag != self.written(path).1 => return failed(412),
+            _ => {}
         }
         uploads.staged += 1;
         let staged = self.root.join(format!(".staged-{}", uploads.staged));
@@ -304,7 +352,7 @@ impl Shared {
         if written.is_err() {
             return failed(500);
         }
-        Answer::new("200 OK", &format!("etag: {}\r\n", self::written(path).1), "")
+        Answer::new("200 OK", &format!("etag: {}\r\n", self.written(path).1), "")
     }
 
     fn begin_upload(&self) -> Answer {
@@ -333,7 +381,7 @@ impl Shared {
             return failed(400);
         }
         let whole: Vec<u8> = parts.into_values().flatten().collect();
-        let answer = self.put(path, &whole, false);
+        let answer = self.put(path, &whole, false, None);
         let body = "<CompleteMultipartUploadResult><ETag>whole</ETag></CompleteMultipartUploadResult>";
         Answer { body: body.into(), ..answer }
     }
@@ -376,7 +424,7 @@ impl Shared {
                 return format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>");
             }
             let path = self.root.join(bucket).join(name);
-            let (size, (modified, tag)) = (path.metadata().map_or(0, |metadata| metadata.len()), written(&path));
+            let (size, (modified, tag)) = (path.metadata().map_or(0, |metadata| metadata.len()), self.written(&path));
             let tag = tag.replace('"', "&quot;");
             let modified = modified.format("%Y-%m-%dT%H:%M:%S%.3fZ");
             format!(
@@ -392,15 +440,19 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Returns when an object was written, by the clock of the store, and its tag, which another object of the same
+    /// name does not have.
+    fn written(&self, path: &Path) -> (DateTime<Utc>, String) {
+        let written = path.metadata().and_then(|metadata| metadata.modified());
+        let written = DateTime::<Utc>::from(written.unwrap_or(SystemTime::UNIX_EPOCH));
+        let tag = format!("\"{}\"", written.format("%s%f"));
+        (written + TimeDelta::seconds(self.ahead.load(Ordering::Relaxed)), tag)
+    }
+}
+
 /// How times are written in headers.
 const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
-
-/// Returns when a file was written, and its tag, which another file of the same name does not have.
-fn written(path: &Path) -> (DateTime<Utc>, String) {
-    let written = path.metadata().and_then(|metadata| metadata.modified());
-    let written = DateTime::<Utc>::from(written.unwrap_or(SystemTime::UNIX_EPOCH));
-    (written, format!("\"{}\"", written.format("%s%f")))
-}
 
 /// Collects the names of all files below a folder.
 fn keys(folder: &Path, prefix: &str, into: &mut BTreeSet<String>) {
@@ -437,10 +489,15 @@ fn names(folder: &Path) -> Vec<(String, bool)> {
 
 fn failed(status: u16) -> Answer {
     let (line, code) = match status {
-        403 => ("403 Forbidden", "ExpiredToken"),
         400 => ("400 Bad Request", "EntityTooSmall"),
+        403 => ("403 Forbidden", "ExpiredToken"),
         404 => ("404 Not Found", "NoSuchKey"),
+        408 => ("408 Request Timeout", "RequestTimeout"),
+        409 => ("409 Conflict", "ConditionalRequestConflict"),
         412 => ("412 Precondition Failed", "PreconditionFailed"),
+        429 => ("429 Too Many Requests", "TooManyRequests"),
+        502 => ("502 Bad Gateway", "BadGateway"),
+        504 => ("504 Gateway Timeout", "GatewayTimeout"),
         503 => ("503 Service Unavailable", "SlowDown"),
         _ => ("500 Internal Server Error", "InternalError"),
     };
