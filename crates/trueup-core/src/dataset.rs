@@ -19,6 +19,8 @@
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
+//! - `storage`: the operations on a folder or a store by which versions appear and disappear
+//! - `version_numbers`, `tombstone`: which numbers of versions are taken, and what has the name of an expired manifest
 //! - `expiry`: versions that expire, and the removal of files that no version names any more
 //! - `condition`: what the operator of a service needs to know about an open dataset
 //! - `version_summary`: all versions, and how many bytes each takes
@@ -51,11 +53,14 @@ mod plain_file;
 mod read_ahead;
 mod remote;
 mod row_group;
+mod storage;
 mod table_file;
 #[cfg(test)]
 mod tests;
 mod thrift;
+mod tombstone;
 mod verify;
+mod version_numbers;
 mod version_summary;
 
 pub use as_of::{AsOf, InvalidAsOf, version_ranges};

@@ -181,7 +181,7 @@ pub(crate) fn after_ingest(
         Ok((summary, _)) => Ok(Some(summary).filter(|summary| summary.merged.files > 0)),
         Err(error) if error.interruption().is_some() => Ok(None),
         Err(error)
-            if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Manifest(ManifestError::Taken { .. })) =>
+            if matches!(error.kind(), ErrorKind::Busy { .. } | ErrorKind::Manifest(ManifestError::Conflict { .. })) =>
         {
             Ok(None)
         }

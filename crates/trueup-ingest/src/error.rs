@@ -135,7 +135,7 @@ impl IngestError {
 
     /// Returns whether another command has published the version that this one would have published.
     pub(crate) fn is_overtaken(&self) -> bool {
-        matches!(&*self.0, ErrorKind::Manifest(ManifestError::Taken { .. }))
+        matches!(&*self.0, ErrorKind::Manifest(ManifestError::Conflict { .. }))
     }
 
     /// Returns the rows that break a rule, if the ingest has counted any and [the data is at fault](Self::is_data): all

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 use trueup_core::Interrupt;
-use trueup_core::dataset::expiry::{Expiry, GRACE, Retention, Unnamed};
+use trueup_core::dataset::expiry::{self, Expiry, GRACE, Retention, Unnamed};
 use trueup_core::dataset::{manifest_file, without_credentials};
 use trueup_core::files::Files;
 
@@ -93,7 +93,8 @@ impl<'a> Expire<'a> {
         Self { grace: Some(grace), ..self }
     }
 
-    /// Only finds out what would be removed. The leftovers of killed ingests and purges are not counted.
+    /// Only finds out what would be removed. The leftovers of killed ingests and purges are not counted. Because
+    /// nothing is written, the clock of this machine stands in for the one of the store or of the file system.
     #[must_use]
     pub fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
@@ -150,8 +151,9 @@ impl<'a> Expire<'a> {
 
     fn find(&self, retention: Option<&Retention>, monitor: &Monitor) -> Result<ExpireSummary, IngestError> {
         monitor.begin(Phase::ReadingManifests, None);
-        let plan = retention.map(|retention| Expiry::plan(self.dataset, retention)).transpose()?;
-        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| plan.is_none()))?;
+        let now = expiry::estimate_now(self.dataset)?;
+        let plan = retention.map(|retention| Expiry::plan(self.dataset, retention, now)).transpose()?;
+        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| plan.is_none()), now)?;
         let plan = match plan {
             Some(plan) => plan,
             None => Expiry { kept: manifest_file::versions(self.dataset)?, ..Expiry::default() },
@@ -173,13 +175,14 @@ impl<'a> Expire<'a> {
         monitor.begin(Phase::ReadingManifests, None);
         let plan = match retention {
             Some(retention) => {
-                let plan = Expiry::plan(self.dataset, retention)?;
-                plan.commit(&files, self.dataset, version.id(), self.grace.unwrap_or(GRACE))?;
+                let plan = Expiry::plan(self.dataset, retention, version.now())?;
+                let grace = self.grace.unwrap_or(GRACE);
+                plan.commit(&files, self.dataset, version.id(), grace, version.now())?;
                 plan
             }
             None => Expiry { kept: manifest_file::versions(self.dataset)?, ..Expiry::default() },
         };
-        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| retention.is_none()))?;
+        let unnamed = Unnamed::find(self.dataset, self.grace.filter(|_| retention.is_none()), version.now())?;
         monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         unnamed.remove(&files, self.dataset, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         let mut summary = ExpireSummary::new(&plan, &unnamed);

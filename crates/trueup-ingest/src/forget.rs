@@ -389,9 +389,9 @@ impl<'a> ForgetCall<'a> {
         let Forget { settings, grace, .. } = self.forget;
         let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
         let plan = Expiry::of(dir, expired)?;
-        plan.commit(&settings.files, dir, version.id(), grace.unwrap_or(GRACE))?;
+        plan.commit(&settings.files, dir, version.id(), grace.unwrap_or(GRACE), version.now())?;
         self.summary.expired.extend(plan.expired);
-        let unnamed = Unnamed::find(dir, *grace)?;
+        let unnamed = Unnamed::find(dir, *grace, version.now())?;
         monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         unnamed.remove(&settings.files, dir, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         self.summary.removed.add(FileCount::of(unnamed.due.iter().map(|file| file.size)));

@@ -11,10 +11,11 @@
 //! Only the ingest that has the `lock` of the dataset's folder writes to it.
 //!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
-//! uploads and publishes them. If several processes write a version, `part` is what each of them does. `file_names`
-//! says which ingest wrote a file. At the end, `file_lists` writes the lists of files, and `vectors` the deletion
-//! vectors.
+//! uploads and publishes them. `clock` says what time it is. If several processes write a version, `part` is what each
+//! of them does. `file_names` says which ingest wrote a file. At the end, `file_lists` writes the lists of files, and
+//! `vectors` the deletion vectors.
 
+mod clock;
 mod file_lists;
 mod file_names;
 mod local_folder;
@@ -32,13 +33,15 @@ use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
 use crate::monitor::{Monitor, Phase};
 use crate::pending_file::PendingFile;
 use crate::table::Table;
+use clock::StorageClock;
 use file_lists::StoredLists;
 use file_names::{has_id, is_id, random_id};
 use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
@@ -93,6 +96,8 @@ pub(crate) struct VersionBuilder {
     removed: FileCount,
     /// When the writer got its lock.
     begun: Instant,
+    /// The clock of the store or of the file system; `None` until the record of this ingest is written.
+    clock: Option<StorageClock>,
     /// When the version before was committed; `None` if there is none.
     before: Option<CommitTime>,
     /// The versions that expired when the version was begun, because the newest version purges them.
@@ -134,7 +139,7 @@ enum Outcome {
     Unpublished,
     Published,
     /// Readers may see it, now or after a loss of power.
-    Uncertain,
+    Indeterminate,
 }
 
 impl VersionBuilder {
@@ -156,6 +161,9 @@ impl VersionBuilder {
         // From here on, dropping the builder cleans up.
         let mut version = Self::without_number(files, dir.to_owned(), random_id()?, lock, made);
         let latest = version.follow_newest(dir)?;
+        let record = version.make_record()?;
+        let written = fs::metadata(&record).and_then(|metadata| metadata.modified()).at("read", &record)?;
+        version.clock = Some(StorageClock::new(written));
         if latest.is_some() {
             version.remove_leftovers()?;
             version.complete_purge(dir, latest.as_ref());
@@ -179,7 +187,9 @@ impl VersionBuilder {
         let made = vec![Made::Folder(dir.clone())];
         let mut version = Self::without_number(files, dir, id, DatasetLock::of(folder), made);
         let latest = version.follow_newest(location)?;
-        version.store = Some(StoreVersion::begin(remote, location, &version.id, latest.as_ref(), monitor)?);
+        let number = version.number;
+        let (store, clock) = StoreVersion::begin(remote, location, &version.id, number, latest.is_some(), monitor)?;
+        (version.store, version.clock) = (Some(store), Some(clock));
         version.complete_purge(location, latest.as_ref());
         version.remove_expired(location, monitor);
         Ok((version, latest))
@@ -203,6 +213,7 @@ impl VersionBuilder {
             superseded: BTreeMap::new(),
             removed: FileCount::default(),
             begun: Instant::now(),
+            clock: None,
             before: None,
             expired: Vec::new(),
             purge: None,
@@ -210,14 +221,20 @@ impl VersionBuilder {
         }
     }
 
-    /// Takes the number after the newest version of the dataset at `location`, and returns the newest version's
+    /// Takes the number after all that are taken of the dataset at `location`, and returns the newest version's
     /// manifest.
     fn follow_newest(&mut self, location: &Path) -> Result<Option<Manifest>, IngestError> {
-        let latest = manifest_file::read_latest(location)?;
-        self.number = latest.as_ref().map_or(0, |manifest| manifest.version) + 1;
+        let (latest, next) = manifest_file::read_latest_and_next(location)?;
+        self.number = next;
         self.lists = StoredLists::of(latest.as_ref());
         self.before = latest.as_ref().map(|manifest| manifest.commit.time);
         Ok(latest)
+    }
+
+    /// Returns what time it is by the clock of the store or of the file system. A part of an ingest does not ask: it
+    /// gets the beginning of time, at which nothing is due.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.map_or(UNIX_EPOCH, StorageClock::now)
     }
 
     /// Returns the files of expired versions that were removed when the version was begun.
@@ -249,14 +266,14 @@ impl VersionBuilder {
     fn expire(&self, dataset: &Path, purge: &Purge) -> Result<Vec<u64>, IngestError> {
         let plan = Expiry::of(dataset, &purge.versions)?;
         // Not the id of this version, which the record of another expiry may get.
-        plan.commit(&self.files, dataset, &random_id()?, Duration::from_secs(purge.grace_seconds))?;
+        plan.commit(&self.files, dataset, &random_id()?, Duration::from_secs(purge.grace_seconds), self.now())?;
         Ok(plan.expired)
     }
 
     /// Removes the files of expired versions whose grace period is over. What cannot be read or removed now is removed
     /// another time.
     fn remove_expired(&mut self, dataset: &Path, monitor: &Monitor) {
-        let Ok(unnamed) = Unnamed::find(dataset, None) else { return };
+        let Ok(unnamed) = Unnamed::find(dataset, None, self.now()) else { return };
         if !unnamed.due.is_empty() {
             monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         }
@@ -286,7 +303,7 @@ impl VersionBuilder {
             return Ok(());
         }
         // A manifest that cannot be read may name any file, so nothing may be removed.
-        let Ok(needed) = expiry::needed_files(&self.dir) else { return Ok(()) };
+        let Ok(needed) = expiry::needed_files(&self.dir, self.now()) else { return Ok(()) };
         let needed: HashSet<PathBuf> = needed.into_iter().map(|path| self.dir.join(path)).collect();
         for folder in FOLDERS {
             for (path, name) in entries(&self.files, &self.dir.join(folder))? {
@@ -436,7 +453,7 @@ impl VersionBuilder {
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
         let superseded = std::mem::take(&mut self.superseded);
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
-        manifest.commit = Commit::after(self.before, operation, self.begun.elapsed());
+        manifest.commit = Commit::after(self.before, self.now(), operation, self.begun.elapsed());
         manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {
             return store.publish(self.file_names(), &self.dir, manifest, monitor);
@@ -452,11 +469,11 @@ impl VersionBuilder {
         let published = manifest_file::publish(&self.files, &self.dir, &staging, manifest);
         self.outcome = match &published {
             Ok(()) => Outcome::Published,
-            Err(error) if error.may_be_published() => Outcome::Uncertain,
+            Err(error) if error.may_be_published() => Outcome::Indeterminate,
             Err(_) => Outcome::Unpublished,
         };
         published?;
-        if self.number == 1 {
+        if self.before.is_none() {
             // Before the first manifest it was unknown which files are left over. If this fails, the next ingest tries
             // again.
             drop(self.remove_leftovers());
@@ -494,7 +511,7 @@ impl Drop for VersionBuilder {
         let is_clean = match self.outcome {
             Outcome::Unpublished => self.remove_files(),
             Outcome::Published => true,
-            Outcome::Uncertain => false,
+            Outcome::Indeterminate => false,
         };
         let is_clean = is_clean && (!self.has_record || remove_record(&self.files, &self.record()).is_ok());
         if is_clean && self.outcome == Outcome::Unpublished {

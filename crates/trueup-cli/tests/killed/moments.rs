@@ -140,7 +140,7 @@ impl Folder {
 
     /// Returns whether a reader may notice a command: one of the files in `before` is gone, or there is a new manifest.
     fn is_changed(&self, before: &BTreeSet<PathBuf>) -> bool {
-        let (dataset, now) = (self.dataset(), paths(&self.dataset()));
+        let (dataset, now) = (self.dataset(), counting(&self.dataset()));
         let is_manifest =
             |path: &PathBuf| path.parent() == Some(&dataset) && path.extension().is_some_and(|end| end == "json");
         !before.is_subset(&now) || now.iter().any(|path| is_manifest(path) && !before.contains(path))
@@ -161,9 +161,19 @@ impl Folder {
             known.insert(record);
         }
         known.extend(["events", "lists", "vectors"].map(|folder| dataset.join(folder)));
-        let strays: Vec<PathBuf> = paths(&dataset).into_iter().filter(|path| !known.contains(path)).collect();
+        let strays: Vec<PathBuf> = counting(&dataset).into_iter().filter(|path| !known.contains(path)).collect();
         assert_eq!(strays, Vec::<PathBuf>::new(), "{what}");
     }
+}
+
+/// Returns the paths of everything in a dataset that is no tombstone.
+fn counting(dataset: &Path) -> BTreeSet<PathBuf> {
+    const TOMBSTONE_BYTES: u64 = 156;
+    let is_tombstone = |path: &PathBuf| {
+        let is_manifest = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"manifest-"));
+        is_manifest && path.metadata().is_ok_and(|found| found.len() == TOMBSTONE_BYTES)
+    };
+    paths(dataset).into_iter().filter(|path| !is_tombstone(path)).collect()
 }
 
 /// Returns the records of expired versions.
@@ -199,7 +209,7 @@ fn kill(folder: &Folder, prepare: Option<&str>, command: &str, kills: u32) -> Ki
     let kept = kept.path().join("ds");
     prepare.map(|prepare| folder.run(prepare));
     copy(&folder.dataset(), &kept);
-    let (old, before) = (folder.state(command), paths(&folder.dataset()));
+    let (old, before) = (folder.state(command), counting(&folder.dataset()));
     folder.run(NEXT);
     let next_of_old = folder.state(command);
     folder.reset(&kept);

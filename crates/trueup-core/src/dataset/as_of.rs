@@ -5,6 +5,8 @@ use super::error::DatasetError;
 use super::manifest::Manifest;
 use super::manifest_file::{self, ManifestError};
 use super::remote::without_credentials;
+use super::storage::Storage;
+use super::version_numbers::{VersionNumbers, read_newest};
 use crate::Shown;
 use crate::model::{UtcMicros, format_date_time};
 use chrono::{DateTime, NaiveDate};
@@ -16,7 +18,7 @@ use std::time::SystemTime;
 
 /// A version of a dataset, by its number or by a time.
 ///
-/// As of a time, a dataset is the last version that was committed at that time or before, by the clock of its writer.
+/// As of a time, a dataset is the last version that was committed at that time or before, by the clock of its store.
 /// [`Commit::after`](super::Commit::after) says what that means if a clock is set back.
 ///
 /// As a text it is a number, or a date and time of RFC 3339, in UTC (`Z`) or with an offset. A date without a time, and
@@ -101,23 +103,33 @@ pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, D
         Some(AsOf::Version(version)) => version,
         Some(AsOf::Time(time)) => newest_at(folder, time)?,
     };
+    // A web server may have versions and not list them.
+    let storage = Storage::open(folder)?;
+    let numbers = if storage.is_writable() { Some(VersionNumbers::list(&storage)?) } else { None };
+    let is_gone = numbers.is_some_and(|numbers| version <= numbers.floor());
+    let versions = || manifest_file::versions(folder);
+    let path = || without_credentials(folder);
+    if is_gone {
+        return Err(DatasetError::ExpiredVersion { path: path(), version, versions: versions()? });
+    }
     manifest_file::read(folder, version).map_err(|error| match error {
-        ManifestError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            // A web server may have versions and not list them.
-            match manifest_file::versions(folder) {
-                Ok(versions) if versions.is_empty() => missing(folder),
-                Ok(versions) => DatasetError::NoVersion { path: without_credentials(folder), version, versions },
-                Err(_) => DatasetError::NoVersion { path: without_credentials(folder), version, versions: Vec::new() },
-            }
+        ManifestError::Expired { .. } => {
+            DatasetError::ExpiredVersion { path: path(), version, versions: versions().unwrap_or_default() }
         }
+        ManifestError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => match versions() {
+            Ok(versions) if versions.is_empty() => missing(folder),
+            Ok(versions) => DatasetError::NoVersion { path: path(), version, versions },
+            Err(_) => DatasetError::NoVersion { path: path(), version, versions: Vec::new() },
+        },
         error => error.into(),
     })
 }
 
 /// Returns the manifest of the newest version; `None` if it is `open`.
 pub(super) fn newer(folder: &Path, open: &Manifest) -> Result<Option<Manifest>, DatasetError> {
-    let newest = *manifest_file::versions(folder)?.last().ok_or_else(|| missing(folder))?;
-    Ok(manifest_file::read_unless(folder, newest, open)?)
+    let read = |version| manifest_file::read_unless(folder, version, open);
+    let (newest, _) = read_newest(&Storage::open(folder)?, read)?;
+    newest.ok_or_else(|| missing(folder))
 }
 
 /// Returns the number of the last version that was committed at `time` or before.
@@ -140,7 +152,7 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
         if committed <= time {
             return match versions.get(at + 1) {
                 // A version between them may have been committed since then.
-                Some(next) if version + 1 < *next && committed < time => {
+                Some(next) if committed < time && has_expired_between(folder, version, *next)? => {
                     let (path, time) = (without_credentials(folder), AsOf::Time(time));
                     Err(DatasetError::RemovedAsOf { path, time, before: version, after: *next })
                 }
@@ -150,6 +162,16 @@ fn newest_at(folder: &Path, time: UtcMicros) -> Result<u64, DatasetError> {
     }
     let committed = manifest_file::commit(folder, first)?.time;
     Err(DatasetError::NoneAsOf { path: without_credentials(folder), time: AsOf::Time(time), first, committed })
+}
+
+/// Returns whether there was a version between two others.
+fn has_expired_between(folder: &Path, before: u64, after: u64) -> Result<bool, DatasetError> {
+    for version in before.saturating_add(1)..after {
+        if !manifest_file::is_fence(folder, version)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the error of a folder that holds no dataset.

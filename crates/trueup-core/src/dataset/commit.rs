@@ -13,7 +13,8 @@ const RESOLUTION: i64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Commit {
-    /// The time of the commit, in UTC, by the clock of the writer. A version is always later than the one before.
+    /// The time of the commit, in UTC, by the clock of the store or of the file system. A version is always later than
+    /// the one before.
     pub time: CommitTime,
     /// What made the version.
     pub operation: CommitOperation,
@@ -37,13 +38,12 @@ pub enum CommitOperation {
 }
 
 impl Commit {
-    /// Returns the commit of a version that is made now, after one that was made at `before`; its writer took `took`.
-    /// If the clock says that this is not later, because it was set back or runs behind that of another machine, the
-    /// commit is a millisecond after the one before. The answer to a query as of some time therefore never changes once
-    /// a version has been committed after that time.
+    /// Returns the commit of a version that is made at `now`, after one that was made at `before`; its writer took
+    /// `took`. If `now` is not later, because the clock was set back, the commit is a millisecond after the one before.
+    /// The answer to a query as of some time therefore never changes once a version has been committed after that time.
     #[must_use]
-    pub fn after(before: Option<CommitTime>, operation: CommitOperation, took: Duration) -> Self {
-        let now = CommitTime::from(SystemTime::now());
+    pub fn after(before: Option<CommitTime>, now: SystemTime, operation: CommitOperation, took: Duration) -> Self {
+        let now = CommitTime::from(now);
         let time = before.map_or(now, |before| now.max(before.next()));
         Self { time, operation, duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) }
     }
@@ -136,15 +136,16 @@ mod tests {
 
     #[test]
     fn a_version_is_later_than_the_one_before_even_if_the_clock_was_set_back() {
-        let ahead = CommitTime::from(SystemTime::now() + Duration::from_secs(3_600));
-        let after = |before| Commit::after(before, CommitOperation::Ingest, Duration::from_micros(1_700));
+        let now = SystemTime::now();
+        let ahead = CommitTime::from(now + Duration::from_secs(3_600));
+        let after = |before| Commit::after(before, now, CommitOperation::Ingest, Duration::from_micros(1_700));
         assert_eq!(after(Some(ahead)).time.micros().0 - ahead.micros().0, RESOLUTION);
         assert!(after(None).time < ahead);
     }
 
     #[test]
     fn how_long_a_writer_took_is_recorded_in_milliseconds() {
-        let commit = Commit::after(None, CommitOperation::Compact, Duration::from_micros(1_700));
+        let commit = Commit::after(None, UNIX_EPOCH, CommitOperation::Compact, Duration::from_micros(1_700));
         let json = serde_json::to_string(&commit).unwrap();
         assert!(json.ends_with(r#","operation":"compact","durationMs":1}"#), "{json}");
         assert_eq!(serde_json::from_str::<Commit>(&json).unwrap(), commit);

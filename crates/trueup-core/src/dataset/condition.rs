@@ -40,8 +40,7 @@ impl Dataset {
         if let (Some(folder), Some(manifest)) = (&self.folder, &self.manifest)
             && is_url(folder)
         {
-            manifest_file::written(folder, manifest.version).map_err(DatasetError::from)?;
-            return Ok(());
+            return Ok(manifest_file::check_exists(folder, manifest.version).map_err(DatasetError::from)?);
         }
         let mut files: Vec<_> = self.events.iter().filter_map(RowGroup::file).collect();
         files.extend(self.spend.iter().filter_map(RowGroup::file));

@@ -42,6 +42,19 @@ pub enum DatasetError {
         /// The versions that exist; empty if a web server does not list them.
         versions: Vec<u64>,
     },
+    /// The version that is asked for has expired.
+    #[error(
+        "version {version} of `{}` has expired{}", path.display(),
+        if versions.is_empty() { String::new() } else { format!("; the dataset has {}", version_ranges(versions)) }
+    )]
+    ExpiredVersion {
+        /// The folder.
+        path: PathBuf,
+        /// The version that is asked for.
+        version: u64,
+        /// The versions that exist; empty if a web server does not list them.
+        versions: Vec<u64>,
+    },
     /// The dataset has no version that is as old as the time that is asked for.
     #[error(
         "`{}` holds no dataset as of {time}; its first version, {first}, was committed at {committed}", path.display()
@@ -278,13 +291,21 @@ pub enum ManifestError {
         /// The number inside.
         found: u64,
     },
-    /// A manifest with the number exists: another writer has published it.
+    /// The version has expired. A tombstone has the name of its manifest.
+    #[error("version {version} has expired: `{}` is its tombstone", path.display())]
+    Expired {
+        /// The file.
+        path: PathBuf,
+        /// The number.
+        version: u64,
+    },
+    /// Another writer has taken the number.
     #[error(
-        "`{}` has a version {version} already: somebody else has written to the dataset meanwhile; \
-         try again, or give `--wait 5m`, with which the command begins again by itself",
+        "another writer published version {version} of `{}` first; \
+         try again, or pass `--wait 5m`, with which the command begins again by itself",
         dir.display()
     )]
-    Taken {
+    Conflict {
         /// The dataset's folder.
         dir: PathBuf,
         /// The number.
@@ -310,7 +331,7 @@ pub enum ManifestError {
          check the {}, then run `trueup verify`",
         path.display(), if is_url(path) { "store" } else { "disk" }
     )]
-    Uncertain {
+    Indeterminate {
         /// The manifest.
         path: PathBuf,
         /// The number.
@@ -324,22 +345,23 @@ impl ManifestError {
     /// Returns whether readers may see the version, so that its files must not be removed.
     #[must_use]
     pub const fn may_be_published(&self) -> bool {
-        matches!(self, Self::Unsynced { .. } | Self::Uncertain { .. })
+        matches!(self, Self::Unsynced { .. } | Self::Indeterminate { .. })
     }
 }
 
-/// Why a manifest was not published.
-pub(super) enum Unpublished {
-    /// Another manifest has the name.
-    Taken,
-    /// The file system or the store reported an error, and the manifest does not exist.
-    Refused(io::Error),
-    /// The file system or the store reported an error, and whether the manifest exists is unknown.
-    Unknown(io::Error),
+/// Why a manifest is not known to be published.
+pub(super) enum PublishError {
+    /// The number is taken: by another manifest, or by a tombstone.
+    Conflict,
+    /// The file system or the store reported an error. The manifest does not exist, and no request that creates it is
+    /// under way.
+    Failed(io::Error),
+    /// The file system or the store reported an error, and whether the manifest exists, or will, is unknown.
+    Indeterminate(io::Error),
 }
 
-impl From<io::Error> for Unpublished {
+impl From<io::Error> for PublishError {
     fn from(error: io::Error) -> Self {
-        Self::Refused(error)
+        Self::Failed(error)
     }
 }

@@ -8,17 +8,18 @@ pub use super::error::ManifestError;
 
 use super::commit::Commit;
 use super::deletion_vector::read_vectors;
-use super::error::Unpublished;
+use super::error::PublishError;
 use super::file_list::read_lists;
 use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
-use super::plain_file::{NotOpened, open_plain};
-use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
+use super::remote::{RemoteFolder, location_of, without_credentials};
+use super::storage::{Storage, StorageFault};
+use super::tombstone::{Holder, TOMBSTONE_BYTES, fence, is_tombstone};
+use super::version_numbers::{VersionNumbers, read_newest};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";
@@ -35,40 +36,21 @@ pub fn file_name(version: u64) -> String {
     format!("manifest-{version:08}.json")
 }
 
-/// Lists the versions whose manifests are in a dataset's folder, ascending; none if there is no such folder.
+/// Lists the versions of a dataset, ascending; none if there is no such folder. Versions that have expired are none.
 ///
 /// # Errors
 /// The folder, or the folder that the URL means, cannot be listed.
 pub fn versions(dir: &Path) -> Result<Vec<u64>, ManifestError> {
-    let failed = |source| ManifestError::Io { action: "list", path: without_credentials(dir), source };
-    let names = match RemoteFolder::of(dir).map_err(failed)? {
-        Some(remote) => remote.names().map_err(failed)?,
-        None => names(dir).map_err(failed)?,
-    };
-    let mut versions: Vec<u64> = names.iter().filter_map(|name| version_of(name)).collect();
-    versions.sort_unstable();
-    Ok(versions)
+    let storage = Storage::open(dir)?;
+    VersionNumbers::list(&storage)?.versions(&storage)
 }
 
-/// Lists the names in a folder, except for names that are not UTF-8; none if there is no such folder.
-pub(super) fn names(dir: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry?.file_name().into_string());
-    }
-    Ok(names)
-}
-
-/// Returns the version whose [`file_name`] is `name`; `None` if no version has that name, for example because the
-/// number in it has fewer digits.
-fn version_of(name: &str) -> Option<u64> {
-    let version = name.strip_prefix("manifest-")?.strip_suffix(".json")?.parse().ok()?;
-    (name == file_name(version)).then_some(version)
+/// Returns the highest number of a version that is taken, by a version or by one that has expired; 0 if none is.
+///
+/// # Errors
+/// The folder, or the folder that the URL means, cannot be listed.
+pub fn highest_number(dir: &Path) -> Result<u64, ManifestError> {
+    Ok(VersionNumbers::list(&Storage::open(dir)?)?.highest())
 }
 
 /// Reads the newest manifest of a dataset's folder; `None` if it has none, or if there is no such folder.
@@ -76,7 +58,16 @@ fn version_of(name: &str) -> Option<u64> {
 /// # Errors
 /// The folder cannot be listed, or the newest manifest cannot be read.
 pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, ManifestError> {
-    versions(dir)?.last().map(|version| read(dir, *version)).transpose()
+    Ok(read_latest_and_next(dir)?.0)
+}
+
+/// Reads the newest manifest as [`read_latest`] does, and returns the number of the version that may follow.
+///
+/// # Errors
+/// As [`read_latest`].
+pub fn read_latest_and_next(dir: &Path) -> Result<(Option<Manifest>, u64), ManifestError> {
+    let (newest, highest) = read_newest(&Storage::open(dir)?, |version| read(dir, version))?;
+    Ok((newest, highest.saturating_add(1)))
 }
 
 /// Reads the manifest of a version.
@@ -146,39 +137,32 @@ pub(super) fn commit(dir: &Path, version: u64) -> Result<Commit, ManifestError> 
     Ok(read_without_lists(dir, version, &path)?.commit)
 }
 
-/// Returns when the manifest of a version was written, by the clock of the file system or of the store.
-pub(super) fn written(dir: &Path, version: u64) -> Result<SystemTime, ManifestError> {
-    let name = file_name(version);
-    let path = || without_credentials(&location_of(dir, &name));
-    let failed = |source| ManifestError::Io { action: "read", path: path(), source };
-    match RemoteFolder::of(dir).map_err(failed)? {
-        Some(remote) => remote.modified(&name),
-        None => fs::metadata(dir.join(&name)).and_then(|metadata| metadata.modified()),
+/// Checks that the manifest of a version is still there, without reading it.
+pub(super) fn check_exists(dir: &Path, version: u64) -> Result<(), ManifestError> {
+    let (name, storage) = (file_name(version), Storage::open(dir)?);
+    match storage.length(&name) {
+        Ok(TOMBSTONE_BYTES) => Err(ManifestError::Expired { path: storage.path(&name), version }),
+        Ok(_) => Ok(()),
+        Err(error) => Err(storage.failed("read", &name, error)),
     }
-    .map_err(failed)
 }
 
 /// Reads the bytes of a manifest, which must be a plain file or an object of at most [`MAX_BYTES`].
 fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, ManifestError> {
-    let failed = |source| ManifestError::Io { action: "read", path: path.to_owned(), source };
-    if let Some(remote) = RemoteFolder::of(dir).map_err(failed)? {
-        return remote.whole(&file_name(version), MAX_BYTES).map(Vec::from).map_err(|fault| match fault {
-            ReadFault::Io(error) => failed(error),
-            ReadFault::Length(found) => ManifestError::TooLarge { path: path.to_owned(), found },
-        });
+    let (path, storage) = (path.to_owned(), Storage::open(dir)?);
+    match storage.read(&file_name(version), MAX_BYTES) {
+        Ok(bytes) if is_tombstone(&bytes) => Err(ManifestError::Expired { path, version }),
+        Ok(bytes) => Ok(bytes),
+        Err(StorageFault::Io(source)) => Err(ManifestError::Io { action: "read", path, source }),
+        Err(StorageFault::TooLong(found)) => Err(ManifestError::TooLarge { path, found }),
+        Err(StorageFault::NotPlain(found)) => Err(ManifestError::NotPlain { path, found }),
     }
-    let file = open_plain(dir, &file_name(version)).map_err(|error| match error {
-        NotOpened::Io(error) => failed(error),
-        NotOpened::NotPlain(found) => ManifestError::NotPlain { path: path.to_owned(), found },
-        NotOpened::Outside => failed(io::ErrorKind::InvalidFilename.into()),
-    })?;
-    let length = file.metadata().map_err(failed)?.len();
-    if length > MAX_BYTES {
-        return Err(ManifestError::TooLarge { path: path.to_owned(), found: length });
-    }
-    let mut text = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
-    Ok(text)
+}
+
+/// Returns whether a number is taken although no version ever had it, because a writer gave its publication up.
+pub(super) fn is_fence(dir: &Path, version: u64) -> Result<bool, ManifestError> {
+    let found = Storage::open(dir)?.read(&file_name(version), MAX_BYTES);
+    Ok(found.is_ok_and(|found| found == fence()))
 }
 
 /// Returns the bytes of the file of a manifest: its JSON and the checksum.
@@ -207,15 +191,15 @@ fn checksum(text: &[u8]) -> String {
 }
 
 /// Publishes a manifest: makes it the newest of its dataset's folder, atomically and durably. It never replaces
-/// another.
+/// another, and never gets a number that was taken before.
 ///
 /// The files that it names, lists included, must already be written and synced. The manifest is first written to the
 /// folder `staging`, which must be on the same file system. The caller removes what is left there. Below a URL, the
 /// manifest is created as an object if there is none of its name, and `files` and `staging` are not used.
 ///
 /// # Errors
-/// The manifest has a fault, one with this number exists, or the file system or the store reports an error. The dataset
-/// is unchanged, unless [`may_be_published`](ManifestError::may_be_published) returns `true`.
+/// The manifest has a fault, its number is taken, or the file system or the store reports an error. The dataset is
+/// unchanged, and stays so, unless [`may_be_published`](ManifestError::may_be_published) returns `true`.
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), ManifestError> {
     let (version, path) = (manifest.version, location_of(dir, &file_name(manifest.version)));
     if let Err(fault) = manifest.check() {
@@ -226,12 +210,14 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         Err(source) => return Err(ManifestError::Damaged { path, source }),
     };
     let unpublished = |error| match error {
-        Unpublished::Taken => ManifestError::Taken { dir: dir.to_owned(), version },
-        Unpublished::Refused(source) => ManifestError::Io { action: "create", path: path.clone(), source },
-        Unpublished::Unknown(source) => ManifestError::Uncertain { path: path.clone(), version, source },
+        PublishError::Conflict => ManifestError::Conflict { dir: dir.to_owned(), version },
+        PublishError::Failed(source) => ManifestError::Io { action: "create", path: path.clone(), source },
+        PublishError::Indeterminate(source) => ManifestError::Indeterminate { path: path.clone(), version, source },
     };
+    let storage = Storage::with_files(dir, files)?;
     if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
-        return remote.publish(&file_name(version), text).map_err(unpublished);
+        remote.publish(&file_name(version), text.clone()).map_err(unpublished)?;
+        return confirm(&storage, version, &text).map_err(unpublished);
     }
     let staged = staging.join(STAGED);
     let written = files.create(&staged).and_then(|mut file| {
@@ -240,34 +226,66 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     });
     written.map_err(|source| ManifestError::Io { action: "write", path: staged.clone(), source })?;
     link(files, &staged, &path, &text).map_err(unpublished)?;
+    confirm(&storage, version, &text).map_err(unpublished)?;
     files.sync_folder(dir).map_err(|source| ManifestError::Unsynced { dir: dir.to_owned(), version, source })
 }
 
+/// Checks that a number was not taken long before its manifest was created, so that nothing had its name any more.
+fn confirm(storage: &Storage<'_>, version: u64, text: &[u8]) -> Result<(), PublishError> {
+    // The floor is raised before a name below it is removed. So if this manifest got the name of another one, the floor
+    // is seen now.
+    let numbers = VersionNumbers::list(storage).map_err(indeterminate)?;
+    if version > numbers.floor() {
+        return Ok(());
+    }
+    let name = file_name(version);
+    match storage.read(&name, MAX_BYTES) {
+        // Nobody reads it behind the floor. What a failure leaves is removed later.
+        Ok(found) if found == text => {
+            drop(storage.remove(&name));
+            Err(PublishError::Conflict)
+        }
+        Ok(found) if Holder::of(&found, text) == Holder::Own => Ok(()),
+        // The version may have expired since, or somebody else has removed the manifest.
+        Ok(_) | Err(_) => {
+            let text = "the answer came so late that the version may have expired since";
+            Err(PublishError::Indeterminate(io::Error::other(text)))
+        }
+    }
+}
+
+fn indeterminate(error: ManifestError) -> PublishError {
+    PublishError::Indeterminate(match error {
+        ManifestError::Io { source, .. } => source,
+        error => io::Error::other(error),
+    })
+}
+
 /// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.
-fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), Unpublished> {
+fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), PublishError> {
     let Err(error) = files.link(staged, path) else { return Ok(()) };
-    match is_published(path, text) {
+    match holder_of(path, text) {
         // A network file system may link, lose the reply, and report that the name is taken.
-        Ok(Some(true)) => return Ok(()),
-        Ok(Some(false)) => return Err(Unpublished::Taken),
+        Ok(Some(Holder::Own)) => return Ok(()),
+        Ok(Some(Holder::Fence | Holder::Other)) => return Err(PublishError::Conflict),
         Ok(None) => {}
-        Err(_) => return Err(Unpublished::Unknown(error)),
+        Err(_) => return Err(PublishError::Indeterminate(error)),
     }
     // Some file systems have no hard links. On these, the check and the rename are two steps, and the writer's lock
     // excludes other writers.
     let Err(error) = files.rename(staged, path) else { return Ok(()) };
-    match is_published(path, text) {
-        Ok(Some(true)) => Ok(()),
-        Ok(Some(false)) => Err(Unpublished::Taken),
-        Ok(None) => Err(Unpublished::Refused(error)),
-        Err(_) => Err(Unpublished::Unknown(error)),
+    match holder_of(path, text) {
+        Ok(Some(Holder::Own)) => Ok(()),
+        Ok(Some(Holder::Fence | Holder::Other)) => Err(PublishError::Conflict),
+        Ok(None) => Err(PublishError::Failed(error)),
+        Err(_) => Err(PublishError::Indeterminate(error)),
     }
 }
 
-/// Returns whether the manifest at `path` has these bytes; `None` if there is none.
-fn is_published(path: &Path, text: &[u8]) -> io::Result<Option<bool>> {
+/// Returns what has the name of the manifest with these bytes; `None` if nothing has.
+fn holder_of(path: &Path, text: &[u8]) -> io::Result<Option<Holder>> {
     match fs::read(path) {
-        Ok(found) => Ok(Some(found == text)),
+        Ok(found) => Ok(Some(Holder::of(&found, text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

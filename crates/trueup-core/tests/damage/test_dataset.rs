@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest};
 use trueup_core::dataset::{
@@ -77,7 +77,7 @@ impl TestDataset {
         for table in ["events", "spend", "accounts", "insights", LISTS_FOLDER] {
             fs::create_dir(dir.path().join(table)).unwrap();
         }
-        let commit = Commit::after(None, CommitOperation::Ingest, Duration::ZERO);
+        let commit = Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO);
         let manifest = Manifest::new(1, "a test", commit);
         let mut stored = Self { dir, manifest };
         stored.add_events(&row_groups.iter().map(|rows| events(rows)).collect::<Vec<_>>());

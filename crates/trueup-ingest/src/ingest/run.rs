@@ -17,7 +17,7 @@ use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, compact, events, insights, spend};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{Commit, CommitOperation, read_definitions};
 use trueup_core::model::Accounts;
@@ -184,8 +184,9 @@ impl Ingest {
             account_files = Some(accounts::write(&all_accounts, version)?);
         }
         // The version gets its number, and what there is to say of its commit, when it is published.
-        let mut manifest = latest
-            .unwrap_or_else(|| Manifest::new(0, "", Commit::after(None, CommitOperation::Ingest, Duration::ZERO)));
+        let mut manifest = latest.unwrap_or_else(|| {
+            Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
+        });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
         Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
     }

@@ -54,7 +54,7 @@ impl VersionBuilder {
         if plan.version == 0 {
             return Err(StageFault::NotPlan("it makes no version".to_owned()).into());
         }
-        if manifest_file::versions(dir)?.last().is_some_and(|newest| *newest >= plan.version) {
+        if manifest_file::highest_number(dir)? >= plan.version {
             return Err(ended());
         }
         let attempt = random_id()?;

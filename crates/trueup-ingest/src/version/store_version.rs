@@ -3,14 +3,15 @@
 //!
 //! There is no lock between machines. Two ingests of the same version both upload their files, under different names,
 //! and only one of them can create the manifest. The record of an ingest is an object here. A later ingest removes the
-//! files of a record only if nobody can publish them any more: their names have the number of a version which exists,
-//! and no manifest names them. Because an ingest that still runs must be able to remove its own files, the record must
-//! also be older than [`KILLED_AFTER`].
+//! files of a record only if nobody can publish them any more: their names have a number that is taken, and no manifest
+//! names them. Because an ingest that still runs must be able to remove its own files, the record must also be older
+//! than [`KILLED_AFTER`], by the clock of the store.
 //!
 //! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
 //! at any time.
 
 use super::FOLDERS;
+use super::clock::StorageClock;
 use super::file_names::{RECORD_PREFIX, has_id, is_id, version_and_id};
 use crate::IngestError;
 use crate::error::ErrorKind;
@@ -23,9 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
@@ -49,6 +49,8 @@ pub(super) struct StoreVersion {
     id: String,
     number: u64,
     interrupt: Interrupt,
+    /// The clock of the store; `None` for a part, which removes nothing of others.
+    clock: Option<StorageClock>,
     /// The ids of ingests that were killed.
     killed: Vec<String>,
     /// The objects that are uploaded, by their names in the manifest.
@@ -61,7 +63,8 @@ pub(super) struct StoreVersion {
 }
 
 impl StoreVersion {
-    /// Begins the version after `latest`. Makes the record of the ingest, and removes the leftovers of killed ingests.
+    /// Begins the version with the number after all that are taken. Makes the record of the ingest and, if the dataset
+    /// has a version, removes the leftovers of killed ingests. Also returns the clock of the store.
     ///
     /// # Errors
     /// The store cannot be listed or written, or lets writers replace the objects of others.
@@ -69,18 +72,11 @@ impl StoreVersion {
         remote: RemoteFolder,
         location: &Path,
         id: &str,
-        latest: Option<&Manifest>,
+        number: u64,
+        has_version: bool,
         monitor: &Monitor,
-    ) -> Result<Self, IngestError> {
-        let latest = latest.map(|manifest| manifest.version);
-        let mut version = Self::new(remote, location, id, latest.unwrap_or(0) + 1, monitor);
-        let now = SystemTime::now();
-        for object in version.list("")? {
-            let is_old = now.duration_since(object.modified).is_ok_and(|age| age > KILLED_AFTER);
-            if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
-                version.killed.push(id.to_owned());
-            }
-        }
+    ) -> Result<(Self, StorageClock), IngestError> {
+        let mut version = Self::new(remote, location, id, number, monitor);
         let record = version.record();
         let create = |version: &Self| {
             let created = version.remote.create(&record, RECORD, &version.interrupt);
@@ -92,10 +88,21 @@ impl StoreVersion {
         if create(&version)? {
             return Err(ErrorKind::UnconditionalStore(location.to_owned()).into());
         }
-        if let Some(latest) = latest {
-            version.remove_killed(latest);
+        let objects = version.list("")?;
+        let own = objects.iter().find(|object| object.name == record);
+        let written = own.map(|object| object.modified).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+        let clock = StorageClock::new(at("read", &version.url(&record), written)?);
+        version.clock = Some(clock);
+        for object in &objects {
+            let is_old = clock.age(object.modified) > KILLED_AFTER;
+            if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
+                version.killed.push(id.to_owned());
+            }
         }
-        Ok(version)
+        if has_version {
+            version.remove_killed(number.saturating_sub(1));
+        }
+        Ok((version, clock))
     }
 
     /// Returns a version with a number, of which nothing is in the store yet.
@@ -106,6 +113,7 @@ impl StoreVersion {
             id: id.to_owned(),
             number,
             interrupt: monitor.interrupt().clone(),
+            clock: None,
             killed: Vec::new(),
             uploaded: Vec::new(),
             keeps_record: false,
@@ -141,10 +149,6 @@ impl StoreVersion {
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         monitor.check()?;
-        // The number may be free although a later version exists: the version that had it may have expired.
-        if let Some(newest) = manifest_file::versions(&self.location)?.pop().filter(|newest| *newest >= self.number) {
-            return Err(ManifestError::Taken { dir: self.location.clone(), version: newest }.into());
-        }
         let published = manifest_file::publish(&Files::default(), &self.location, folder, manifest);
         match &published {
             Ok(()) => self.is_published = true,
@@ -238,17 +242,18 @@ impl StoreVersion {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Removes the files and the records of killed ingests, if they can no longer be published because the version
-    /// `latest` exists. What the store refuses to remove stays, and a later ingest tries again.
-    fn remove_killed(&mut self, latest: u64) {
-        if !self.killed.is_empty() && self.try_remove_killed(latest).is_err() {
+    /// Removes the files and the records of killed ingests, if they can no longer be published because all numbers up
+    /// to `taken` are taken. What the store refuses to remove stays, and a later ingest tries again.
+    fn remove_killed(&mut self, taken: u64) {
+        if !self.killed.is_empty() && self.try_remove_killed(taken).is_err() {
             self.killed.clear();
         }
     }
 
-    fn try_remove_killed(&mut self, latest: u64) -> Result<(), IngestError> {
+    fn try_remove_killed(&mut self, taken: u64) -> Result<(), IngestError> {
+        let Some(clock) = self.clock else { return Ok(()) };
         // A manifest that cannot be read may name any file, and the error keeps everything.
-        let needed = expiry::needed_files(&self.location)?;
+        let needed = expiry::needed_files(&self.location, clock.now())?;
         let mut pending = HashSet::new();
         for folder in FOLDERS {
             for object in self.list(folder)? {
@@ -257,7 +262,7 @@ impl StoreVersion {
                 if needed.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
                     continue;
                 }
-                if version > latest {
+                if version > taken {
                     pending.insert(id.to_owned());
                 } else {
                     at("remove", &self.url(&name), self.remote.remove(&name))?;

@@ -275,7 +275,7 @@ fn a_reader_of_an_earlier_version_goes_on_until_the_grace_period_is_over() {
     let summary = case.forget().customer("a", ANN).purge().run().unwrap();
     assert!(summary.removed.files == 0 && summary.waiting.files > 0, "{summary:?}");
     let opened_late = Dataset::open_as_of(case.dataset(), 3).unwrap_err();
-    assert!(matches!(opened_late, Error::Dataset(DatasetError::NoVersion { .. })), "{opened_late}");
+    assert!(matches!(opened_late, Error::Dataset(DatasetError::ExpiredVersion { .. })), "{opened_late}");
     assert_eq!(answers(&opened), before);
     assert!(!files_with(&case.dataset(), &[ANN]).unwrap().is_empty());
     // No command removes the files before the grace period is over; a day later, any command that writes does.

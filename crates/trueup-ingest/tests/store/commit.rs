@@ -76,7 +76,7 @@ fn an_input_that_can_be_read_once_is_not_read_again() {
         let reader = BeforeEnd { rest: Cursor::new(text), run: move || drop(other.take().map(|other| other.run())) };
         let ingest = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).wait(Duration::from_secs(600));
         let error = ingest.run().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. })), "{error}");
         assert_eq!(manifest_file::versions(&other_url).unwrap(), [1, 2]);
         assert_eq!(store.leftovers("acme"), Vec::<String>::new());
     });
@@ -101,7 +101,7 @@ fn rejects_in_a_pipe_are_not_written_again() {
         });
         let reader = thread::spawn(move || fs::read_to_string(pipe).unwrap());
         let error = ingest.run().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. })), "{error}");
         let rejects = reader.join().unwrap();
         assert_eq!(rejects.lines().count(), 1, "{rejects}");
         assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
@@ -127,7 +127,7 @@ fn the_number_of_an_expired_version_is_not_published_again() {
         };
         let reader = BeforeEnd { rest: Cursor::new(text), run };
         let error = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).run().unwrap_err();
-        let taken = matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { version: 3, .. }));
+        let taken = matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { version: 2, .. }));
         assert!(taken && !error.may_be_published(), "{error}");
         assert_eq!(manifest_file::versions(&url).unwrap(), [3]);
         for total in [7, 8] {
@@ -174,12 +174,12 @@ fn of_two_writers_exactly_one_wins() {
             let winner = outcomes.iter().position(Result::is_ok).unwrap();
             assert_eq!(outcomes[winner].as_ref().unwrap().version, version);
             let error = outcomes[1 - winner].as_ref().unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. })), "{error}");
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "`s3://bucket/acme` has a version {version} already: somebody else has written to the dataset meanwhile; \
-                     try again, or give `--wait 5m`, with which the command begins again by itself"
+                    "another writer published version {version} of `s3://bucket/acme` first; try again, or pass `--wait 5m`, \
+                     with which the command begins again by itself"
                 )
             );
             assert_eq!(manifest_file::versions(&url).unwrap().last(), Some(&version));

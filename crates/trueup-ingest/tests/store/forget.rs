@@ -95,7 +95,7 @@ fn of_two_writers_one_begins_again() {
             })
         };
         let error = overtake(0).run().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Taken { .. })), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. })), "{error}");
         let summary = overtake(60).run().unwrap();
         assert_eq!((summary.version, summary.customers, summary.events), (4, 1, 2));
         assert_sound(&url, "");

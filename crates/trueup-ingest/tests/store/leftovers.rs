@@ -10,7 +10,7 @@ const ID: &str = "0123456789abcdef0123456789abcdef";
 
 impl Store {
     /// Writes an object below the dataset `acme`, as if it had been written some hours ago.
-    fn object(&self, name: &str, hours: u64) {
+    pub(crate) fn object(&self, name: &str, hours: u64) {
         let path = self.served("acme").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "left").unwrap();

@@ -59,6 +59,6 @@ fn a_real_server_holds_datasets_and_inputs() {
         assert!(again.is_ok(), "the same bytes are the same publication");
         let other = Manifest { created_by: "somebody else".to_owned(), ..manifest };
         let taken = manifest_file::publish(&Files::default(), &url, store.dir(), &other).unwrap_err();
-        assert!(matches!(taken, manifest_file::ManifestError::Taken { .. }), "{taken}");
+        assert!(matches!(taken, manifest_file::ManifestError::Conflict { .. }), "{taken}");
     });
 }

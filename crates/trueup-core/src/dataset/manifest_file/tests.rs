@@ -1,10 +1,13 @@
 use super::super::as_of;
 use super::super::commit::CommitOperation;
+use super::super::expiry::{Expiry, Retention, Unnamed};
 use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
+use crate::Interrupt;
 use crate::files::{FaultInjector, InjectedFault, Operation};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 fn manifest(version: u64) -> Manifest {
     Manifest::new(version, "test", committed_at(0))
@@ -49,7 +52,7 @@ fn a_manifest_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
     publish_in(dir.path(), &manifest(1)).unwrap();
     let second = Manifest { created_by: "other".to_owned(), ..manifest(1) };
-    assert!(matches!(publish_in(dir.path(), &second), Err(ManifestError::Taken { version: 1, .. })));
+    assert!(matches!(publish_in(dir.path(), &second), Err(ManifestError::Conflict { version: 1, .. })));
     assert_eq!(read(dir.path(), 1).unwrap(), manifest(1));
 }
 
@@ -204,6 +207,57 @@ fn as_of_a_time_is_the_last_version_committed_until_then() {
             "`{path}` holds no dataset as of 1970-01-01T00:01:39Z; its first version, 1, was committed at 1970-01-01T00:01:40.000Z"
         )
     );
-    let other = as_of::manifest(dir.path(), Some(5.into())).unwrap_err().to_string();
-    assert_eq!(other, format!("`{path}` holds no dataset of version 5, but of versions 1 to 4, 6, 7"));
+    let other = as_of::manifest(dir.path(), Some(9.into())).unwrap_err().to_string();
+    assert_eq!(other, format!("`{path}` holds no dataset of version 9, but of versions 1 to 4, 6, 7"));
+    // Nothing was there between the two if a writer only took the number.
+    fs::write(dir.path().join(file_name(5)), fence()).unwrap();
+    assert_eq!(found(599).unwrap(), 4);
+    let expired = as_of::manifest(dir.path(), Some(5.into())).unwrap_err().to_string();
+    assert_eq!(expired, format!("version 5 of `{path}` has expired; the dataset has versions 1 to 4, 6, 7"));
+}
+
+#[test]
+fn a_version_expires_even_if_the_next_one_seems_to_be_committed_later_than_now() {
+    let dir = tempfile::tempdir().unwrap();
+    for (version, seconds) in [(1, 100), (2, 200)] {
+        publish_in(dir.path(), &Manifest { commit: committed_at(seconds), ..manifest(version) }).unwrap();
+    }
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(199);
+    let plan = |older_than| {
+        let retention = Retention { keep_last: NonZeroUsize::MIN, older_than };
+        Expiry::plan(dir.path(), &retention, now).unwrap().expired
+    };
+    assert_eq!((plan(Duration::ZERO), plan(Duration::from_secs(1))), (vec![1], vec![]));
+}
+
+#[test]
+fn the_number_of_an_expired_version_is_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    for version in 1..=3 {
+        publish_in(dir.path(), &manifest(version)).unwrap();
+    }
+    let now = SystemTime::now();
+    let plan = Expiry::of(dir.path(), &[1, 2].into()).unwrap();
+    plan.commit(&Files::default(), dir.path(), "x", Duration::ZERO, now).unwrap();
+    assert_eq!(versions(dir.path()).unwrap(), [3]);
+    for version in [1, 2] {
+        let expired = read(dir.path(), version).unwrap_err();
+        assert!(matches!(expired, ManifestError::Expired { version: found, .. } if found == version), "{expired}");
+        // A writer whose lock is not shared, or whose rename replaces no hard link, still finds the name taken.
+        let late = publish_in(dir.path(), &Manifest { created_by: "late".to_owned(), ..manifest(version) });
+        assert!(matches!(late, Err(ManifestError::Conflict { .. })), "{late:?}");
+        // The version itself was published, even if its writer asks again.
+        publish_in(dir.path(), &manifest(version)).unwrap();
+    }
+    // The same behind the floor, where nothing has the name.
+    let plan = Expiry::of(dir.path(), &[1, 2].into()).unwrap();
+    assert_eq!(plan.expired, Vec::<u64>::new());
+    let hour = Duration::from_secs(60 * 60);
+    let unnamed = Unnamed::find(dir.path(), None, SystemTime::now() + hour).unwrap();
+    unnamed.remove(&Files::default(), dir.path(), &Interrupt::default(), |_| {}).unwrap();
+    assert!(!dir.path().join(file_name(2)).exists());
+    let late = publish_in(dir.path(), &manifest(2)).unwrap_err();
+    assert!(matches!(late, ManifestError::Conflict { .. }), "{late}");
+    assert!(!dir.path().join(file_name(2)).exists());
+    assert_eq!(read_latest_and_next(dir.path()).unwrap().1, 4);
 }

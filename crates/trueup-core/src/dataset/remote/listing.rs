@@ -1,10 +1,9 @@
-//! The names of the objects in a dataset's folder, such as manifests.
+//! The names of manifests in a folder of a web server, which lists them in a page.
 
-use super::fault::{describe, io_error};
+use super::fault::describe;
 use super::location::{RETRIES, RemoteFolder, WebPages};
 use super::runtime::Pending;
 use super::web::says_where_it_ends;
-use object_store::ObjectStore;
 use reqwest::header::CACHE_CONTROL;
 use std::io;
 use std::time::Duration;
@@ -15,21 +14,18 @@ const PAGE_BYTES: usize = 16 << 20;
 /// The time before the first repetition of a request for a page. Each further one waits twice as long, up to a bound.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the name of a manifest begins and ends with.
-const MANIFEST: (&str, &str) = ("manifest-", ".json");
+/// What the names begin and end with, around a number: of a manifest, and of a file that says how many have expired.
+const NAMES: [(&str, &str); 2] = [("manifest-", ".json"), ("expired-to-", "")];
 
 impl RemoteFolder {
-    /// Lists the names of the objects in the folder, but not in folders below it. Of a web server, only manifests are
-    /// listed.
+    /// Lists the names of manifests in a folder of a web server, and of the files that say how many versions have
+    /// expired; none of another store, which lists its objects itself.
     pub(in super::super) fn names(&self) -> io::Result<Vec<String>> {
         let folder = self.clone();
         let list = async move {
-            if let Some(pages) = &folder.store.pages {
-                return Ok(manifests(&pages.read().await?));
-            }
-            let listed = folder.store.objects.list_with_delimiter(Some(&folder.prefix)).await;
-            let objects = listed.map_err(|error| io_error(&error))?.objects;
-            Ok(objects.iter().filter_map(|object| object.location.filename()).map(str::to_owned).collect())
+            let Some(pages) = &folder.store.pages else { return Ok(Vec::new()) };
+            let page = pages.read().await?;
+            Ok(NAMES.iter().flat_map(|around| names(&page, *around)).collect())
         };
         Pending::start(list).wait()
     }
@@ -82,9 +78,9 @@ async fn read_text(mut answer: reqwest::Response) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the names of manifests in a page, each once. Pages name a file in a link and again in its text.
-fn manifests(page: &str) -> Vec<String> {
-    let (start, end) = MANIFEST;
+/// Returns the names in a page that begin and end with texts, each once. Pages name a file in a link and again in its
+/// text.
+fn names(page: &str, (start, end): (&str, &str)) -> Vec<String> {
     let name = |after: &str| {
         let digits = after.len() - after.trim_start_matches(|char: char| char.is_ascii_digit()).len();
         after[digits..].starts_with(end).then(|| format!("{start}{}{end}", &after[..digits]))

@@ -1,23 +1,22 @@
 //! Writing objects: one that must not exist yet, uploads of whole files, and what removes them again. An object becomes
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
-use super::super::error::Unpublished;
+use super::super::error::PublishError;
+use super::super::tombstone::{Holder, fence};
 use super::RemoteObject;
 use super::fault::{io_error, status, write_error};
 use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
 use super::runtime::Pending;
 use crate::interrupt::Interrupt;
 use bytes::Bytes;
-use object_store::client::HttpError;
 use object_store::path::Path as ObjectPath;
 use object_store::{
     Error, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, Result as StoreResult,
+    UpdateVersion,
 };
 use std::collections::VecDeque;
-use std::error::Error as StdError;
 use std::fs::File;
 use std::io::{self, Read};
-use std::iter;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -36,6 +35,13 @@ const ATTEMPTS: usize = 3;
 /// The time before the first repetition of a publication; each further one waits twice as long, up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The most repetitions of the request that takes the number of a publication which is given up. The store has failed
+/// for [`RETRY_TIME`] by then.
+const FENCE_RETRIES: usize = 5;
+
+/// The most attempts to replace an object that changes meanwhile.
+const REPLACEMENTS: usize = 8;
 
 /// The most time that the removal of an object, or of the parts of a failed upload, may take. A failure does no harm,
 /// and an interrupted ingest should end soon.
@@ -146,76 +152,138 @@ impl RemoteFolder {
         Pending::<_, io::Error>::start(list).wait()
     }
 
-    /// Creates an object, and finds out whether it was created if the answer is lost: of several writers of one name,
+    /// Replaces an object by what `replacement` makes of its bytes, if it is still the one that was read. Does nothing
+    /// if there is no object, or no replacement.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub(in super::super) fn replace(
+        &self,
+        name: &str,
+        mut replacement: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+    ) -> io::Result<()> {
+        let path = self.object(name);
+        for left in (0..REPLACEMENTS).rev() {
+            let (store, read) = (self.store.clone(), path.clone());
+            let found = Pending::<_, io::Error>::start(async move { Ok(store.read(&read).await) }).wait()?;
+            let Some((bytes, version)) = found.map_err(|error| io_error(&error))? else { return Ok(()) };
+            let Some(bytes) = replacement(&bytes) else { return Ok(()) };
+            let (store, path) = (self.store.clone(), path.clone());
+            let put = async move {
+                Ok(store.objects.put_opts(&path, bytes.into(), PutOptions::from(PutMode::Update(version))).await)
+            };
+            match Pending::<_, io::Error>::start(put).wait()? {
+                Ok(_) => return Ok(()),
+                // It was replaced meanwhile, perhaps by a repetition of this request.
+                Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. }) if left > 0 => {}
+                Err(error) => return Err(write_error(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates a manifest, and finds out whether it was created if the answer is lost: of several writers of one name,
     /// exactly one succeeds. Nothing interrupts it.
-    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> Result<(), Unpublished> {
+    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> Result<(), PublishError> {
         let (folder, path) = (self.clone(), self.object(name));
         Pending::start(async move { folder.store.publish(&path, bytes.into()).await }).wait()
     }
 }
 
+/// What became of a request to create an object.
+enum Created {
+    /// There is the object.
+    Yes,
+    /// Something else has the name.
+    No(Holder),
+    /// The request was refused.
+    Refused(io::Error),
+    /// The store may create the object yet, or may have created it.
+    Unknown(io::Error),
+}
+
 impl Store {
-    async fn publish(&self, path: &ObjectPath, bytes: Bytes) -> Result<(), Unpublished> {
+    /// Creates a manifest. If it cannot find out whether it has, it takes the name with a fence, so that no request
+    /// that is still under way can create the manifest later, and what the manifest names can be removed.
+    async fn publish(&self, path: &ObjectPath, manifest: Bytes) -> Result<(), PublishError> {
         // The client must not repeat the request by itself, because its last answer says nothing of the ones before.
-        let once = self.without_retries().map_err(Unpublished::Refused)?;
-        let (start, mut pause) = (Instant::now(), PAUSE);
-        // Whether a request without an answer may still arrive, and whether one that failed may have had its effect.
-        let (mut may_arrive, mut may_exist) = (false, false);
-        for attempt in 0_usize.. {
-            let put = once.put_opts(path, bytes.clone().into(), PutOptions::from(PutMode::Create)).await;
-            let Err(error) = put else { return Ok(()) };
-            let answer = Answer::of(&error);
-            may_arrive |= answer == Answer::None;
-            may_exist |= answer != Answer::Refused;
-            match self.read_back(path).await {
-                Ok(Some(found)) if found == bytes => return Ok(()),
-                Ok(Some(_)) => return Err(Unpublished::Taken),
-                Ok(None) => may_exist = false,
-                Err(_) => {}
+        let once = self.without_retries().map_err(PublishError::Failed)?;
+        let (start, mut pause, mut is_unknown) = (Instant::now(), PAUSE, false);
+        let mut failed = io::Error::from(io::ErrorKind::Other);
+        for attempt in 0..=RETRIES {
+            if attempt > 0 {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(MAX_PAUSE);
             }
-            if answer == Answer::Refused || attempt == RETRIES || start.elapsed() > RETRY_TIME {
-                let error = write_error(&error);
-                let is_unknown = may_arrive || may_exist;
-                return Err(if is_unknown { Unpublished::Unknown(error) } else { Unpublished::Refused(error) });
+            match self.create(&*once, path, &manifest, &manifest).await {
+                Created::Yes | Created::No(Holder::Own) => return Ok(()),
+                Created::No(Holder::Fence | Holder::Other) => return Err(PublishError::Conflict),
+                Created::Refused(error) if is_unknown => {
+                    failed = error;
+                    break;
+                }
+                Created::Refused(error) => return Err(PublishError::Failed(error)),
+                Created::Unknown(error) => (failed, is_unknown) = (error, true),
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            if start.elapsed() > RETRY_TIME {
+                break;
+            }
         }
-        Err(Unpublished::Unknown(io::Error::other("the object could not be created")))
+        let mut pause = PAUSE;
+        for attempt in 0..=FENCE_RETRIES {
+            if attempt > 0 {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+            match self.create(&*once, path, &fence().into(), &manifest).await {
+                Created::Yes | Created::No(Holder::Fence) => return Err(PublishError::Failed(failed)),
+                Created::No(Holder::Own) => return Ok(()),
+                Created::No(Holder::Other) => return Err(PublishError::Conflict),
+                Created::Refused(_) => break,
+                Created::Unknown(_) => {}
+            }
+        }
+        Err(PublishError::Indeterminate(failed))
     }
 
-    /// Reads a whole object; `None` if there is none.
-    async fn read_back(&self, path: &ObjectPath) -> StoreResult<Option<Bytes>> {
+    /// Creates an object with one request, and reads what has its name if the answer is no success. `manifest` is the
+    /// one that is published under this name.
+    async fn create(&self, once: &dyn ObjectStore, path: &ObjectPath, bytes: &Bytes, manifest: &Bytes) -> Created {
+        let put = once.put_opts(path, bytes.clone().into(), PutOptions::from(PutMode::Create)).await;
+        let Err(error) = put else { return Created::Yes };
+        if is_refusal(&error) {
+            return Created::Refused(write_error(&error));
+        }
+        match self.read(path).await {
+            Ok(Some((found, _))) => Created::No(Holder::of(&found, manifest)),
+            Ok(None) | Err(_) => Created::Unknown(write_error(&error)),
+        }
+    }
+
+    /// Reads a whole object, and what says that it is this one; `None` if there is none.
+    async fn read(&self, path: &ObjectPath) -> StoreResult<Option<(Bytes, UpdateVersion)>> {
         match self.objects.get(path).await {
-            Ok(found) => Ok(Some(found.bytes().await?)),
+            Ok(found) => {
+                let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+                Ok(Some((found.bytes().await?, version)))
+            }
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// What a store answered to a request that failed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    /// The request was refused and has no effect.
-    Refused,
-    /// The store failed, or somebody else writes at the same time: another attempt may succeed.
-    Failed,
-    /// None: the connection or the time ended.
-    None,
-}
-
-impl Answer {
-    fn of(error: &Error) -> Self {
-        let mut causes = iter::successors(error.source(), |cause: &&(dyn StdError + 'static)| StdError::source(*cause));
-        if causes.any(|cause| cause.is::<HttpError>()) {
-            return Self::None;
-        }
-        match (error, status(error)) {
-            (Error::AlreadyExists { .. } | Error::Precondition { .. }, _) => Self::Failed,
-            (_, Some(408 | 409 | 429 | 500..)) => Self::Failed,
-            _ => Self::Refused,
-        }
+/// Returns whether an answer says that the request has no effect and will have none, for a reason other than the name:
+/// only one about the request (4xx) does. An answer about the server (5xx), a timeout (408), a conflict with another
+/// request (409), too many requests (429) and no answer say nothing of it: what answered may be a gateway that has
+/// given up, while the store goes on.
+fn is_refusal(error: &Error) -> bool {
+    match (error, status(error)) {
+        (Error::AlreadyExists { .. } | Error::Precondition { .. }, _) | (_, Some(408 | 409 | 412 | 429)) => false,
+        (_, Some(status)) => (400..500).contains(&status),
+        // The client cannot send such a request.
+        (Error::NotImplemented { .. } | Error::NotSupported { .. }, None) => true,
+        (_, None) => false,
     }
 }
 

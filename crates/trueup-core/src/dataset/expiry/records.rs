@@ -1,0 +1,150 @@
+//! The records of expiries: which files expired versions leave, when they expired, and how long the files stay.
+
+use super::super::error::ManifestError;
+use super::super::manifest::is_plain_name;
+use super::super::storage::{Entry, Storage, StorageFault};
+use super::{RECORD_PREFIX, UnnamedFile};
+use std::fmt::Write as _;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+/// The first line of a record, which says to somebody who looks into the folder what the file is.
+const HEADER: &str = "Files of expired versions, which trueup removes when the grace period is over.";
+
+/// The last line of a record. A record without it was not written to its end, and does not count.
+const END: &str = "end";
+
+/// The most bytes of a record.
+const MAX_RECORD_BYTES: u64 = 1 << 29;
+
+/// The most files of a record: a line has fewer than 300 bytes.
+const MAX_FILES: usize = 1 << 20;
+
+/// What an expiry has left for later.
+pub(super) struct Record {
+    pub(super) name: String,
+    /// When it was written, by the clock of the store or of the file system.
+    pub(super) written: SystemTime,
+    pub(super) grace: Duration,
+    pub(super) files: Vec<UnnamedFile>,
+}
+
+impl Record {
+    /// Returns whether the grace period is over. `grace` takes the place of the one in the record.
+    pub(super) fn is_due(&self, now: SystemTime, grace: Option<Duration>) -> bool {
+        now.duration_since(self.written).unwrap_or_default() >= grace.unwrap_or(self.grace)
+    }
+}
+
+/// Writes the records of an expiry, as many as its files need. Their names end with `id`.
+pub(super) fn write_records(
+    storage: &Storage<'_>,
+    id: &str,
+    grace: Duration,
+    files: &[UnnamedFile],
+) -> Result<(), ManifestError> {
+    // Without files, a record still says what the file is that a killed process has left.
+    let parts: Vec<&[UnnamedFile]> = if files.is_empty() { vec![files] } else { files.chunks(MAX_FILES).collect() };
+    for (number, files) in parts.into_iter().enumerate() {
+        let name = match number {
+            0 => format!("{RECORD_PREFIX}{id}"),
+            number => format!("{RECORD_PREFIX}{id}-{number}"),
+        };
+        let text = encode(grace, files);
+        // A request that is repeated because its answer was lost finds the record of the first one.
+        if !storage.create(&name, text.as_bytes())?
+            && storage.read(&name, MAX_RECORD_BYTES).ok().is_none_or(|found| found != text.as_bytes())
+        {
+            return Err(storage.failed("create", &name, io::ErrorKind::AlreadyExists.into()));
+        }
+    }
+    storage.sync()
+}
+
+fn encode(grace: Duration, files: &[UnnamedFile]) -> String {
+    let mut text = format!("{HEADER}\ngrace {}\n", grace.as_secs());
+    for UnnamedFile { path, size } in files {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{size} {path}");
+    }
+    text.push_str(END);
+    text.push('\n');
+    text
+}
+
+/// Reads the records among all names of a dataset. One that was not written to its end lists no file.
+///
+/// # Errors
+/// A record cannot be read, or is longer than the ones that trueup writes.
+pub(super) fn read_records(storage: &Storage<'_>, entries: &[Entry]) -> Result<Vec<Record>, ManifestError> {
+    let mut records = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.name.starts_with(RECORD_PREFIX)) {
+        let name = &entry.name;
+        let read = storage.read(name, MAX_RECORD_BYTES);
+        let found = read.and_then(|bytes| Ok((bytes, storage.modified(entry)?)));
+        let (bytes, written) = match found {
+            Ok(found) => found,
+            // Somebody else removes the same record.
+            Err(StorageFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(fault) => return Err(storage.failed("read", name, fault.into())),
+        };
+        let (grace, files) = decode(&String::from_utf8_lossy(&bytes));
+        records.push(Record { name: name.clone(), written, grace, files });
+    }
+    Ok(records)
+}
+
+/// Returns the grace period and the files of a record. One that was not written to its end lists none, and may be
+/// removed at once: no version has expired by it.
+fn decode(text: &str) -> (Duration, Vec<UnnamedFile>) {
+    let unfinished = (Duration::ZERO, Vec::new());
+    let Some(lines) = text.strip_prefix(HEADER).and_then(|text| text.strip_suffix('\n')) else { return unfinished };
+    let lines: Vec<&str> = lines.lines().collect();
+    let ["", grace, files @ .., END] = lines.as_slice() else { return unfinished };
+    let Some(grace) = grace.strip_prefix("grace ").and_then(|grace| grace.parse().ok()) else { return unfinished };
+    let file = |line: &str| {
+        let (size, path) = line.split_once(' ')?;
+        let (folder, name) = path.split_once('/')?;
+        let file = UnnamedFile { path: path.to_owned(), size: size.parse().ok()? };
+        (is_plain_name(folder) && is_plain_name(name)).then_some(file)
+    };
+    (Duration::from_secs(grace), files.iter().copied().filter_map(file).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn a_record_counts_once_it_is_written_to_its_end() {
+        let whole = format!("{HEADER}\ngrace 60\n12 events/a.parquet\n3 lists/../b\n4 ../c\n7 lists/b\n{END}\n");
+        let (grace, files) = decode(&whole);
+        assert_eq!(grace, Duration::from_secs(60));
+        let paths: Vec<(&str, u64)> = files.iter().map(|file| (file.path.as_str(), file.size)).collect();
+        assert_eq!(paths, [("events/a.parquet", 12), ("lists/b", 7)]);
+        assert_eq!(decode(&encode(grace, &files)), (grace, files));
+        for length in 0..whole.len() {
+            assert_eq!(decode(&whole[..length]), (Duration::ZERO, Vec::new()), "{length}");
+        }
+        // A file in a hidden folder, such as the record of an ingest, is left out.
+        assert_eq!(decode(&format!("{HEADER}\ngrace 60\n1 .trueup-pending-x/a\n{END}\n")).1, Vec::new());
+    }
+
+    #[test]
+    fn many_files_have_several_records_and_a_longer_one_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let storage = Storage::open(dir.path()).unwrap();
+        let file = |number: usize| UnnamedFile { path: format!("events/{number:07}"), size: 1 };
+        let files: Vec<UnnamedFile> = (0..MAX_FILES + 1).map(file).collect();
+        write_records(&storage, "x", Duration::from_secs(9), &files).unwrap();
+        let mut records = read_records(&storage, &storage.list().unwrap()).unwrap();
+        records.sort_by(|one, other| one.name.cmp(&other.name));
+        let [first, second] = records.try_into().ok().unwrap();
+        assert_eq!([first.files, second.files].concat(), files);
+        let longer = File::create(dir.path().join(format!("{RECORD_PREFIX}y"))).unwrap();
+        longer.set_len(MAX_RECORD_BYTES + 1).unwrap();
+        let error = read_records(&storage, &storage.list().unwrap()).err().unwrap().to_string();
+        assert!(error.ends_with("the file has 536870913 bytes, more than trueup writes"), "{error}");
+    }
+}
