@@ -41,7 +41,7 @@ use trueup_core::query::{CompiledPatterns, EventsQuery, Filter, FilterLimits, Op
 pub const FILTER_PARAMETER: &str = "filter";
 
 /// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`]. From a
-/// request with `why`, remove `row` and `limit`, too.
+/// request with `why`, remove `row` and `lines`, too.
 pub const NON_FILTER_PARAMETERS: [&str; 10] =
     ["fields", "start", "end", "account", "accounts", "interval", "cohort", "within", "compare", "why"];
 

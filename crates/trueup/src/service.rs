@@ -50,6 +50,7 @@ mod benchmark_cache;
 pub(crate) mod endpoint;
 mod error;
 mod error_table;
+mod error_text;
 mod handle;
 mod limits;
 mod memory;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// Names that requests and answers use for something else.
 const RESERVED: [&str; 13] = [
-    "start", "end", "fields", "interval", "accounts", "filter", "cohort", "within", "compare", "why", "row", "limit",
+    "start", "end", "fields", "interval", "accounts", "filter", "cohort", "within", "compare", "why", "row", "lines",
     "rowType",
 ];
 

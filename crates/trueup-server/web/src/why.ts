@@ -46,7 +46,7 @@ export function whyPath(question: Question, range: DayRange, row: Row, metric: s
   const known = [...question.dimensions, ...(question.interval === "total" ? [] : ["start"])];
   const values = known.map((name) => [name, String(row[name] ?? "")]);
   const named = known.length === 0 ? "" : `&row=${encode(JSON.stringify(Object.fromEntries(values)))}`;
-  return `${pathOf(request)}&why=${encode(metric)}${named}&limit=${limit}`;
+  return `${pathOf(request)}&why=${encode(metric)}${named}&lines=${limit}`;
 }
 
 /** Reads an answer; `null` if it is none. */

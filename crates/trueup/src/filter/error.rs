@@ -63,7 +63,7 @@ pub(super) enum ParseFault {
     OperandKind { wanted: &'static str, found: String },
     #[error(
         "expected conditions that can be decided together, but found metric `{}` and dimension `{}` under one \
-         `or` or `not`; metrics are decided on finished rows, so join the two with `and`",
+         `or` or `not`; metrics are decided on finished groups, so join the two with `and`",
         Shown(.metric), Shown(.dimension)
     )]
     Mixed { metric: String, dimension: String },

@@ -324,7 +324,7 @@ fn operands_have_a_limit() {
 
 #[test]
 fn no_definition_has_the_name_of_a_parameter_that_is_no_filter() {
-    for name in NON_FILTER_PARAMETERS.into_iter().chain(["row", "limit"]) {
+    for name in NON_FILTER_PARAMETERS.into_iter().chain(["row", "lines"]) {
         let definition = format!("[[metric]]\nname = \"{name}\"\nnumerator = [\"leads\"]");
         assert!(Definitions::parse(&definition).is_err(), "{name}");
     }

@@ -141,7 +141,7 @@ fn parameters() -> Vec<ErrorExample> {
                 fault: NotCompared::from(NotEarlier(text("last"))).to_string(),
             }),
             EVENTS,
-            "`cohort`, `within`, `compare`, `why` or `limit` has a value that it does not take, or one that does not go with the \
+            "`cohort`, `within`, `compare`, `why` or `lines` has a value that it does not take, or one that does not go with the \
              others.",
         ),
         example(

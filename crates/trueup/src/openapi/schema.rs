@@ -150,7 +150,7 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
             ),
             ("sum", described("number", "What all lines add up to.")),
             ("lines", described("integer", "The number of all lines.")),
-            ("leftOut", described("integer", "The number of lines that are not listed, because of `limit`.")),
+            ("leftOut", described("integer", "The number of lines that are not listed, because of `lines`.")),
         ],
     );
     let line = members(

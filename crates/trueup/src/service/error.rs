@@ -24,7 +24,10 @@ const NO_ROOM_RETRY_SECONDS: u32 = 5;
 ///
 /// let error = ServiceError::RateLimited { retry_after_seconds: 90 };
 /// assert_eq!((error.status(), error.code()), (429, Some("rate-limited")));
-/// assert_eq!(error.to_string(), "too many requests in this hour; retry in 90 seconds, when it has passed");
+/// assert_eq!(
+///     error.to_string(),
+///     "all requests that an hour allows are used; retry in 90 seconds, when it has passed"
+/// );
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -329,7 +332,7 @@ impl ServiceError {
 
 impl std::fmt::Display for ServiceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.row().words)
+        self.row().text.fmt(f)
     }
 }
 

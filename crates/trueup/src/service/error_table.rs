@@ -1,18 +1,19 @@
 //! The table of errors: the status, code and text of each [`ServiceError`].
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
+use super::error_text::ErrorText;
 use crate::Day;
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::dictionary::{FieldKind, fields};
 use crate::query::Interval;
 use trueup_core::Shown;
 
-/// A row of the table, for example `429`, `rate-limited`, `too many requests in this hour; ...`.
+/// A row of the table, for example `404`, `not-found`, `there is nothing at ...`.
 pub(super) struct ErrorRow {
     pub(super) status: u16,
     /// `None` if the body of the response has a text only.
     pub(super) code: Option<&'static str>,
-    pub(super) words: String,
+    pub(super) text: ErrorText,
 }
 
 impl ServiceError {
@@ -33,7 +34,7 @@ impl ServiceError {
 
     /// Returns the row of the error.
     pub(super) fn row(&self) -> ErrorRow {
-        let (status, code, words) = match self {
+        let (status, code, text) = match self {
             Self::MissingFields => (
                 400,
                 Some("missing-fields"),
@@ -75,7 +76,9 @@ impl ServiceError {
             Self::ReservedField { name } => (
                 400,
                 Some("invalid-fields"),
-                format!("a field cannot be named `{name}`: rows carry their sub-range under that name; leave it out"),
+                format!(
+                    "a field cannot be named `{name}`: an answer names its sub-ranges by `start` and `end`; leave it out"
+                ),
             ),
             Self::NotACohort { name } => (
                 400,
@@ -110,7 +113,7 @@ impl ServiceError {
             Self::InvalidFilter(error) => (400, Some("invalid-filter"), error.to_string()),
             Self::Filter { field, fault } => (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field))),
             Self::Row(fault) => {
-                (400, Some("invalid-row"), format!("`row`: {fault}; the answer without `why` lists the rows"))
+                (400, Some("invalid-row"), format!("`row`: {fault}; the answer without `why` has every row"))
             }
             Self::Query(fault) => (400, Some("invalid-query"), fault.to_string()),
             Self::SpanTooLong { days, limit } => (
@@ -207,7 +210,9 @@ impl ServiceError {
             Self::RateLimited { retry_after_seconds } => (
                 429,
                 Some("rate-limited"),
-                format!("too many requests in this hour; retry in {retry_after_seconds} seconds, when it has passed"),
+                format!(
+                    "all requests that an hour allows are used; retry in {retry_after_seconds} seconds, when it has passed"
+                ),
             ),
             Self::Upstream(_) => (
                 502,
@@ -235,7 +240,22 @@ impl ServiceError {
                 "the request took too long; use a shorter date range, fewer dimensions or fewer metrics".to_owned(),
             ),
         };
-        ErrorRow { status, code, words }
+        let text = if self.is_about_size() { ErrorText::about_size(text) } else { ErrorText::new(text) };
+        ErrorRow { status, code, text }
+    }
+
+    /// Returns whether a smaller question would be answered, as the text then says in words by which clients
+    /// [recognize](super::error_text::SIZE_WORDS) that.
+    const fn is_about_size(&self) -> bool {
+        matches!(
+            self,
+            Self::SpanTooLong { .. }
+                | Self::TooManyIntervals { .. }
+                | Self::TooManyRows { .. }
+                | Self::TooManyCells { .. }
+                | Self::TooMuchMemory { .. }
+                | Self::TooManyDocuments { .. }
+        )
     }
 }
 

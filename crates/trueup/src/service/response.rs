@@ -1,6 +1,7 @@
 //! From an answer or an error to the headers and bytes of a response.
 
 use super::error::ServiceError;
+use super::error_text::ErrorText;
 use super::memory::QueryMemory;
 use super::negotiation::{AnswerFormat, PARQUET, accepts_gzip};
 use crate::json::JsonRows;
@@ -108,11 +109,11 @@ impl Answer {
             }
             _ => Vec::new(),
         };
-        Self { headers, ..Self::failure(row.status, row.code, &row.words) }
+        Self { headers, ..Self::failure(row.status, row.code, &row.text) }
     }
 
     /// Answers with the body that all errors have.
-    fn failure(status: u16, code: Option<&str>, words: &str) -> Self {
+    fn failure(status: u16, code: Option<&str>, text: &ErrorText) -> Self {
         #[derive(Serialize)]
         struct ErrorBody<'a> {
             error: &'a str,
@@ -120,8 +121,8 @@ impl Answer {
             code: Option<&'a str>,
         }
         // Strings always serialize, so the empty object is never sent.
-        let text = serde_json::to_string(&ErrorBody { error: words, code }).unwrap_or_else(|_| "{}".to_owned());
-        Self { status, headers: Vec::new(), body: AnswerBody::Text { text, _memory: None } }
+        let body = serde_json::to_string(&ErrorBody { error: text.as_str(), code }).unwrap_or_else(|_| "{}".to_owned());
+        Self { status, headers: Vec::new(), body: AnswerBody::Text { text: body, _memory: None } }
     }
 
     /// Adds the headers that every response has. A Parquet file is not compressed again. `format` is the form
@@ -170,7 +171,8 @@ pub struct Response {
 impl Response {
     /// Creates the response of an error that a server finds before it can call
     /// [`Service::handle`](super::Service::handle), in the form of all other errors. `accept_encoding` is the header
-    /// of the request.
+    /// of the request. If the status is one of HTTP for a request that is too large (413, 414, 431), the message may
+    /// have words by which clients recognize a limit of size; in any other, such words are masked as in all errors.
     ///
     /// ```
     /// use trueup::service::Response;
@@ -181,7 +183,9 @@ impl Response {
     /// ```
     #[must_use]
     pub fn error(status: u16, code: &str, message: &str, accept_encoding: Option<&str>) -> Self {
-        Answer::failure(status, Some(code), message).into_response(accepts_gzip(accept_encoding), AnswerFormat::Json)
+        let is_about_size = matches!(status, 413 | 414 | 431);
+        let text = if is_about_size { ErrorText::about_size } else { ErrorText::new }(message.to_owned());
+        Answer::failure(status, Some(code), &text).into_response(accepts_gzip(accept_encoding), AnswerFormat::Json)
     }
 
     /// Returns the value of a header, if there is one of that name. Upper and lower case are equal in `name`.

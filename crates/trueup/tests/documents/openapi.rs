@@ -48,6 +48,23 @@ fn the_published_document_matches_the_code() {
 }
 
 #[test]
+fn only_errors_about_size_have_the_words_of_size() {
+    let mut codes = BTreeSet::new();
+    walk(&document(), "", &mut |path, value| {
+        let Some(text) = value["error"].as_str().filter(|_| path.ends_with("/value")) else { return };
+        let lower = text.to_lowercase();
+        let words = ["too many", "too much", "reduce", "narrow", "rows", "documents", "limit"];
+        if words.iter().any(|word| lower.contains(word)) {
+            codes.insert(value["code"].as_str().unwrap_or("none").to_owned());
+        }
+        // A fixed text with one of the words would be masked like a value of a caller.
+        assert!(!text.contains('*'), "{path}: {text}");
+    });
+    // Without a code: more documents than the limit.
+    assert_eq!(codes, BTreeSet::from(["none", "too-many-intervals", "too-many-rows"].map(str::to_owned)));
+}
+
+#[test]
 fn no_object_has_a_member_twice() {
     // `Json` keeps one of several members with the same name, and has fewer lines then.
     let indented = serde_json::to_string_pretty(&document()).unwrap();
@@ -232,7 +249,7 @@ fn parameters_and_which_are_required_match_api_md() {
             ("compare", false),
             ("why", false),
             ("row", false),
-            ("limit", false),
+            ("lines", false),
             ("filters", false),
         ])
     );

@@ -146,3 +146,86 @@ fn bad_values_of_cohorts_and_comparisons_name_the_parameter() {
         assert_eq!(body, serde_json::json!({"error": error, "code": "invalid-query"}), "{query}");
     }
 }
+
+/// The words by which clients of the service recognize a limit of size, and split their question.
+const SIZE_WORDS: [&str; 7] = ["too many", "too much", "reduce", "narrow", "rows", "documents", "limit"];
+
+/// Checks that an error which is not about size has no word of size, neither in its text nor in the bytes of its body.
+fn check_words(path: &str, status: u16, body: &[u8]) {
+    let json: serde_json::Value = serde_json::from_slice(body).unwrap();
+    let code = json["code"].as_str();
+    let is_about_size = status == 400 && matches!(code, None | Some("too-many-intervals" | "too-many-rows"));
+    if status == 200 || is_about_size {
+        return;
+    }
+    let text = json["error"].as_str().unwrap().to_lowercase();
+    let bytes = String::from_utf8_lossy(body).to_lowercase();
+    // The code of a 429 is `rate-limited`.
+    let bytes = bytes.split("\"code\":").next().unwrap();
+    for word in SIZE_WORDS {
+        assert!(!text.contains(word) && !bytes.contains(word), "{path}: {status}\n{bytes}");
+    }
+}
+
+#[test]
+fn no_error_but_one_about_size_has_a_word_of_size_whatever_it_repeats() {
+    let events = "/api/acme/events?fields=campaign,leads&start=2025-01-01&end=2025-01-31";
+    let hostile = SIZE_WORDS.map(str::to_owned).into_iter();
+    let hostile = hostile.chain(SIZE_WORDS.map(str::to_uppercase));
+    let hostile =
+        hostile.chain(["Burrows", "\rows", "\narrow", "\u{1d}ocuments", "\toomany limits"].map(str::to_owned));
+    for value in hostile.map(|value| value.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>()) {
+        for path in [
+            format!("/api/{value}/events"),
+            format!("/{value}"),
+            format!("{events}&account={value}"),
+            format!("/api/acme/events?fields=leads&start={value}&end=2025-01-31"),
+            format!("{events}&start={value}"),
+            format!("{events}&interval={value}"),
+            format!("{events}&interval=total&interval={value}"),
+            format!("{events}&leads={value}"),
+            format!("{events}&filter={value}"),
+            format!("{events}&campaign=[\"{value}\"]"),
+            format!("{events}&campaign=[\"eq\",\"a\",{{\"{value}\":1}}]"),
+            format!("{events}&campaign=[\"regex\",\"%28{value}\"]"),
+            format!("{events}&campaign=[\"regex\",\"a\",\"{value}\"]"),
+            format!("{events}&filter={{\"{value}\":[\"near\"]}}"),
+            format!("{events}&filter=[\"or\",{{\"leads\":1}},{{\"{value}\":\"a\"}}]"),
+            format!("{events}&{value}=[\"eq\"]"),
+            format!("{events}&{value}=%FF"),
+            format!("{events}&compare={value}"),
+            format!("{events}&cohort={value}"),
+            format!("{events}&cohort=true&within={value}"),
+            format!("{events}&why={value}&row=campaign=Drains"),
+            format!("{events}&why=leads&row={value}"),
+            format!("{events}&why=leads&row=campaign={value}"),
+            format!("{events}&why=leads&row=campaign=Drains&row={value}=1"),
+            format!("{events}&why=leads&row=campaign=Drains&lines={value}"),
+            format!("{events}&why=leads&row=campaign=Drains&lines=1&lines={value}"),
+            format!("/api/acme/events?fields={value},leads&start=2025-01-01&end=2025-01-31&why=leads&row=campaign=a"),
+            format!("/api/acme/benchmarks?month={value}"),
+            format!("/api/acme/benchmarks?fields={value}"),
+            format!("/api/acme/benchmarks?fields=bookRate&{value}=1"),
+            format!("/api/acme/benchmarks?fields=bookRate&customerStatus=[\"ne\",\"{value}\"]"),
+            format!("/api/acme/insights?start={value}"),
+        ] {
+            let response = PLATFORM.get("root", &path);
+            check_words(&path, response.status, &response.body);
+        }
+    }
+    let method =
+        Request { method: "LIMIT".to_owned(), accept_encoding: Some("identity".to_owned()), ..Request::get("/api") };
+    let response = PLATFORM.ask(&method);
+    check_words("LIMIT /api", response.status, &response.body);
+    for (name, path) in [("start", "start"), ("end", "end"), ("openLeads", "openLeads")] {
+        let path = format!("/api/acme/events?fields=leads,{path}&start=2025-01-01&end=2025-01-31");
+        let response = PLATFORM.get("root", &path);
+        assert_eq!(response.status, 400, "{name}");
+        check_words(&path, response.status, &response.body);
+    }
+    for user in ["busy", "dora", "eve", "retired"] {
+        let response = PLATFORM.get(user, events);
+        assert!(matches!(response.status, 401 | 429), "{user}");
+        check_words(events, response.status, &response.body);
+    }
+}

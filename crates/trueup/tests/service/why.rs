@@ -90,7 +90,7 @@ fn every_metric_but_percentiles_is_explained_as_by_the_library() {
         let path = format!("/api/acme/events?fields={fields}&{DAYS}&interval=month");
         let rows = parsed(&PLATFORM.get("anna", &path));
         for row in rows.as_array().unwrap().iter().take(4) {
-            let path = format!("{path}&why={metric}&limit=2&row={}", encoded(&row.to_string()));
+            let path = format!("{path}&why={metric}&lines=2&row={}", encoded(&row.to_string()));
             let found = parsed(&PLATFORM.get("anna", &path));
             let question =
                 WhyQuery::new(quarter(&fields).interval(Interval::Month).accounts(ACME)).metric(metric).limit(2);
@@ -112,7 +112,7 @@ fn a_row_may_be_given_value_by_value_and_a_limit_leaves_lines_out() {
     };
     assert_eq!(names(&whole["metrics"], "metric"), ["bookRate", "leads"]);
     assert_eq!(names(&whole["measures"], "measure"), ["bookedCustomers", "customers", "leads"]);
-    let none = parsed(&PLATFORM.get("anna", &format!("{path}&row=campaign%3DDrains&limit=0")));
+    let none = parsed(&PLATFORM.get("anna", &format!("{path}&row=campaign%3DDrains&lines=0")));
     assert_eq!((&none["lines"], &none["metrics"]), (&json!([]), &whole["metrics"]));
     assert_eq!(none["measures"][0]["leftOut"], none["measures"][0]["lines"]);
     assert_eq!(whole["measures"][0]["leftOut"], 0);
@@ -189,7 +189,7 @@ fn unknown_names_are_listed_as_in_the_answer_itself() {
 
 #[test]
 fn faults_are_refused_with_the_parameter_and_the_value() {
-    let lists = "the answer without `why` lists the rows";
+    let lists = "the answer without `why` has every row";
     for (query, code, error) in [
         ("why=", "invalid-query", "`why`: expected one of the metrics of the query (`leads`, `medianDaysLeadToSold`), but found ``".to_owned()),
         (
@@ -204,9 +204,9 @@ fn faults_are_refused_with_the_parameter_and_the_value() {
              to the query and explain that: its lines are the days of each customer"
                 .to_owned(),
         ),
-        ("why=leads&limit=many", "invalid-query", "`limit`: expected a number of lines from 0 to 10000, but found `many`".to_owned()),
-        ("why=leads&limit=10001", "invalid-query", "`limit`: expected a number of lines from 0 to 10000, but found `10001`".to_owned()),
-        ("why=leads&limit=1&limit=2", "invalid-query", "`limit` is given twice, as `1` and as `2`; give it once".to_owned()),
+        ("why=leads&lines=many", "invalid-query", "`lines`: expected a number of lines from 0 to 10000, but found `many`".to_owned()),
+        ("why=leads&lines=10001", "invalid-query", "`lines`: expected a number of lines from 0 to 10000, but found `10001`".to_owned()),
+        ("why=leads&lines=1&lines=2", "invalid-query", "`lines` is given twice, as `1` and as `2`; give it once".to_owned()),
         (
             "why=leads&row=Drains",
             "invalid-row",
@@ -261,8 +261,8 @@ fn faults_are_refused_with_the_parameter_and_the_value() {
 }
 
 #[test]
-fn without_why_row_and_limit_are_filters() {
-    for parameter in ["row", "limit"] {
+fn without_why_row_and_lines_are_filters() {
+    for parameter in ["row", "lines"] {
         let response = PLATFORM.get("anna", &format!("/api/acme/events?fields=leads&{DAYS}&{parameter}=5"));
         assert_eq!(response.header("Trueup-Unknown-Fields"), Some(parameter));
         assert_eq!((response.status, response.body), (200, b"[{\"leads\":0}]".to_vec()));

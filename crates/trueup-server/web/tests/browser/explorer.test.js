@@ -333,7 +333,7 @@ onAnswer("a number is explained by the lines that add up to it", CLOSED, async (
   await row.locator("td").nth(2).click();
   await why.getByText(`Book Rate ${bookRate} = Booked Customers / Customers`).waitFor();
   const query = `fields=attributionChannel,bookRate,closedRevenue&start=2026-06-01&end=2026-06-30`;
-  const explained = (metric, limit) => asked(`demo-group/events?${query}&why=${metric}&limit=${limit}&row=${encodeURIComponent(`attributionChannel=${channel}`)}`);
+  const explained = (metric, lines) => asked(`demo-group/events?${query}&why=${metric}&lines=${lines}&row=${encodeURIComponent(`attributionChannel=${channel}`)}`);
   const expected = await explained("bookRate", 100);
   for (const { measure, sum, lines, leftOut } of expected.measures) {
     const figure = why.locator("figure", { hasText: measure === "customers" ? /^Customers: / : /^Booked Customers: / });

@@ -17,13 +17,13 @@ test("a request names the row by its dimensions and days, and asks as the answer
     accounts: "a",
     why: "leads",
     row: JSON.stringify({ campaign: 'a "b"', start: "2026-06-08" }),
-    limit: "100",
+    lines: "100",
   });
 });
 
 test("a single row needs no name, and a cell has no earlier days", () => {
   const path = whyPath({ ...QUESTION, dimensions: [], compare: "previous-year" }, JUNE, { leads: 3 }, "leads", 1, INDEX.dictionary);
-  assert.equal(path, "api/group/events?fields=leads,spend&start=2026-06-01&end=2026-06-30&why=leads&limit=1");
+  assert.equal(path, "api/group/events?fields=leads,spend&start=2026-06-01&end=2026-06-30&why=leads&lines=1");
 });
 
 test("an explanation has the lines of each of its measures", () => {

@@ -75,7 +75,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         ),
         why::WHY,
         why::ROW,
-        why::LIMIT,
+        why::LINES,
     ],
     other_parameters: OtherParameters::AnyField(
         "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
@@ -264,7 +264,7 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     let query = compared(parameters, cohort(parameters, query)?)?;
     let mut others = parameters.others(&NON_FILTER_PARAMETERS);
     if why::is_asked(parameters) {
-        others.retain(|(name, _)| *name != why::ROW.name && *name != why::LIMIT.name);
+        others.retain(|(name, _)| *name != why::ROW.name && *name != why::LINES.name);
     }
     apply_within(interrupt, query, &others).map_err(ServiceError::filter)
 }

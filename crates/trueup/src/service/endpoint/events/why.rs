@@ -17,7 +17,7 @@ const DEFAULT_LINES: usize = 100;
 /// The most lines of each measure that a request may ask for.
 const MAX_LINES: usize = 10_000;
 
-/// Asks for an explanation. Without this parameter, `row` and `limit` are filters on the fields of these names.
+/// Asks for an explanation. Without this parameter, `row` and `lines` are filters on the fields of these names.
 pub(super) const WHY: Parameter = Parameter::new(
     "why",
     ValueType::Names,
@@ -32,8 +32,8 @@ pub(super) const ROW: Parameter = Parameter::new(
      interval, `start=YYYY-MM-DD`. Or the whole row of the answer, as a JSON object.",
     "attributionChannel=Paid Search",
 );
-pub(super) const LIMIT: Parameter = Parameter::new(
-    "limit",
+pub(super) const LINES: Parameter = Parameter::new(
+    "lines",
     ValueType::Count { default: DEFAULT_LINES, most: MAX_LINES },
     "Only with `why`. The most lines of each measure that are listed, the first days first. The sums are of all lines.",
     "20",
@@ -52,9 +52,9 @@ pub(super) fn answer(
 ) -> Result<Answer, ServiceError> {
     let RequestContext { snapshot, scope, parameters, interrupt, .. } = context;
     let rows = parameters.values(ROW.name).map(str::parse).collect::<Result<Vec<RowValues>, WhyRowFault>>();
-    let (rows, limit) = (rows.map_err(ServiceError::Row)?, limit(parameters)?);
+    let (rows, lines) = (rows.map_err(ServiceError::Row)?, lines(parameters)?);
     let query = service.scoped(snapshot, scope, query)?;
-    let mut question = rows.iter().fold(WhyQuery::new(query.clone()).limit(limit), WhyQuery::values);
+    let mut question = rows.iter().fold(WhyQuery::new(query.clone()).limit(lines), WhyQuery::values);
     let metrics: Vec<&str> = parameters.list(WHY.name).collect();
     // An empty `why` becomes an empty name, which is refused like any other that is no metric of the query.
     for name in if metrics.is_empty() { &[""] } else { metrics.as_slice() } {
@@ -75,10 +75,10 @@ pub(super) fn answer(
 }
 
 /// Returns the most lines of each measure that are listed.
-fn limit(parameters: &Parameters) -> Result<usize, ServiceError> {
-    parameters.check(&[LIMIT.name])?;
-    let Some(text) = parameters.first(LIMIT.name) else { return Ok(DEFAULT_LINES) };
+fn lines(parameters: &Parameters) -> Result<usize, ServiceError> {
+    parameters.check(&[LINES.name])?;
+    let Some(text) = parameters.first(LINES.name) else { return Ok(DEFAULT_LINES) };
     text.parse().ok().filter(|lines| *lines <= MAX_LINES).ok_or_else(|| {
-        invalid(LIMIT.name, format!("expected a number of lines from 0 to {MAX_LINES}, but found `{}`", Shown(text)))
+        invalid(LINES.name, format!("expected a number of lines from 0 to {MAX_LINES}, but found `{}`", Shown(text)))
     })
 }
