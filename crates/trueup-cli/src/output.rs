@@ -159,15 +159,17 @@ fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failur
     if out.is_terminal() { writeln!(out).map_err(Failure::fault) } else { Ok(()) }
 }
 
-/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact).
+/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact). A ratio over nothing is an
+/// empty cell: as a 0, fees without leads would have the cheapest leads.
 fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(answer.columns().iter().map(|column| column.name.as_str()))?;
-    for row in answer.rows() {
-        for (_, value) in row.values() {
-            match value {
-                Value::Text(text) => writer.write_field(text)?,
-                value => writer.write_field(number::exact(value))?,
+    for row in 0..answer.len() {
+        for column in answer.columns() {
+            match column.value(row) {
+                Some(Value::Text(text)) => writer.write_field(text)?,
+                Some(value) if !column.is_over_nothing(row) => writer.write_field(number::exact(value))?,
+                _ => writer.write_field("")?,
             }
         }
         writer.write_record(None::<&[u8]>)?;

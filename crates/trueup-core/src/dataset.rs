@@ -97,7 +97,7 @@ use crate::dictionary;
 use crate::model::Accounts;
 use crate::query::{AccountFilter, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
-use crate::{Day, Error, Interrupt, MemoryBudget, QueryError};
+use crate::{Day, Error, Interrupt, MemoryBudget, QueryError, UnknownField};
 use column_cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
@@ -267,6 +267,13 @@ impl Dataset {
     #[must_use]
     pub fn similar_names(&self, name: &str) -> Vec<String> {
         self.definitions.similar_names(name, &self.columns)
+    }
+
+    /// Returns names that are unknown, such as the [unknown fields](crate::ResultTable::unknown_fields) of an answer,
+    /// the first ten of them with similar names.
+    #[must_use]
+    pub fn unknown<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<UnknownField> {
+        UnknownField::with_similar(names, |name| self.similar_names(name))
     }
 
     /// Returns the number of events.

@@ -237,6 +237,10 @@ pub enum QueryError {
     },
 }
 
+/// The unknown names for which similar ones are looked for, and which a message shows. A search compares a name with
+/// every known one: 15,000 of them would take minutes.
+const MAX_SUGGESTED: usize = 10;
+
 /// A name that neither the dictionary nor the dataset knows. Its [`Display`](fmt::Display) is the name in backticks,
 /// and a question with the names that are similar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,8 +248,22 @@ pub struct UnknownField {
     /// The name.
     pub name: String,
     /// The most similar names that are known, as [`similar_names`](crate::dictionary::similar_names) returns them;
-    /// empty if none is similar.
+    /// empty if none is similar, and after the first ten unknown names of a query.
     pub similar: Vec<String>,
+}
+
+impl UnknownField {
+    /// Returns the fields of unknown names, the first [`MAX_SUGGESTED`] of them with similar names.
+    pub(crate) fn with_similar<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        similar: impl Fn(&str) -> Vec<String>,
+    ) -> Vec<Self> {
+        let field = |(place, name): (usize, &str)| Self {
+            name: name.to_owned(),
+            similar: if place < MAX_SUGGESTED { similar(name) } else { Vec::new() },
+        };
+        names.into_iter().enumerate().map(field).collect()
+    }
 }
 
 impl fmt::Display for UnknownField {
@@ -254,6 +272,13 @@ impl fmt::Display for UnknownField {
     }
 }
 
+/// Returns the first fields, and the number of the others.
 fn listed(fields: &[UnknownField]) -> String {
-    fields.iter().map(UnknownField::to_string).collect::<Vec<_>>().join(", ")
+    let (first, others) = fields.split_at(fields.len().min(MAX_SUGGESTED));
+    let first = first.iter().map(UnknownField::to_string).collect::<Vec<_>>().join(", ");
+    match others.len() {
+        0 => first,
+        1 => format!("{first}, nor another name"),
+        more => format!("{first}, nor {more} other names"),
+    }
 }

@@ -9,9 +9,11 @@
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
+//! | `empty_range` | finds the ranges of a query in which the dataset has nothing |
 //! | `unseen_values` | finds the values in filters that no event and no spend has |
 
 mod comparison;
+mod empty_range;
 mod event_reader;
 mod explain;
 mod last_event;
@@ -20,6 +22,7 @@ mod row_groups;
 mod unseen_values;
 mod why;
 
+pub use empty_range::EmptyRange;
 pub use event_reader::EventReader;
 pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};

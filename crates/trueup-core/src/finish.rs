@@ -75,6 +75,11 @@ pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     // The codes of texts are collected, then copied to shared memory. All blank columns share one.
     per_group += usize::from(!plan.blank.is_empty()) * size_of::<u32>() + size_of::<u32>();
     per_group += plan.output.iter().map(width).sum::<usize>();
+    if plan.exact_ratios {
+        // A numerator and a denominator.
+        let metrics = plan.output.iter().filter(|output| matches!(output, Output::Metric(_))).count();
+        per_group += metrics * 2 * size_of::<i128>();
+    }
     let texts = || partial.grouped.groups.texts.iter().map(|texts| texts.texts());
     let sorted = texts().map(|texts| texts.bytes() + texts.len() * size_of::<u32>());
     // The prefix keys of one dimension at a time are sorted from one buffer to another.

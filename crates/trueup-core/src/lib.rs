@@ -45,8 +45,8 @@ pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
-    EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation,
-    Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch, Why,
+    EmptyRange, EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange,
+    Explanation, Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch, Why,
 };
 pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};

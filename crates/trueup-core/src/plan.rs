@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) sort: Vec<SortColumn>,
     /// The most rows of the answer; `None` returns all.
     pub(crate) limit: Option<usize>,
+    /// Whether the answer keeps the fractions behind its ratios.
+    pub(crate) exact_ratios: bool,
     /// The plan of the totals, if the query asks for them.
     pub(crate) totals: Option<Box<Self>>,
     /// The plan of the earlier range, if the query compares. The sort columns are then those of the comparison.
@@ -188,6 +190,7 @@ impl Plan {
             sub_ranges,
             sort: query.sort.iter().filter_map(|key| sort_column(key, &dimensions, &query.definitions)).collect(),
             limit: query.limit,
+            exact_ratios: query.exact_ratios,
             definitions: query.definitions.clone(),
             totals: None,
             comparison,

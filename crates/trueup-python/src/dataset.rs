@@ -17,7 +17,6 @@ use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup::query::EventsQuery;
 use trueup::{Execution, UnseenValue, is_url};
 
 /// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
@@ -160,7 +159,7 @@ impl Dataset {
         })?;
         let (table, unseen) = answered.unless_signaled()??;
         unseen.iter().try_for_each(|message| warn(py, message))?;
-        self.range_warning(query.events()).map_or(Ok(()), |message| warn(py, &message))?;
+        self.dataset.empty_ranges(query.events()).iter().try_for_each(|empty| warn(py, &empty.to_string()))?;
         Ok(Table::new(table))
     }
 
@@ -300,10 +299,10 @@ impl Dataset {
         Ok(messages(&unseen))
     }
 
-    /// Returns the warning of `query` about days on which the dataset has nothing; None if it has something.
-    #[pyo3(name = "_range_warning")]
-    fn range_warning_of(&self, query: &Bound<'_, Query>) -> Option<String> {
-        self.range_warning(&query.get().0)
+    /// Returns what `query` warns about: ranges in which the dataset has nothing.
+    #[pyo3(name = "_empty_ranges")]
+    fn empty_ranges(&self, query: &Bound<'_, Query>) -> Vec<String> {
+        self.dataset.empty_ranges(&query.get().0).iter().map(ToString::to_string).collect()
     }
 
     /// Divides a query into at most `splits` parts of about equal numbers of rows; there is at least one. Each can be
@@ -399,18 +398,6 @@ impl Dataset {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.path
-    }
-
-    /// If the range of a query is outside of the data, returns a warning that says what days there are.
-    fn range_warning(&self, query: &EventsQuery) -> Option<String> {
-        let range = query.range();
-        match self.dataset.date_range() {
-            None => Some("the dataset has neither events nor spend".to_owned()),
-            Some(data) if range.end < data.start || data.end < range.start => {
-                Some(format!("the dataset has neither events nor spend in the range {range}; its days are {data}"))
-            }
-            Some(_) => None,
-        }
     }
 }
 

@@ -99,6 +99,7 @@ pub(crate) fn restated(
         let before = before.as_of;
         Failure::Query(format!("{before} cannot be answered with the definitions of the later version: {fault}"))
     })?;
+    let query = &query.clone().exact_ratios();
     let earlier = opened.run(&query.clone().allow_unknown(true), execution.clone())?.with_totals_row();
     let later = after.run(query, execution.clone())?.with_totals_row();
     later.changes_since(&earlier).map_err(|fault| Failure::Query(fault.to_string()))

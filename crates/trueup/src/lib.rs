@@ -67,7 +67,7 @@ pub use trueup_core::dataset::Tables;
 pub use trueup_core::dataset::{BlockCache, set_block_cache};
 pub use trueup_core::dataset::{ColumnCacheCounts, Insight, is_url};
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, EmptyRange, Error, Execution, ExplainedDimension,
     ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
     NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios, Reservation,
     ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, ValueSearch,

@@ -5,7 +5,7 @@ mod jobs_file;
 use super::block_cache::BlockCacheArgs;
 use super::jobs_values::TomlAsOf;
 use super::query::warn_about_unknown_fields;
-use super::range::{Today, warn_about_range};
+use super::range::{Today, warn_about_days};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -201,7 +201,7 @@ impl BatchCommand {
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;
         let prefix = format!("query `{}`: ", job.name);
-        warn_about_range(&prefix, query.events(), dataset);
+        warn_about_days(&prefix, query.events(), dataset);
         warn_about_unknown_fields(&prefix, &answer, dataset);
         output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
     }

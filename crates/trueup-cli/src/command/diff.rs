@@ -3,7 +3,7 @@
 use super::block_cache::BlockCacheArgs;
 use super::output_args::OutputArgs;
 use super::query::{QuerySpec, warn_about_unknown_fields};
-use super::range::{Today, warn_about_range};
+use super::range::{Today, warn_about_days};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -78,9 +78,9 @@ impl DiffCommand {
         self.cache.set()?;
         let after = open_dataset(&self.dataset, Some(self.after))?;
         let before = open_dataset(&self.dataset, Some(self.before))?;
-        let query = self.spec.query(&after, Today::new(self.today))?;
+        let query = self.spec.query(&after, Today::new(self.today))?.exact_ratios();
         self.spec.range.note_days(&query);
-        warn_about_range("", &query, &after);
+        warn_about_days("", &query, &after);
         let execution = || Execution { threads: self.threads, ..Execution::default() };
         // Both versions get the definitions of the later one. A column may be newer than the earlier version, in which
         // it is then empty.

@@ -4,7 +4,7 @@
 use super::block_cache::BlockCacheArgs;
 use super::explain_report::ExplainReport;
 use super::output_args::OutputArgs;
-use super::range::{RangeArgs, Today, warn_about_range};
+use super::range::{RangeArgs, Today, warn_about_days};
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -17,7 +17,7 @@ use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
 use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey, Within};
 use trueup::versions::AsOf;
-use trueup::{ComparedWith, Dataset, Day, Execution, QueryError, ReadyQuery, ResultTable, UnknownField, UnseenValue};
+use trueup::{ComparedWith, Dataset, Day, Execution, QueryError, ReadyQuery, ResultTable, UnseenValue};
 
 /// The metric that shows whether the windows of a cohort are over.
 const OPEN_LEADS: &str = "openLeads";
@@ -54,7 +54,7 @@ impl DatasetQueryArgs {
         open_dataset(&self.dataset, self.as_of)
     }
 
-    /// Returns the query. Warns if its whole range is outside of the data, and about values in its filters that no
+    /// Returns the query. Warns if its whole range, or the range that it compares with, is outside of the data, and about values in its filters that no
     /// event and no spend has.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
@@ -64,7 +64,7 @@ impl DatasetQueryArgs {
 
     fn warn(&self, query: &EventsQuery, dataset: &Dataset) -> Result<(), Failure> {
         self.spec.range.note_days(query);
-        warn_about_range("", query, dataset);
+        warn_about_days("", query, dataset);
         self.spec.check_values("", query, dataset, &self.execution())?;
         Ok(())
     }
@@ -218,7 +218,8 @@ pub(super) struct QuerySpec {
     #[arg(long)]
     pub(super) totals: bool,
 
-    /// Allow the interval total, and totals, to span more than 90 days, the attribution window
+    /// Allow the interval total, and totals, of --start and --end to span more than 90 days, the attribution window.
+    /// A named range, such as --quarter, --year or --last 120d, may do so without this option
     #[arg(long)]
     pub(super) allow_long_total: bool,
 
@@ -312,6 +313,9 @@ impl QuerySpec {
             .interval(self.interval)
             .allow_unknown(self.allow_unknown)
             .definitions(dataset.definitions());
+        if self.range.is_named() {
+            query = query.allow_long_total();
+        }
         if let Some(within) = self.cohort.within {
             query = query.cohort(within);
         }
@@ -393,15 +397,16 @@ fn check_names(dataset: &Dataset, query: &EventsQuery) -> Result<(), Failure> {
     dataset.check_names(query).map_err(|fault| trueup::Error::from(fault).into())
 }
 
-/// Warns about each allowed field of a query that neither the dictionary nor the dataset knows. `prefix` names the
-/// query if there are several.
+/// Warns about the allowed fields of a query that neither the dictionary nor the dataset knows. `prefix` names the query
+/// if there are several.
 pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
-    for name in answer.unknown_fields() {
-        let field = UnknownField { name: name.clone(), similar: dataset.similar_names(name) };
-        notice::warning(format_args!(
-            "{prefix}neither the dictionary nor the dataset knows {field}; it is empty on every row"
-        ));
-    }
+    let fields = dataset.unknown(answer.unknown_fields().iter().map(String::as_str));
+    let are_empty = match fields.len() {
+        0 => return,
+        1 => "it is empty",
+        _ => "they are empty",
+    };
+    notice::warning(format_args!("{prefix}{}; {are_empty} on every row", QueryError::UnknownFields { fields }));
 }
 
 /// Lists the fields of the dictionary, for the end of a help text.

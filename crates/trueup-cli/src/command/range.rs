@@ -78,6 +78,16 @@ impl RangeArgs {
         }
     }
 
+    /// Returns whether the range is given by its name. A query of such a range may be longer than the attribution window:
+    /// whoever types `--year 2025` means the year.
+    pub(super) const fn is_named(&self) -> bool {
+        self.month.is_some()
+            || self.quarter.is_some()
+            || self.year.is_some()
+            || self.last.is_some()
+            || self.range.is_some()
+    }
+
     /// Tells a person at a terminal which days a range such as `month-to-date` has.
     pub(super) fn note_days(&self, query: &EventsQuery) {
         if self.named().is_some_and(NamedRange::is_relative) {
@@ -107,16 +117,9 @@ impl Today {
     }
 }
 
-/// Warns if the range of a query ends before the first day of the data or starts after the last one, and says which
-/// days these are; also warns if the dataset has neither events nor spend. `prefix` names the query if there are
-/// several.
-pub(super) fn warn_about_range(prefix: &str, query: &EventsQuery, dataset: &Dataset) {
-    let range = query.range();
-    match dataset.date_range() {
-        None => notice::warning(format_args!("{prefix}the dataset has neither events nor spend")),
-        Some(data) if range.end < data.start || data.end < range.start => notice::warning(format_args!(
-            "{prefix}the dataset has neither events nor spend in the range {range}; its days are {data}"
-        )),
-        Some(_) => {}
+/// Warns about ranges of a query in which the dataset has nothing. `prefix` names the query if there are several.
+pub(super) fn warn_about_days(prefix: &str, query: &EventsQuery, dataset: &Dataset) {
+    for empty in dataset.empty_ranges(query) {
+        notice::warning(format_args!("{prefix}{empty}"));
     }
 }

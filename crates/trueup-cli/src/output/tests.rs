@@ -31,7 +31,7 @@ fn csv_writes_numbers_in_full() {
         String::from_utf8(out).unwrap(),
         "start,attributionChannel,leads,spend,bookRate\n\
          2025-01-01,,1234567,1234.5,0.321\n\
-         2025-01-01,\"Paid, \"\"Search\"\"\",0,0,0\n\
+         2025-01-01,\"Paid, \"\"Search\"\"\",0,0,\n\
          2025-01-01,a\u{1b}[2J,12,-0.01,1\n"
     );
 }

@@ -296,7 +296,9 @@ pub(super) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
     }
     headings.push("Median days".to_owned());
     let mut blocks = vec![Block::Paragraph(Text::of(format!(
-        "The leads that came in, and how many of them reached each stage within {FUNNEL_DAYS} days after their first event."
+        "The leads that came in, and how many of them reached each stage within {FUNNEL_DAYS} days after their first event. \
+         The booked share of these leads is not the {}, which is of all customers with an event in the month.",
+        display_name("bookRate")
     )))];
     if sign(answer.value(row, "openLeads")) != 0 {
         let open = answer.figure(row, "openLeads");

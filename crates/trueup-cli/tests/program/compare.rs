@@ -7,6 +7,10 @@ use std::path::Path;
 /// February, with January before it.
 const FEBRUARY: [&str; 6] = ["query", "ds", "--month", "2025-02", "--compare", "previous-period"];
 
+/// The warning about January 2024, in which the dataset has nothing.
+const NOTHING_BEFORE: &str = "warning: the dataset has neither events nor spend in the range 2024-01-01 to 2024-01-31 to \
+                              compare with, so that every earlier value is 0; its days are 2025-01-03 to 2025-02-01\n";
+
 #[test]
 fn a_comparison_shows_what_changed() {
     let workspace = Workspace::with_dataset();
@@ -33,7 +37,9 @@ fn a_number_that_a_row_does_not_have_is_null() {
     let workspace = Workspace::with_dataset();
     let answer = |format| {
         let arguments = ["query", "ds", "--month", "2025-01", "--compare", "previous-year", "--fields", "leads"];
-        workspace.run(&[&arguments[..], &["--format", format]].concat()).succeeded()
+        let run = workspace.run(&[&arguments[..], &["--format", format]].concat());
+        assert_eq!((run.code, run.stderr.as_str()), (0, NOTHING_BEFORE), "{run:?}");
+        run.stdout
     };
     assert_eq!(answer("csv"), "leads,leads.previous,leads.change,leads.ratio\n2,0,2,\n");
     assert_eq!(answer("ndjson"), "{\"leads\":2,\"leads.previous\":0,\"leads.change\":2,\"leads.ratio\":null}\n");
@@ -51,7 +57,9 @@ fn a_jobs_file_and_a_plan_name_the_range() {
 
     let explain = |format| {
         let arguments = ["explain", "ds", "--fields", "leads", "--month", "2025-02", "--compare", "previous-year"];
-        workspace.run(&[&arguments[..], &["--format", format]].concat()).succeeded()
+        let run = workspace.run(&[&arguments[..], &["--format", format]].concat());
+        assert_eq!((run.code, run.stderr.starts_with("warning: ")), (0, true), "{run:?}");
+        run.stdout
     };
     assert!(explain("text").contains("earlier      2024-02-01 to 2024-02-28"), "{}", explain("text"));
     assert!(explain("json").contains(r#""start": "2024-02-01""#), "{}", explain("json"));

@@ -226,7 +226,7 @@ fn every_key_of_inspect_verify_explain_and_fields_is_documented() {
     let (workspace, _) = Workspace::with_directory();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let explain = ["explain", "ds", "--fields", "campaign,leads", "--compare", "previous-period"];
+    let explain = ["explain", "ds", "--fields", "campaign,leads", "--compare", "2025-01-01..2025-01-31"];
     let explain = [&explain[..], &["--analyze", "--format", "json"], &RANGE].concat();
     let mut keys = Vec::new();
     add_keys(&object(&workspace, &["inspect", "ds", "--format", "json"]), &mut keys);

@@ -184,6 +184,12 @@ fn unknown_names_are_refused() {
     assert_eq!(refused("colour,leads", &["--where", "roas=x"]), names);
     assert_eq!(refused("colour,leads", &["--where", "leads=many"]), "`colour`");
 
+    // Suggestions for the first ten only: a search for each of 15,000 names would take minutes.
+    let many = (0..15_000).map(|number| format!("x{number}")).collect::<Vec<_>>().join(",");
+    let message = refused(&format!("leeds,{many},leads"), &[]);
+    assert!(message.starts_with("`leeds` (did you mean `leads`?), `x0`, `x1`"), "{message}");
+    assert!(message.ends_with("`x8`, nor 14991 other names"), "{message}");
+
     let explain = |more: &[&str]| {
         let arguments: Vec<&str> = ["explain", "ds", "--fields", "colour,leads"].into_iter().chain(RANGE).collect();
         workspace.run(&[&arguments, more].concat())

@@ -40,6 +40,36 @@ fn ranges_have_names() {
     assert!(plan.starts_with("sub-ranges   1 from 2025-01-31 to 2025-01-31\n"), "{plan}");
 }
 
+/// Whoever names a quarter means the quarter.
+#[test]
+fn a_named_range_may_be_longer_than_the_attribution_window() {
+    let workspace = Workspace::with_dataset();
+    let ask = |range: &[&str]| {
+        let query = ["query", "ds", "--fields", "leads", "--format", "csv", "--today", "2025-02-14"];
+        workspace.run(&[query.as_slice(), range].concat())
+    };
+    for range in [
+        ["--quarter", "2025-Q1"],
+        ["--quarter", "2024-Q4"],
+        ["--year", "2025"],
+        ["--last", "120d"],
+        ["--last", "1y"],
+        ["--range", "this-quarter"],
+        ["--range", "2025"],
+    ] {
+        let run = ask(&range);
+        assert!(run.code == 0 && run.stdout.starts_with("leads\n"), "{range:?} {run:?}");
+    }
+    let days = ["--start", "2025-01-01", "--end", "2025-12-31"];
+    assert!(ask(&days).failed(1).contains("--allow-long-total"), "{days:?}");
+    assert_eq!(ask(&[&days[..], &["--allow-long-total"]].concat()).succeeded(), ask(&["--year", "2025"]).succeeded());
+    let job = "dataset = 'ds'\n[[query]]\nname = 'year'\nformat = 'csv'\nfields = 'leads'\n";
+    workspace.write("jobs.toml", &format!("{job}year = 2025\n"));
+    assert_eq!(workspace.run(&["batch", "jobs.toml", "--into", "out"]).code, 0);
+    workspace.write("jobs.toml", &format!("{job}start = 2025-01-01\nend = 2025-12-31\n"));
+    assert_eq!(workspace.run(&["batch", "jobs.toml", "--into", "out", "--force"]).code, 1);
+}
+
 #[test]
 fn today_is_the_day_of_the_clock() {
     let workspace = Workspace::with_dataset();

@@ -240,7 +240,10 @@ static RATES: &[Field] = &[
     share(Funnel, "bookRate", "Book Rate", &[M::BookedCustomers], &[M::Customers])
         .higher()
         .benchmark()
-        .means("Booked customers over customers, as a fraction. 0 without customers."),
+        .means(
+            "Booked customers over customers, as a fraction: of all who have an event in the range, the share with a booking \
+             in the range. stepBookRate is of new leads only, whenever they are booked. 0 without customers.",
+        ),
     share(Customer, "matchRate", "Match Rate", &[M::MatchedCustomers], &[M::Customers])
         .higher()
         .benchmark()
@@ -258,8 +261,8 @@ static RATES: &[Field] = &[
          its end, as a fraction. 0 without booked customers.",
     ),
     share(Funnel, "stepBookRate", "Lead to Booked Rate", &[M::BookedLeads], &[M::Leads]).higher().means(
-        "The share of leads that are booked at any time, before or after the end of the range, as a fraction. 0 without \
-         leads.",
+        "The share of leads that are booked at any time, before or after the end of the range, as a fraction. bookRate is \
+         of all customers with an event in the range, and of bookings in the range. 0 without leads.",
     ),
     share(
         Funnel,

@@ -2,7 +2,7 @@
 
 use super::effects::RatioOfAll;
 use super::exact::nearest_quotient;
-use super::exact_values::{ExactValue, ExactValues};
+use super::exact_values::{ExactValue, ExactValues, change_of_ratio, exact};
 use super::join::{GroupTexts, JoinedRow, join};
 use super::measures::{GroupMeasures, in_order, to_f64};
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
@@ -13,7 +13,7 @@ use crate::aggregate::PartialResult;
 use crate::error::{Error, QueryError};
 use crate::plan::{Condition, MetricPredicate, MetricRef, Output, Plan, Ternary};
 use crate::query::ComparedColumn;
-use crate::{Interrupt, Interruption, money};
+use crate::{Interrupt, Interruption};
 use num_bigint::BigInt;
 use rayon::prelude::*;
 
@@ -313,20 +313,9 @@ impl Compared<'_> {
         (denominator != 0).then(|| numerator / to_f64(denominator, exact_values.denominator_is_money) + 0.0)
     }
 
-    /// Returns what a quotient of exact values is multiplied and divided by, so that money in it is in currency units.
     fn scale(self) -> [i64; 2] {
-        let unit = |is_money| if is_money { money::MICROS_PER_UNIT } else { 1 };
-        match (self.0[1].numerator_is_money, self.0[1].denominator_is_money) {
-            (true, true) => [1, 1],
-            (numerator, denominator) => [unit(denominator), unit(numerator)],
-        }
+        self.0[1].scale()
     }
-}
-
-/// Returns the current value minus the previous one, rounded once. A ratio over nothing is 0.
-fn change_of_ratio(values: [ExactValue; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
-    let ([n0, n1], [d0, d1]) = exact(values);
-    nearest_quotient(&((&n1 * &d0 - &n0 * &d1) * multiplier), &(d0 * d1 * divisor))
 }
 
 /// Returns the change divided by the previous value, rounded once; `None` if that is 0.
@@ -334,14 +323,6 @@ fn ratio_of_change(values: [ExactValue; 2]) -> Option<f64> {
     let ([n0, n1], [d0, d1]) = exact(values);
     // (n1 / d1 - n0 / d0) / (n0 / d0)
     (n0 != BigInt::ZERO).then(|| nearest_quotient(&(&n1 * &d0 - &n0 * &d1), &(n0 * d1)))
-}
-
-/// Returns numerators and denominators, with 0 / 1 for a ratio over nothing.
-fn exact(values: [ExactValue; 2]) -> ([BigInt; 2], [BigInt; 2]) {
-    let is_nothing = |value: &ExactValue| value.denominator == 0;
-    let zero = ExactValue { numerator: 0, denominator: 1 };
-    let values = values.map(|value| if is_nothing(&value) { zero } else { value });
-    (values.map(ExactValue::wide_numerator), values.map(ExactValue::wide_denominator))
 }
 
 /// Returns for each value a number that is larger where the value is; `None` where there is no value.

@@ -1,6 +1,7 @@
 //! The difference of two answers to the same query, row by row: what was restated between two versions.
 
-use super::{Column, ResultTable, Texts, Values};
+use super::exact_values::change_of_ratio;
+use super::{Column, Ratios, ResultTable, Texts, Values};
 use crate::{Day, Shown, TextList};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,12 @@ pub enum NotComparable {
         Shown(.0)
     )]
     DifferentColumns(String),
+    /// A column of ratios of one of the answers does not have the fractions behind them.
+    #[error(
+        "the answers cannot be compared: the ratios in column `{}` are rounded; ask both queries for exact ratios",
+        Shown(.0)
+    )]
+    RoundedRatios(String),
     /// The difference would have two columns of this name.
     #[error(
         "a difference has a column `{}` of its own, and so the query cannot have a field of this name; leave it out",
@@ -48,14 +55,16 @@ impl ResultTable {
     ///   `m.previous`. In an answer that does not have the row, a whole number or an amount counts as 0, a ratio as
     ///   over nothing, which differs from the ratio 0, and any other number as null.
     /// - The change of whole numbers and of money is exact; only a change of clicks or impressions that does not fit
-    ///   into 64 bits is the nearest number that fits. The change of ratios is the difference of the two doubles,
-    ///   rounded once; there is none if one of the ratios is over nothing.
+    ///   into 64 bits is the nearest number that fits. The change of ratios is the difference of the two fractions,
+    ///   rounded once, as in a [comparison](crate::query::EventsQuery::compare); there is none if one of the ratios is
+    ///   over nothing.
     /// - Rows are in the order of their days and texts, byte by byte.
     ///
     /// The totals are left out, unless both answers have them [as a row](Self::with_totals_row).
     ///
     /// # Errors
-    /// The answers do not have the same columns, or a column has a name that another column of the difference has.
+    /// The answers do not have the same columns, one of them has ratios that are not
+    /// [exact](crate::query::EventsQuery::exact_ratios), or a column has a name that another column of the difference has.
     pub fn changes_since(&self, before: &Self) -> Result<Self, NotComparable> {
         let answers = [before, self];
         for at in 0..self.columns.len().max(before.columns.len()) {
@@ -65,6 +74,11 @@ impl ResultTable {
                     let name = two.or(one).map(|column| column.name.clone()).unwrap_or_default();
                     return Err(NotComparable::DifferentColumns(name));
                 }
+            }
+        }
+        for column in before.columns.iter().chain(&self.columns) {
+            if matches!(&column.values, Values::Ratios(ratios) if !ratios.is_empty() && ratios.exact().is_none()) {
+                return Err(NotComparable::RoundedRatios(column.name.clone()));
             }
         }
         let mut joined: BTreeMap<Vec<KeyPart<'_>>, [Option<usize>; 2]> = BTreeMap::new();
@@ -188,8 +202,8 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
             vec![named("", at(1)), named(".previous", at(0)), named(".change", change)]
         }
         [Values::Ratios(one), Values::Ratios(two)] => {
-            let at = |ratios: &super::Ratios, row: Option<usize>| row.and_then(|row| ratios.get(row));
-            let change = rows.iter().map(|[first, second]| Some(at(two, *second)? - at(one, *first)? + 0.0));
+            let at = |ratios: &Ratios, row: Option<usize>| row.and_then(|row| ratios.get(row));
+            let change = rows.iter().map(|[first, second]| change(one, (*first)?, two, (*second)?));
             vec![
                 named("", Values::Ratios(rows.iter().map(|rows| at(two, rows[1])).collect())),
                 named(".previous", Values::Ratios(rows.iter().map(|rows| at(one, rows[0])).collect())),
@@ -216,4 +230,12 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
             vec![named("", at(1, after)), named(".previous", at(0, before)), named(".change", change)]
         }
     }
+}
+
+/// Returns a ratio of the later answer minus one of the earlier answer, rounded once; `None` if one is over nothing.
+fn change(before: &Ratios, row_before: usize, after: &Ratios, row_after: usize) -> Option<f64> {
+    let (exact_before, exact_after) = (before.exact()?, after.exact()?);
+    let values = [exact_before.at(Some(row_before)), exact_after.at(Some(row_after))];
+    let has_value = values.iter().all(|value| value.denominator != 0);
+    has_value.then(|| change_of_ratio(values, exact_after.scale()))
 }

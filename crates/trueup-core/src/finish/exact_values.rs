@@ -1,5 +1,7 @@
 //! The exact values of metrics, before they are rounded.
 
+use super::exact::nearest_quotient;
+use crate::money;
 use num_bigint::BigInt;
 
 /// The exact value of a metric for one group: a sum over 1, or the two sums of a ratio. Money is in millionths.
@@ -11,7 +13,8 @@ pub(super) struct ExactValue {
 }
 
 /// The exact values of a metric for some groups.
-pub(super) struct ExactValues {
+#[derive(Clone, Debug)]
+pub(crate) struct ExactValues {
     pub(super) numerators: Vec<i128>,
     /// The denominators of a ratio or percentile; `None` for a sum.
     pub(super) denominators: Option<Vec<i128>>,
@@ -36,6 +39,25 @@ impl ExactValues {
         ExactValue { numerator: sum(&self.numerators), denominator: self.denominators.as_ref().map_or(1, sum) }
     }
 
+    /// Appends the values of the same metric for other groups.
+    pub(super) fn append(&mut self, others: Self) {
+        self.numerators.extend(others.numerators);
+        if let (Some(denominators), Some(others)) = (&mut self.denominators, others.denominators) {
+            denominators.extend(others);
+        }
+    }
+
+    /// Returns what a quotient of exact values is multiplied and divided by, so that money in it is in currency units.
+    pub(super) const fn scale(&self) -> [i64; 2] {
+        const fn unit(is_money: bool) -> i64 {
+            if is_money { money::MICROS_PER_UNIT } else { 1 }
+        }
+        match (self.numerator_is_money, self.denominator_is_money) {
+            (true, true) => [1, 1],
+            (numerator, denominator) => [unit(denominator), unit(numerator)],
+        }
+    }
+
     /// Returns the sum of the numerators over that of the denominators.
     pub(super) fn pooled(&self) -> ExactValue {
         let denominator = self.denominators.as_ref().map_or(1, |sums| sums.iter().sum());
@@ -47,4 +69,18 @@ impl ExactValues {
         let sums = self.numerators.capacity() + self.denominators.as_ref().map_or(0, Vec::capacity);
         sums * size_of::<i128>()
     }
+}
+
+/// Returns the later one of two ratios minus the earlier one, rounded once. A ratio over nothing is 0.
+pub(super) fn change_of_ratio(values: [ExactValue; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
+    let ([n0, n1], [d0, d1]) = exact(values);
+    nearest_quotient(&((&n1 * &d0 - &n0 * &d1) * multiplier), &(d0 * d1 * divisor))
+}
+
+/// Returns numerators and denominators, with 0 / 1 for a ratio over nothing.
+pub(super) fn exact(values: [ExactValue; 2]) -> ([BigInt; 2], [BigInt; 2]) {
+    let is_nothing = |value: &ExactValue| value.denominator == 0;
+    let zero = ExactValue { numerator: 0, denominator: 1 };
+    let values = values.map(|value| if is_nothing(&value) { zero } else { value });
+    (values.map(ExactValue::wide_numerator), values.map(ExactValue::wide_denominator))
 }

@@ -138,6 +138,9 @@ impl<'a> GroupMeasures<'a> {
                 for step in self.steps(groups, BATCH_GROUPS) {
                     self.extend_quotients(&quotient, step?, &mut ratios, |ratio| ratio);
                 }
+                if self.plan.exact_ratios {
+                    ratios.keep_exact(self.exact_values(metric, groups)?);
+                }
                 Ok(Values::Ratios(ratios))
             }
             BoundFormula::Amount(sum) if sum.is_money => {

@@ -1,5 +1,6 @@
 //! The result table: the answer to a query, as columns of equal length.
 
+use super::exact_values::ExactValues;
 use crate::definitions::Definitions;
 use crate::memory::Share;
 use crate::query::{DateRange, ROW_TYPE};
@@ -91,6 +92,8 @@ pub enum Values {
 pub struct Ratios {
     /// The quotients; a quotient over nothing is [`OVER_NOTHING`].
     values: Vec<f64>,
+    /// The same quotients before they were rounded, if the query [asks for them](crate::query::EventsQuery::exact_ratios).
+    exact: Option<Box<ExactValues>>,
 }
 
 /// Stands for a quotient over nothing. No other quotient is a negative zero, because [`Ratios`] adds 0 to each.
@@ -199,6 +202,8 @@ impl FromIterator<Option<f64>> for Ratios {
 
 impl Extend<Option<f64>> for Ratios {
     fn extend<I: IntoIterator<Item = Option<f64>>>(&mut self, quotients: I) {
+        // Nobody knows the fractions behind the new quotients.
+        self.exact = None;
         // Adding 0 turns a negative zero into zero.
         self.values.extend(quotients.into_iter().map(|quotient| quotient.map_or(OVER_NOTHING, |value| value + 0.0)));
     }
@@ -213,7 +218,33 @@ impl PartialEq for Ratios {
 impl Ratios {
     /// Returns an empty list with room for `rows` quotients.
     pub(crate) fn with_capacity(rows: usize) -> Self {
-        Self { values: Vec::with_capacity(rows) }
+        Self { values: Vec::with_capacity(rows), exact: None }
+    }
+
+    /// Keeps the quotients as they were before they were rounded.
+    pub(super) fn keep_exact(&mut self, exact: ExactValues) {
+        debug_assert_eq!(exact.numerators.len(), self.len(), "one fraction per quotient");
+        self.exact = Some(Box::new(exact));
+    }
+
+    /// Returns the exact quotients, if they were kept.
+    pub(super) fn exact(&self) -> Option<&ExactValues> {
+        self.exact.as_deref()
+    }
+
+    /// Appends the quotients of another column. Both are exact, or none is.
+    fn append(&mut self, others: Self) {
+        self.values.reserve_exact(others.len());
+        self.values.extend(others.values);
+        self.exact = self.exact.take().zip(others.exact).map(|(mut exact, others)| {
+            exact.append(*others);
+            exact
+        });
+    }
+
+    /// Returns the number of bytes held.
+    fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<f64>() + self.exact.as_ref().map_or(0, |exact| exact.bytes())
     }
 
     /// Returns the quotient of a row; `None` if it is over nothing, and after the last row.
@@ -294,7 +325,7 @@ impl Values {
             (Self::Days(days), Self::Days(total)) => append(days, total),
             (Self::Counts(counts), Self::Counts(total)) => append(counts, total),
             (Self::Money(amounts), Self::Money(total)) => append(amounts, total),
-            (Self::Ratios(ratios), Self::Ratios(total)) => append(&mut ratios.values, total.values),
+            (Self::Ratios(ratios), Self::Ratios(total)) => ratios.append(total),
             (Self::Integers(integers), Self::Integers(total)) => append(integers, total),
             (Self::Numbers(numbers), Self::Numbers(total)) => append(numbers, total),
             (Self::Texts(texts), _) => texts.push_empty(),
@@ -338,7 +369,7 @@ impl ResultTable {
                 Values::Days(days) => days.capacity() * size_of::<Day>(),
                 Values::Counts(counts) => counts.capacity() * size_of::<u64>(),
                 Values::Money(amounts) => amounts.capacity() * size_of::<i128>(),
-                Values::Ratios(ratios) => ratios.values.capacity() * size_of::<f64>(),
+                Values::Ratios(ratios) => ratios.bytes(),
                 Values::Integers(integers) => integers.capacity() * size_of::<i64>(),
                 Values::Numbers(numbers) => numbers.capacity() * size_of::<Option<f64>>(),
                 Values::Texts(texts) => {

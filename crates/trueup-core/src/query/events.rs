@@ -111,6 +111,9 @@ pub struct EventsQuery {
     /// The range to compare with; `None` if the query does not compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) compare: Option<Earlier>,
+    /// Whether the answer keeps the fractions behind its ratios.
+    #[serde(skip)]
+    pub(crate) exact_ratios: bool,
     /// Whether conditions were added that select one row of the answer to another query. The filter of that query is
     /// within the limits on its size; the added conditions do not count.
     #[serde(skip)]
@@ -136,6 +139,7 @@ impl EventsQuery {
             totals: false,
             cohort: None,
             compare: None,
+            exact_ratios: false,
             selects_row: false,
         }
     }
@@ -312,6 +316,15 @@ impl EventsQuery {
     #[must_use]
     pub fn compare(mut self, earlier: Earlier) -> Self {
         self.compare = Some(earlier);
+        self
+    }
+
+    /// Keeps the numerator and the denominator of each ratio with the answer, from which
+    /// [`changes_since`](crate::ResultTable::changes_since) computes exact changes. They take 32 bytes per ratio. A
+    /// comparison does not keep them: its changes are exact already.
+    #[must_use]
+    pub fn exact_ratios(mut self) -> Self {
+        self.exact_ratios = true;
         self
     }
 
@@ -494,14 +507,12 @@ impl EventsQuery {
         if self.unknown_names {
             return Ok(());
         }
-        let mut fields: Vec<UnknownField> = Vec::new();
-        for name in self.names() {
-            let is_known = dictionary::field(name).is_some() || columns.contains(name) || self.definitions.has(name);
-            if !is_known && !fields.iter().any(|field| field.name == name) {
-                let similar = self.definitions.similar_names(name, columns);
-                fields.push(UnknownField { name: name.to_owned(), similar });
-            }
-        }
+        let mut seen = HashSet::new();
+        let unknown = self.names().into_iter().filter(|name| {
+            let is_known = dictionary::field(name).is_some() || columns.contains(*name) || self.definitions.has(name);
+            !is_known && seen.insert(*name)
+        });
+        let fields = UnknownField::with_similar(unknown, |name| self.definitions.similar_names(name, columns));
         if fields.is_empty() { Ok(()) } else { Err(QueryError::UnknownFields { fields }) }
     }
 }

@@ -285,17 +285,20 @@ fn exact(value: Value<'_>) -> Option<i128> {
     }
 }
 
+/// The last two are the numerator and the denominator of `bookRate`.
+const METRICS: [&str; 6] = ["eventCount", "closedRevenue", "bookRate", "spend", "bookedCustomers", "customers"];
+
 #[test]
 fn changes_between_versions_are_those_between_their_answers() {
+    let mut changed_ratios = 0;
     let mut seen = [0, 0, 0];
     for seed in 0..12 {
         let case = Case::new(seed + 1_000, 3);
         let ask = |version: u64| {
             let opened = Dataset::open_as_of(&case.dataset, version).unwrap();
-            let fields = ["account", "campaign", "eventCount", "closedRevenue", "bookRate", "spend"];
-            opened
-                .query(&EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-03-31".parse().unwrap()))
-                .unwrap()
+            let fields = ["account", "campaign"].into_iter().chain(METRICS);
+            let [start, end] = ["2025-01-01", "2025-03-31"].map(|day| day.parse().unwrap());
+            opened.query(&EventsQuery::new(fields, start, end).exact_ratios()).unwrap()
         };
         let (earlier, later) = (ask(1), ask(*case.answers.keys().next_back().unwrap()));
         assert!(later.changes_since(&later).unwrap().is_empty());
@@ -320,7 +323,7 @@ fn changes_between_versions_are_those_between_their_answers() {
             seen[at] += 1;
             assert_eq!(text("status"), status);
             let metric = |rows: &Rows, at: usize| rows.get(key).map(|metrics| metrics[at].clone());
-            for (at, name) in ["eventCount", "closedRevenue", "bookRate", "spend"].into_iter().enumerate() {
+            for (at, name) in METRICS.into_iter().enumerate() {
                 let [was, is] = [metric(&before, at), metric(&after, at)];
                 let value = |suffix: &str| changes.value(row, &format!("{name}{suffix}")).unwrap();
                 if name == "bookRate" {
@@ -329,7 +332,16 @@ fn changes_between_versions_are_those_between_their_answers() {
                     };
                     assert_eq!((value(""), value(".previous")), (Value::Ratio(ratio(&is)), Value::Ratio(ratio(&was))));
                     match value(".change") {
-                        Value::Number(change) => assert_eq!(change, ratio(&is) - ratio(&was)),
+                        // The difference of the fractions, rounded once. The counts are so small that doubles hold them.
+                        Value::Number(change) => {
+                            let count = |rows, at: usize| metric(rows, at).and_then(|it| it.1).unwrap();
+                            let [n0, n1] = [&before, &after].map(|rows| count(rows, 4));
+                            let [d0, d1] = [&before, &after].map(|rows| count(rows, 5));
+                            #[expect(clippy::cast_precision_loss, reason = "the counts are small")]
+                            let expected = (n1 * d0 - n0 * d1) as f64 / (d0 * d1) as f64;
+                            assert_eq!(change, expected);
+                            changed_ratios += usize::from(change != ratio(&is) - ratio(&was));
+                        }
                         other => {
                             let has_both = [&was, &is].iter().all(|it| it.as_ref().is_some_and(|it| it.2.is_some()));
                             assert!(other == Value::Null && !has_both);
@@ -345,6 +357,7 @@ fn changes_between_versions_are_those_between_their_answers() {
         }
     }
     assert!(seen[0] > 0 && seen[2] > 0, "{seen:?}");
+    assert!(changed_ratios > 0, "no case in which the difference of two rounded ratios is another number");
     let case = Case::new(1, 1);
     let opened = Dataset::open(&case.dataset).unwrap();
     let ask = |fields: &[&str]| {
@@ -353,6 +366,8 @@ fn changes_between_versions_are_those_between_their_answers() {
     };
     let refused = ask(&["account", "leads"]).changes_since(&ask(&["account", "spend"])).unwrap_err();
     assert_eq!(refused, NotComparable::DifferentColumns("leads".to_owned()));
+    let rounded = ask(&["account", "bookRate"]);
+    assert_eq!(rounded.changes_since(&rounded), Err(NotComparable::RoundedRatios("bookRate".to_owned())));
     for (fields, twice) in [(&["status", "leads"][..], "status"), (&["leads.change", "leads"], "leads.change")] {
         let refused = ask(fields).changes_since(&ask(fields)).unwrap_err();
         assert_eq!(refused, NotComparable::ColumnOfDifference(twice.to_owned()));

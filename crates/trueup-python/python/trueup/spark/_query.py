@@ -118,8 +118,7 @@ def _query(
     if strict and messages:
         raise trueup.QueryError("; ".join(messages))
     table = cluster.answer(prepared)
-    if about_range := cluster.dataset._range_warning(prepared):
-        messages.append(about_range)
+    messages += cluster.dataset._empty_ranges(prepared)
     for message in messages:
         # Python attributes the warning to the line that has called `query` or `frame`.
         warnings.warn(message, trueup.TrueupWarning, stacklevel=3)
