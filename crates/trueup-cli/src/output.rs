@@ -159,8 +159,8 @@ fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failur
     if out.is_terminal() { writeln!(out).map_err(Failure::fault) } else { Ok(()) }
 }
 
-/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact). A ratio over nothing is an
-/// empty cell: as a 0, fees without leads would have the cheapest leads.
+/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact). A ratio over nothing is
+/// an empty cell: as a 0, fees without leads would have the cheapest leads.
 fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(answer.columns().iter().map(|column| column.name.as_str()))?;

@@ -68,6 +68,8 @@ pub(crate) struct JsonRows<T> {
     table: T,
     writers: Vec<ColumnWriter>,
     frame: Frame,
+    /// What is written for a ratio over nothing.
+    nothing: &'static [u8],
     /// The next row; `None` at the end.
     next: Option<usize>,
 }
@@ -80,7 +82,12 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
 
     fn new(table: T, frame: Frame) -> Self {
         let writers = table.borrow().columns().iter().enumerate().map(ColumnWriter::new).collect();
-        Self { table, writers, frame, next: Some(0) }
+        Self { table, writers, frame, nothing: b"0", next: Some(0) }
+    }
+
+    /// Returns the same rows with null for a ratio over nothing, in place of 0.
+    pub(crate) fn with_nulls(self) -> Self {
+        Self { nothing: b"null", ..self }
     }
 
     /// Returns the table.
@@ -114,7 +121,7 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
             }
             chunk.push(b'{');
             for (writer, column) in self.writers.iter_mut().zip(table.columns()) {
-                writer.write(column, row, chunk);
+                writer.write(column, row, self.nothing, chunk);
             }
             chunk.push(b'}');
         }
@@ -154,15 +161,18 @@ impl ColumnWriter {
         size_of::<Self>() + self.key.capacity() + self.texts.bytes()
     }
 
-    /// Writes one row of the writer's column.
-    fn write(&mut self, column: &Column, row: usize, chunk: &mut Vec<u8>) {
+    /// Writes one row of the writer's column. `nothing` is what a ratio over nothing becomes.
+    fn write(&mut self, column: &Column, row: usize, nothing: &[u8], chunk: &mut Vec<u8>) {
         chunk.extend_from_slice(&self.key);
         match &column.values {
             Values::Days(days) => self.day(days[row], chunk),
             Values::Texts(texts) => self.texts.write(texts, row, chunk),
             Values::Counts(counts) => count(counts[row], chunk),
             Values::Money(amounts) => amount(amounts[row], chunk),
-            Values::Ratios(ratios) => double(ratios.get(row).unwrap_or_default(), chunk),
+            Values::Ratios(ratios) => match ratios.get(row) {
+                Some(ratio) => double(ratio, chunk),
+                None => chunk.extend_from_slice(nothing),
+            },
             Values::Integers(integers) => signed(integers[row], chunk),
             Values::Numbers(numbers) => match numbers[row] {
                 Some(number) => double(number, chunk),

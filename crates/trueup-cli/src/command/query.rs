@@ -54,8 +54,8 @@ impl DatasetQueryArgs {
         open_dataset(&self.dataset, self.as_of)
     }
 
-    /// Returns the query. Warns if its whole range, or the range that it compares with, is outside of the data, and about values in its filters that no
-    /// event and no spend has.
+    /// Returns the query. Warns if its whole range, or the range that it compares with, is outside of the data, and
+    /// about values in its filters that no event and no spend has.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let query = self.spec.query(dataset, Today::new(self.today))?;
         self.warn(&query, dataset)?;
@@ -397,8 +397,8 @@ fn check_names(dataset: &Dataset, query: &EventsQuery) -> Result<(), Failure> {
     dataset.check_names(query).map_err(|fault| trueup::Error::from(fault).into())
 }
 
-/// Warns about the allowed fields of a query that neither the dictionary nor the dataset knows. `prefix` names the query
-/// if there are several.
+/// Warns about the allowed fields of a query that neither the dictionary nor the dataset knows. `prefix` names the
+/// query if there are several.
 pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
     let fields = dataset.unknown(answer.unknown_fields().iter().map(String::as_str));
     let are_empty = match fields.len() {

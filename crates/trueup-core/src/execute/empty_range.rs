@@ -28,8 +28,8 @@ pub enum EmptyRange {
 }
 
 impl Dataset {
-    /// Returns the ranges of a query in which this dataset has nothing, in any account: the range that is asked for, then
-    /// the one of a [comparison](EventsQuery::compare).
+    /// Returns the ranges of a query in which this dataset has nothing, in any account: the range that is asked for,
+    /// then the one of a [comparison](EventsQuery::compare).
     ///
     /// ```
     /// use trueup_core::dataset::{Dataset, Tables};

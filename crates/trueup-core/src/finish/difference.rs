@@ -64,7 +64,8 @@ impl ResultTable {
     ///
     /// # Errors
     /// The answers do not have the same columns, one of them has ratios that are not
-    /// [exact](crate::query::EventsQuery::exact_ratios), or a column has a name that another column of the difference has.
+    /// [exact](crate::query::EventsQuery::exact_ratios), or a column has a name that another column of the difference
+    /// has.
     pub fn changes_since(&self, before: &Self) -> Result<Self, NotComparable> {
         let answers = [before, self];
         for at in 0..self.columns.len().max(before.columns.len()) {

@@ -92,7 +92,8 @@ pub enum Values {
 pub struct Ratios {
     /// The quotients; a quotient over nothing is [`OVER_NOTHING`].
     values: Vec<f64>,
-    /// The same quotients before they were rounded, if the query [asks for them](crate::query::EventsQuery::exact_ratios).
+    /// The same quotients before they were rounded, if the query [asks for
+    /// them](crate::query::EventsQuery::exact_ratios).
     exact: Option<Box<ExactValues>>,
 }
 

@@ -23,7 +23,8 @@ export interface Stage {
 
 export interface Bar {
   label: string;
-  value: number;
+  /** `null` if there is none, as the cost per lead without leads. */
+  value: number | null;
   /** The value of the days that are compared with; `null` without a comparison. */
   previous: number | null;
 }
@@ -37,7 +38,7 @@ export interface ChartLine {
   label: string;
   /** The values of the dimensions. */
   group: string[];
-  /** One value per sub-range; `null` where the group has no row. */
+  /** One value per sub-range; `null` where the group has no row, or no value. */
   values: (number | null)[];
 }
 
@@ -62,7 +63,7 @@ export function chartOf({ dimensions, metrics, interval }: Charted, range: DayRa
   if (metric === undefined || first === undefined) return { kind: "none" };
   if (interval !== "total") return linesOf(dimensions, metric, subRanges(range, interval), interval, rows);
   if (dimensions.length === 0) return { kind: "figures", metrics, row: first, stages: stagesOf(metrics, first) };
-  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: numberOf(row, metric), previous: previousOf(row, metric) }));
+  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: valueOf(row, metric), previous: previousOf(row, metric) }));
   return { kind: "bars", metric, bars, groups: rows.length };
 }
 
@@ -83,7 +84,7 @@ function stagesOf(metrics: string[], row: Row): Stage[] {
 
 /** Draws the groups with the highest values. A sub-range without any row is drawn too, as a gap. */
 function linesOf(dimensions: string[], metric: string, ranges: DayRange[], interval: Interval, rows: Row[]): Chart {
-  const groups = new Map<string, { label: string; group: string[]; highest: number; byStart: Map<string, number> }>();
+  const groups = new Map<string, { label: string; group: string[]; highest: number; byStart: Map<string, number | null> }>();
   for (const row of rows) {
     const key = JSON.stringify(dimensions.map((name) => row[name]));
     let group = groups.get(key);
@@ -91,9 +92,9 @@ function linesOf(dimensions: string[], metric: string, ranges: DayRange[], inter
       group = { label: labelOf(row, dimensions), group: dimensions.map((name) => String(row[name] ?? "")), highest: -Infinity, byStart: new Map() };
       groups.set(key, group);
     }
-    const value = numberOf(row, metric);
+    const value = valueOf(row, metric);
     group.byStart.set(String(row.start), value);
-    group.highest = Math.max(group.highest, value);
+    group.highest = Math.max(group.highest, value ?? -Infinity);
   }
   const drawn = [...groups.values()].sort((a, b) => b.highest - a.highest).slice(0, MAX_LINES);
   const lines = drawn.map(({ label, group, byStart }) => ({ label, group, values: ranges.map(({ start }) => byStart.get(start) ?? null) }));
@@ -123,7 +124,12 @@ export function previousOf(row: Row, metric: string): number | null {
   return typeof value === "number" ? value : null;
 }
 
+/** Returns the value of a metric; `null` if the row has none. */
+export function valueOf(row: Row | undefined, metric: string): number | null {
+  const value = row?.[metric];
+  return typeof value === "number" ? value : null;
+}
+
 function numberOf(row: Row, metric: string): number {
-  const value = row[metric];
-  return typeof value === "number" ? value : 0;
+  return valueOf(row, metric) ?? 0;
 }

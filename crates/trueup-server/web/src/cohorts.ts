@@ -1,5 +1,6 @@
 // The heat map of cohorts: what the leads of each month, week or day became within windows of growing length.
 
+import { valueOf } from "./chart";
 import { subRanges, type DayRange } from "./days";
 import { OPEN_LEADS } from "./dictionary";
 import type { EventsRequest, Row } from "./question";
@@ -21,7 +22,7 @@ export function mappedMetric(metrics: string[], charted: string | null): string 
 export const MAX_COHORTS = 60;
 
 export interface CohortCell {
-  value: number;
+  value: number | null;
   /** Whether the window of some of its leads is not over. */
   isOpen: boolean;
 }
@@ -52,7 +53,7 @@ export function cohortsOf(range: DayRange, interval: EventsRequest["interval"], 
       ...days,
       cells: byStart.map((rows) => {
         const row = rows.get(days.start);
-        return { value: Number(row?.[metric] ?? 0), isOpen: Number(row?.[OPEN_LEADS] ?? 0) > 0 };
+        return { value: row ? valueOf(row, metric) : 0, isOpen: Number(row?.[OPEN_LEADS] ?? 0) > 0 };
       }),
     }));
 }

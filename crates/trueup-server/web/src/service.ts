@@ -26,6 +26,9 @@ export type FaultKind =
   | "network"
   | "unreadable";
 
+/** What the rows of an answer are asked for as: a ratio over nothing is null, and not 0. */
+const ROWS = "application/json; over-nothing=null";
+
 /** The media type of Parquet files. */
 export const PARQUET = "application/vnd.apache.parquet";
 /** What a whole Parquet file begins and ends with. */
@@ -86,7 +89,7 @@ export class Service {
     this.#ahead.delete(path);
     if (ahead) return ahead;
     const began = performance.now();
-    const { body, headers } = await this.#get(path, signal);
+    const { body, headers } = await this.#get(path, signal, ROWS);
     if (!Array.isArray(body)) throw new Fault("unreadable", "");
     const rows = body as Row[];
     return {
@@ -119,8 +122,8 @@ export class Service {
     return explanation;
   }
 
-  async #get(path: string, signal?: AbortSignal): Promise<{ body: unknown; headers: Headers }> {
-    return send("GET", new URL(path, this.#base), { Authorization: this.#key }, readJson, signal);
+  async #get(path: string, signal?: AbortSignal, accept = "application/json"): Promise<{ body: unknown; headers: Headers }> {
+    return send("GET", new URL(path, this.#base), { Authorization: this.#key, Accept: accept }, readJson, signal);
   }
 }
 

@@ -8,22 +8,45 @@ const JSON: &str = "application/json";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerFormat {
     Json,
+    /// JSON in which a ratio over nothing is null, and not 0.
+    JsonWithNulls,
     Parquet,
 }
 
 impl AnswerFormat {
     /// Returns the form for the header `Accept`: Parquet if the header names it with a weight other than 0, and does
-    /// not name JSON with the same weight or a higher one; otherwise JSON. Ranges such as `*/*` name neither form.
+    /// not name JSON with the same weight or a higher one; otherwise JSON. Ranges such as `*/*` name neither form. JSON
+    /// with the parameter `over-nothing=null` has null for ratios over nothing.
     pub(super) fn new(accept: Option<&str>) -> Self {
         let weight_of = |name| accept.and_then(|header| named(header, name)).unwrap_or(0.0);
         let (parquet, json) = (weight_of(PARQUET), weight_of(JSON));
-        if parquet > json { Self::Parquet } else { Self::Json }
+        let with_nulls = || accept.is_some_and(|header| has_parameter(header, JSON, "over-nothing", "null"));
+        if parquet > json {
+            Self::Parquet
+        } else if with_nulls() {
+            Self::JsonWithNulls
+        } else {
+            Self::Json
+        }
     }
 }
 
 /// Returns the weight with which a header names something; `None` if it does not.
 fn named(header: &str, name: &str) -> Option<f64> {
     weighted(header).find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, weight)| weight)
+}
+
+/// Returns whether a header names something with a parameter of this value.
+fn has_parameter(header: &str, name: &str, parameter: &str, value: &str) -> bool {
+    header.split(',').any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|known| known.eq_ignore_ascii_case(name));
+        let has = |part: &str| {
+            let (found, of) = part.split_once('=').unwrap_or((part, ""));
+            found.trim().eq_ignore_ascii_case(parameter) && of.trim().eq_ignore_ascii_case(value)
+        };
+        is_named && parts.any(has)
+    })
 }
 
 /// Returns what a header lists, each with its weight.
@@ -120,5 +143,17 @@ mod tests {
             assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Json, "{header}");
         }
         assert_eq!(AnswerFormat::new(None), AnswerFormat::Json);
+    }
+
+    #[test]
+    fn nulls_must_be_asked_for_by_name() {
+        for header in ["application/json; over-nothing=null", "text/csv, Application/JSON;q=0.5;Over-Nothing = NULL"] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::JsonWithNulls, "{header}");
+        }
+        for header in ["application/json; over-nothing=0", "application/json; over-nothing", "*/*; over-nothing=null"] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Json, "{header}");
+        }
+        let both = "application/json; over-nothing=null; q=0.1, application/vnd.apache.parquet";
+        assert_eq!(AnswerFormat::new(Some(both)), AnswerFormat::Parquet);
     }
 }

@@ -80,6 +80,20 @@ fn expected(body: &[u8]) -> Vec<Map<String, Json>> {
     rows
 }
 
+/// JSON has 0 for a ratio over nothing, as the service that trueup mirrors, unless the request asks for null.
+#[test]
+fn json_may_have_null_for_a_ratio_over_nothing() {
+    let path = format!("/api/acme/events?fields=campaign,leads,bookRate,avgCostPerLead,medianDaysLeadToSold&{DAYS}");
+    let body = |accept: &str| {
+        let request = request(&PLATFORM, "anna", &path, accept);
+        PLATFORM.ask(&Request { accept_encoding: Some("identity".to_owned()), ..request }).body
+    };
+    let plain = String::from_utf8(body("application/json")).unwrap();
+    let with_nulls = String::from_utf8(body("application/json; over-nothing=null")).unwrap();
+    assert!(with_nulls.contains("\"avgCostPerLead\":null") && !plain.contains("null"), "{with_nulls}");
+    assert_eq!(with_nulls.replace("null", "0"), plain);
+}
+
 #[test]
 fn the_file_has_the_rows_of_the_answer_as_json() {
     for (query, nulls) in [

@@ -218,7 +218,7 @@ function NoData({ question, update, service, today }: { question: Question; upda
 /** Returns whether there is nothing to show. Without dimensions there are rows even where nothing happened. */
 function hasNoData({ dimensions, metrics }: Question, rows: Row[]): boolean {
   if (dimensions.length > 0) return rows.length === 0;
-  return rows.every((row) => metrics.every((metric) => row[metric] === 0 && (row[`${metric}.previous`] ?? 0) === 0));
+  return rows.every((row) => metrics.every((metric) => (row[metric] ?? 0) === 0 && (row[`${metric}.previous`] ?? 0) === 0));
 }
 
 function fileName(question: Question, today: string, ending: string): string {

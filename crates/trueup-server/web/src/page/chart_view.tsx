@@ -1,6 +1,6 @@
 // The chart of an answer: figures and a funnel, bars, or lines over time.
 
-import { MAX_BARS, previousOf, type Bar, type Chart, type Stage } from "../chart";
+import { MAX_BARS, previousOf, type Bar, type Chart, type Stage, valueOf } from "../chart";
 import type { Dictionary } from "../dictionary";
 import { formatNumber, formatShare, formatValue } from "../format";
 import type { Question, Row } from "../question";
@@ -79,7 +79,7 @@ function Figures({ metrics, row, stages, dictionary }: { metrics: string[]; row:
         {metrics.map((metric) => (
           <div key={metric} title={dictionary.get(metric)?.definition}>
             <dt>{dictionary.label(metric)}</dt>
-            <dd>{formatNumber(Number(row[metric] ?? 0), dictionary.get(metric)?.format ?? "number")}</dd>
+            <dd>{formatValue(valueOf(row, metric), dictionary.get(metric)?.format ?? "number")}</dd>
             <Change metric={metric} row={row} dictionary={dictionary} />
           </div>
         ))}
@@ -115,7 +115,7 @@ function Funnel({ stages, first, dictionary }: { stages: Stage[]; first: string;
 }
 
 function Bars({ bars, format, label }: { bars: Bar[]; format: string; label: string }) {
-  const widest = Math.max(...bars.map(({ value, previous }) => Math.max(Math.abs(value), Math.abs(previous ?? 0)))) || 1;
+  const widest = Math.max(...bars.map(({ value, previous }) => Math.max(Math.abs(value ?? 0), Math.abs(previous ?? 0)))) || 1;
   return (
     <ol class="bars" aria-label={label}>
       {bars.map(({ label, value, previous }, index) => (
@@ -124,10 +124,10 @@ function Bars({ bars, format, label }: { bars: Bar[]; format: string; label: str
             {label}
           </span>
           <span class="track" aria-hidden="true">
-            <span class={value < 0 ? "bar negative" : "bar"} style={{ width: `${(Math.abs(value) / widest) * 100}%` }} />
+            <span class={(value ?? 0) < 0 ? "bar negative" : "bar"} style={{ width: `${(Math.abs(value ?? 0) / widest) * 100}%` }} />
             {previous !== null && <span class="previous" style={{ left: `${(Math.abs(previous) / widest) * 100}%` }} title={`before: ${formatNumber(previous, format)}`} />}
           </span>
-          <span class="value">{formatNumber(value, format)}</span>
+          <span class="value">{formatValue(value, format)}</span>
         </li>
       ))}
     </ol>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { MAX_COHORTS, cohortsOf, columnRequest, mappedMetric, windowsOf, type Cohort } from "../cohorts";
 import { describeWindow, type DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
-import { formatNumber } from "../format";
+import { formatValue } from "../format";
 import { conditionsOnEvents, rowsRequest, type Question } from "../question";
 import type { Service } from "../service";
 
@@ -46,7 +46,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
   const answer = cohorts?.of === key ? cohorts.rows : null;
   const shown = answer === "failed" ? null : answer;
   const format = dictionary.get(metric)?.format ?? "number";
-  const highest = Math.max(0, ...(shown ?? []).flatMap(({ cells }) => cells.map(({ value }) => value)));
+  const highest = Math.max(0, ...(shown ?? []).flatMap(({ cells }) => cells.map(({ value }) => value ?? 0)));
   return (
     <figure class="chart cohorts">
       <figcaption>
@@ -86,7 +86,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
                   <th scope="row">{question.interval === "month" ? start.slice(0, 7) : start === end ? start : `${start} to ${end}`}</th>
                   {cells.map(({ value, isOpen }, index) => (
                     <td key={windows[index]} class={isOpen ? "open" : ""} style={{ backgroundColor: colorOf(value, highest) }}>
-                      {formatNumber(value, format)}
+                      {formatValue(value, format)}
                       {isOpen && (
                         <span title="The window of some of these leads is not over: this may still change." aria-label="not final">
                           {" "}
@@ -105,7 +105,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
   );
 }
 
-function colorOf(value: number, highest: number): string {
-  const share = highest > 0 ? Math.max(0, value) / highest : 0;
+function colorOf(value: number | null, highest: number): string {
+  const share = highest > 0 ? Math.max(0, value ?? 0) / highest : 0;
   return `color-mix(in srgb, var(--series-0) ${(share * STRONGEST).toFixed(1)}%, var(--panel))`;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { chartOf, ticksOf } from "../../src/chart";
 import { toCsv } from "../../src/csv";
 import { wordsOf } from "../../src/fault_words";
-import { formatNumber, formatText } from "../../src/format";
+import { formatNumber, formatText, formatValue } from "../../src/format";
 import { columnWidths, sortRows } from "../../src/rows";
 import { Fault } from "../../src/service";
 import { INDEX } from "./sample";
@@ -30,6 +30,19 @@ test("an empty text differs from the text `(none)`", () => {
 
 test("CSV holds the values as the service sent them", () => {
   assert.equal(toCsv(["campaign", "leads", "spend"], ROWS), 'campaign,leads,spend\nB,3,1234.5\n,12,0\n"a,""b""",3,0.1\n');
+});
+
+test("a ratio over nothing is a dash, an empty cell, the last row, and a bar without length", () => {
+  const rows = [
+    { campaign: "A", avgCostPerLead: null },
+    { campaign: "B", avgCostPerLead: 0 },
+  ];
+  assert.equal(formatValue(null, "currency"), "–");
+  assert.equal(toCsv(["campaign", "avgCostPerLead"], rows), "campaign,avgCostPerLead\nA,\nB,0\n");
+  for (const descending of [true, false]) assert.equal(sortRows(rows, { field: "avgCostPerLead", descending })[1]?.campaign, "A");
+  const chart = chartOf({ dimensions: ["campaign"], metrics: ["avgCostPerLead"], interval: "total" }, JUNE, null, rows);
+  assert.ok(chart.kind === "bars");
+  assert.deepEqual(chart.bars.map(({ value }) => value), [null, 0]);
 });
 
 test("rows that are equal stay in their order, and those without a value come last", () => {

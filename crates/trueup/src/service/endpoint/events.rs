@@ -219,6 +219,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     let unknown = table.unknown_fields().to_vec();
     let answer = match context.format {
         AnswerFormat::Json => Answer::rows(JsonRows::array(table)),
+        AnswerFormat::JsonWithNulls => Answer::rows(JsonRows::array(table).with_nulls()),
         AnswerFormat::Parquet => Answer::parquet(table, &file_name("events", range), context.interrupt),
     };
     Ok(with_unknown_fields(answer?, &unknown))

@@ -65,7 +65,7 @@ pub(super) fn answer(
     let why = service.memory.run(&execution, &service.limits, run).map_err(ServiceError::query)?;
     let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
     let answer = match context.format {
-        AnswerFormat::Json => Answer::rows(json::explanation(why)),
+        AnswerFormat::Json | AnswerFormat::JsonWithNulls => Answer::rows(json::explanation(why)),
         AnswerFormat::Parquet => {
             let name = file_name(WHY.name, why.range);
             Answer::parquet(why.into_lines(), &name, interrupt)
