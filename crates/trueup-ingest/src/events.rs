@@ -27,6 +27,7 @@ mod encode;
 mod event_batch;
 mod forgotten;
 mod key_index;
+mod left_out;
 mod merge;
 mod missing_total;
 mod new_keys;
@@ -58,6 +59,7 @@ use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::{EventRules, NormalizerFactory};
 use event_batch::EventBatch;
+use left_out::LeftOut;
 use missing_total::MissingTotal;
 use new_keys::NewKeys;
 use sort_and_write::SortedFiles;
@@ -65,8 +67,8 @@ use spill::EventBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use touched::{Touched, TouchedFinder};
-use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{DeletionVector, ForgottenCustomers};
 use trueup_core::model::{Accounts, ClockZone};
 use write::FileLayout;
 
@@ -78,6 +80,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) zone_changes: &'a ZoneChanges,
     /// The names that the dataset defines. No input may have a column with one.
     pub(crate) defined_names: &'a BTreeSet<String>,
+    /// The customers whose events are left out; `None` if there are none.
+    pub(crate) forgotten: Option<&'a ForgottenCustomers>,
     /// The time zone of times without an offset; `None` if they are refused.
     pub(crate) clock_zone: Option<ClockZone>,
     /// The stored rows that are superseded, which are not read.
@@ -136,8 +140,17 @@ pub(crate) fn ingest(
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenEvents, IngestError> {
     let mut counts = RowCounts::default();
-    let Settings { accounts, zone_changes, defined_names, clock_zone, superseded, budget, group_rows, file_rows } =
-        *settings;
+    let Settings {
+        accounts,
+        zone_changes,
+        defined_names,
+        forgotten,
+        clock_zone,
+        superseded,
+        budget,
+        group_rows,
+        file_rows,
+    } = *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     // With them, rows are found in stored files.
@@ -147,11 +160,13 @@ pub(crate) fn ingest(
     };
     let missing_total = MissingTotal::default();
     let normalizers = NormalizerFactory::new(accounts, clock_zone);
+    let left_out = LeftOut::new(forgotten);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     for (at, input) in inputs.iter().enumerate() {
         let make_rules = |schema: &_| {
-            Ok(Box::new(EventRules::new(normalizers.normalizer(schema)?, &missing_total, &dictionaries)) as _)
+            let normalizer = normalizers.normalizer(schema)?;
+            Ok(Box::new(EventRules::new(normalizer, &missing_total, &left_out, &dictionaries)) as _)
         };
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
@@ -169,6 +184,7 @@ pub(crate) fn ingest(
             return Err(ErrorKind::DefinedColumn { path, column }.into());
         }
     }
+    counts.forgotten = left_out.rows();
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), counts));
     }
@@ -225,7 +241,8 @@ pub(crate) fn ingest(
     let SortedFiles { files, superseded, repeated, shared } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
-    shared_ids::reject(&shared, &dictionaries, inputs, &normalizers, reader, &mut counts)?;
+    let rules = (&normalizers, &left_out);
+    shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut counts)?;
     Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions })
 }
 

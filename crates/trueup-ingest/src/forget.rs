@@ -16,24 +16,30 @@ use crate::read::TableReader;
 use crate::rejects::FaultyRows;
 use crate::settings::{CommonSettings, on_threads};
 use crate::version::{FileCount, VersionBuilder};
-use crate::{CREATED_BY, Customer, IngestError, Interrupt, Progress, events};
+use crate::{CREATED_BY, Customer, IngestError, Interrupt, Progress, accounts, events};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use trueup_core::dataset::expiry::{Expiry, GRACE, Unnamed};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{CommitOperation, manifest_file, read_definitions, without_credentials};
+use trueup_core::dataset::{
+    CommitOperation, FORGOTTEN_KEY_BYTES, ForgottenCustomers, manifest_file, read_definitions, read_forgotten,
+    without_credentials,
+};
 use trueup_core::files::Files;
+use trueup_core::query::{AccountFilter, current_day};
 
 /// The forgetting of customers: their events are removed from the newest version of a dataset, in a new version.
 ///
 /// Earlier versions still have the events, and so may files of the new version, among superseded rows, which no query
 /// counts. With [`purge`](Self::purge), nothing that trueup keeps has them in the end.
 ///
-/// A later ingest of the same events brings them back. An ingest of files that the dataset has ingested before does
-/// not, because they change nothing.
+/// Forgotten customers stay forgotten: the dataset keeps a hash of each, with a random key of its own, and the day of
+/// the call in the time zone of the account. Later ingests leave events of the customer out up to that day, and count
+/// them ([`RowCounts::forgotten`](crate::RowCounts::forgotten)); they take later events. So does a dataset that has no
+/// event of the customer yet. A call on a later day raises the day.
 ///
 /// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was committed
 /// meanwhile. A process that is killed leaves the old version or the new one. Once the new one is there, the next
@@ -59,6 +65,7 @@ pub struct Forget {
     purges: bool,
     grace: Option<Duration>,
     rejects: Vec<PathBuf>,
+    now: Option<SystemTime>,
 }
 
 /// What was forgotten.
@@ -71,6 +78,8 @@ pub struct ForgetSummary {
     pub customers: u64,
     /// The events that the newest version does not have any more.
     pub events: u64,
+    /// The customers that the dataset had not forgotten before, or not up to this day.
+    pub recorded: u64,
     /// The customers of whom nothing was found: in the newest version or, for a purge, in any version.
     pub absent: Vec<Customer>,
     /// The versions that expired during the call, ascending. In a purge, these are the versions that name files with
@@ -95,6 +104,7 @@ impl Forget {
             purges: false,
             grace: None,
             rejects: Vec::new(),
+            now: None,
         }
     }
 
@@ -140,6 +150,12 @@ impl Forget {
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
         self.rejects.push(path.as_ref().to_owned());
         self
+    }
+
+    /// Sets the moment of the call, from which the day follows up to which events are left out; by default that of the
+    /// clock.
+    pub fn now(self, now: SystemTime) -> Self {
+        Self { now: Some(now), ..self }
     }
 
     /// Sets the bytes of memory that the call may take, as [`Ingest::memory`](crate::Ingest::memory).
@@ -188,7 +204,7 @@ impl Forget {
         Self { settings: set(self.settings), ..self }
     }
 
-    /// Forgets the customers. Calling it again changes nothing, but completes a call that failed.
+    /// Forgets the customers. Calling it again on the same day changes nothing, but completes a call that failed.
     ///
     /// # Errors
     /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset,
@@ -269,15 +285,22 @@ impl<'a> ForgetCall<'a> {
             held.retain(|_, held| held.vector.rows() > 0);
         }
         let mut expired = if *purges { self.find_versions(manifest.version)? } else { BTreeSet::new() };
-        if held.is_empty() {
+        let recorded = self.recorded(&manifest)?;
+        if held.is_empty() && recorded.is_none() {
             if *purges {
                 self.purge(&expired, &version)?;
             }
             return Ok(true);
         }
-        if *purges {
+        if !held.is_empty() && *purges {
             expired.insert(manifest.version);
+        }
+        if !expired.is_empty() {
             version.expire_once_published(expired, grace.unwrap_or(GRACE));
+        }
+        let (forgotten, customers) = recorded.unzip();
+        if let Some(forgotten) = forgotten {
+            version.write_forgotten(&forgotten, &mut manifest)?;
         }
         let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
@@ -288,8 +311,35 @@ impl<'a> ForgetCall<'a> {
         self.clean.extend(written);
         self.current.extend(current);
         self.summary.events += events;
+        self.summary.recorded += customers.unwrap_or(0);
         self.summary.version = manifest.version;
         Ok(!purges)
+    }
+
+    /// Returns the forgotten customers of the next version, and how many of them are new or have a later day than in
+    /// the version of `manifest`; `None` if that version has them all.
+    fn recorded(&self, manifest: &Manifest) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
+        let Forget { settings, customers, now, .. } = self.forget;
+        let mut forgotten = match &manifest.forgotten {
+            Some(file) => stored_forgotten(&settings.dir, file)?,
+            None => {
+                let mut key = [0; FORGOTTEN_KEY_BYTES];
+                getrandom::fill(&mut key).doing("find a random number")?;
+                ForgottenCustomers::new(&key)
+            }
+        };
+        let accounts = accounts::stored(Some(manifest), &settings.dir)?;
+        let now = now.unwrap_or_else(SystemTime::now);
+        let mut days = BTreeMap::new();
+        let mut recorded = 0;
+        for Customer { account, opportunity_id } in customers {
+            let day = days.entry(account).or_insert_with(|| {
+                let read = AccountFilter::Only([account.clone()].into());
+                current_day(&accounts, &read, now)
+            });
+            recorded += u64::from(forgotten.forget(account, opportunity_id, *day));
+        }
+        Ok((recorded > 0).then_some((forgotten, recorded)))
     }
 
     /// Finds what files have of the customers, by their paths.
@@ -407,6 +457,11 @@ impl<'a> ForgetCall<'a> {
         summary.absent = forget.customers.iter().filter(|customer| !known.contains(customer)).cloned().collect();
         summary
     }
+}
+
+/// Reads the customers that a version has forgotten.
+pub(crate) fn stored_forgotten(dir: &Path, file: &DataFile) -> Result<ForgottenCustomers, IngestError> {
+    read_forgotten(dir, file).of_dataset(&dir.join(&file.path))
 }
 
 /// Returns the columns of the events of a version.

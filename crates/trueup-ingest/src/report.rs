@@ -62,6 +62,8 @@ pub struct RowCounts {
     pub replaced: u64,
     /// Rows that broke a rule and are in the rejects file.
     pub rejected: u64,
+    /// Events that were left out because their customers are [forgotten](crate::Forget).
+    pub forgotten: u64,
 }
 
 /// A column of an input that is not stored, and the reason.

@@ -45,22 +45,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
-    DEFINITIONS_FOLDER, DataFile, FileList, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
+    DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, FileList, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
-    Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, encode_list, encode_vectors, manifest_file,
-    without_credentials,
+    Commit, CommitOperation, CommitTime, DeletionVector, ForgottenCustomers, RemoteFolder, encode_list, encode_vectors,
+    manifest_file, without_credentials,
 };
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-pub(crate) const FOLDERS: [&str; 7] = [
+pub(crate) const FOLDERS: [&str; 8] = [
     Table::Events.name(),
     Table::Spend.name(),
     Table::Accounts.name(),
     Table::Insights.name(),
     DEFINITIONS_FOLDER,
+    FORGOTTEN_FOLDER,
     LISTS_FOLDER,
     VECTORS_FOLDER,
 ];
@@ -425,6 +426,21 @@ impl VersionBuilder {
         let path = file.path().to_owned();
         file.write_all(definitions.text().as_bytes()).at("write", &path)?;
         manifest.definitions = Some(file.finish(definitions.names().count() as u64)?);
+        Ok(())
+    }
+
+    /// Writes the list of forgotten customers, in place of that of the version before, and names it in the manifest.
+    pub(crate) fn write_forgotten(
+        &mut self,
+        forgotten: &ForgottenCustomers,
+        manifest: &mut Manifest,
+    ) -> Result<(), IngestError> {
+        self.make_record()?;
+        self.make_folder(FORGOTTEN_FOLDER)?;
+        let mut file = self.create_named(format!("{FORGOTTEN_FOLDER}/{:08}-0000-{}.bin", self.number, self.id))?;
+        let path = file.path().to_owned();
+        file.write_all(&forgotten.to_bytes()).at("write", &path)?;
+        manifest.forgotten = Some(file.finish(forgotten.len() as u64)?);
         Ok(())
     }
 

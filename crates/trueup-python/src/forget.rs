@@ -18,6 +18,8 @@ pub(crate) struct ForgetReport {
     customers: u64,
     /// The number of events that the newest version does not have any more.
     events: u64,
+    /// The number of customers that the dataset had not forgotten before, or not up to this day.
+    recorded: u64,
     /// The customers of whom nothing was found, as pairs of account and `opportunityId`: in the newest version or, for
     /// a purge, in any version.
     absent: Vec<(String, String)>,
@@ -48,6 +50,7 @@ impl From<ForgetSummary> for ForgetReport {
             version: summary.version,
             customers: summary.customers,
             events: summary.events,
+            recorded: summary.recorded,
             absent: absent.collect(),
             expired: summary.expired,
             removed: summary.removed.into(),
@@ -60,8 +63,8 @@ impl From<ForgetSummary> for ForgetReport {
 /// Removes all events of customers from the newest version of a dataset, in a new version.
 ///
 /// Without `purge`, earlier versions still have the events, and so may files of the new version, among superseded rows,
-/// which no query counts. A later ingest of the events brings the customers back; an ingest of files that the dataset
-/// has ingested before does not, because they change nothing.
+/// which no query counts. Later ingests leave out the events of the customers up to today, in the time zones of their
+/// accounts, and count them; later events are taken.
 ///
 /// customers: pairs of account and `opportunityId`, or the path of a file with these two columns.
 /// purge: let all earlier versions expire that name a file with an event of the customers, whatever else they have, and

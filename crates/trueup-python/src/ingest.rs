@@ -21,6 +21,8 @@ pub(crate) struct RowCounts {
     replaced: u64,
     /// Rows that broke a rule, and are in the rejects file.
     rejected: u64,
+    /// Events that were left out because their customers are forgotten.
+    forgotten: u64,
 }
 
 /// Rows of an ingest that break the same rule in the same column.
@@ -208,6 +210,7 @@ impl IngestReport {
             taken: counts.taken,
             replaced: counts.replaced,
             rejected: counts.rejected,
+            forgotten: counts.forgotten,
         };
         let rejected = summary.rejected.rules().into_iter().map(|rule| RejectedRows {
             rule: rule.rule.to_string(),
@@ -259,12 +262,16 @@ impl RowCounts {
 
 impl RowCounts {
     const fn any(self) -> bool {
-        self.taken + self.replaced + self.rejected > 0
+        self.taken + self.replaced + self.rejected + self.forgotten > 0
     }
 
     fn of(self, what: &str) -> String {
         let mut text = format!("{} {what} taken", self.taken);
-        for (count, verb) in [(self.replaced, "replaced"), (self.rejected, "rejected")] {
+        for (count, verb) in [
+            (self.replaced, "replaced"),
+            (self.rejected, "rejected"),
+            (self.forgotten, "of forgotten customers left out"),
+        ] {
             if count > 0 {
                 text.push_str(&format!(", {count} {verb}"));
             }

@@ -28,9 +28,9 @@ Examples:
 /// Remove all events of customers from a dataset, and with --purge whatever older versions and files have of them
 ///
 /// The new version answers as if it never had the customers. Without --purge, earlier versions still have the events,
-/// and so may files of the new version, among superseded rows, which no query counts. A later ingest of the events
-/// brings the customers back; an ingest of files that the dataset has ingested before does not, because they change
-/// nothing.
+/// and so may files of the new version, among superseded rows, which no query counts. Later ingests leave out the
+/// events of the customers up to today, in the time zones of their accounts, and count them; later events are taken.
+/// For this the dataset keeps a hash of each customer, with a random key of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("forgotten").required(true).multiple(true).args(["ids", "lists"])))]
@@ -127,18 +127,22 @@ impl ForgetCommand {
     }
 
     fn write_summary(&self, summary: &ForgetSummary, out: &mut impl Write) -> io::Result<()> {
-        let ForgetSummary { version, customers, events, expired, removed, waiting, rejects, .. } = summary;
+        let ForgetSummary { version, customers, events, recorded, expired, removed, waiting, rejects, .. } = summary;
         let dataset = self.dataset.display();
-        let has_changed = *events + *rejects + removed.files + waiting.files > 0 || !expired.is_empty();
+        let has_changed = *events + *recorded + *rejects + removed.files + waiting.files > 0 || !expired.is_empty();
         if !has_changed {
             return writeln!(
                 out,
-                "nothing changed: `{dataset}` stays at version {version}, which has no event of these customers"
+                "nothing changed: `{dataset}` stays at version {version}, which has forgotten these customers"
             );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
         let (customers, events) = (number::counted(*customers, "customer"), number::counted(*events, "event"));
         writeln!(out, "forgot   {customers} with {events}")?;
+        if *recorded > 0 {
+            let recorded = number::counted(*recorded, "customer");
+            writeln!(out, "recorded {recorded}, whose events up to today later ingests leave out")?;
+        }
         if *rejects > 0 {
             writeln!(out, "rejects  {} removed", number::counted(*rejects, "row"))?;
         }
@@ -168,6 +172,7 @@ struct ForgetReport<'a> {
     version: u64,
     customers: u64,
     events: u64,
+    recorded: u64,
     absent: Vec<Absent<'a>>,
     rejected_rows: u64,
     expired: &'a [u64],
@@ -189,6 +194,7 @@ impl<'a> ForgetReport<'a> {
             version: summary.version,
             customers: summary.customers,
             events: summary.events,
+            recorded: summary.recorded,
             absent: absent.map(|it| Absent { account: &it.account, opportunity_id: &it.opportunity_id }).collect(),
             rejected_rows: summary.rejects,
             expired: &summary.expired,

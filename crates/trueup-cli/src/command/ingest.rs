@@ -251,7 +251,11 @@ fn show_rejected(rejected: &RejectedRows) {
 
 fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{table:8} {} taken", grouped(&counts.taken.to_string()))?;
-    for (count, what) in [(counts.replaced, "replaced"), (counts.rejected, "rejected")] {
+    for (count, what) in [
+        (counts.replaced, "replaced"),
+        (counts.rejected, "rejected"),
+        (counts.forgotten, "of forgotten customers left out"),
+    ] {
         if count > 0 {
             write!(out, ", {} {what}", grouped(&count.to_string()))?;
         }

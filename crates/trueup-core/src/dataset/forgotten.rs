@@ -7,8 +7,7 @@ use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::Day;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -46,8 +45,7 @@ type Hash = [u8; HASH_BYTES];
 #[derive(Clone)]
 pub struct ForgottenCustomers {
     key: [u8; FORGOTTEN_KEY_BYTES],
-    /// The state of the hash after the key.
-    keyed: Hmac<Sha256>,
+    keyed: KeyedHash,
     days: BTreeMap<Hash, Day>,
 }
 
@@ -55,7 +53,7 @@ impl ForgottenCustomers {
     /// Returns the list of a dataset that has forgotten nobody yet. The key must be random, and no other dataset's.
     #[must_use]
     pub fn new(key: &[u8; FORGOTTEN_KEY_BYTES]) -> Self {
-        Self { key: *key, keyed: Hmac::new(key.into()), days: BTreeMap::new() }
+        Self { key: *key, keyed: KeyedHash::new(key), days: BTreeMap::new() }
     }
 
     /// Returns the number of customers.
@@ -88,12 +86,9 @@ impl ForgottenCustomers {
 
     /// Returns the keyed hash of a customer.
     fn hash(&self, account: &str, opportunity_id: &str) -> Hash {
-        let mut mac = self.keyed.clone();
         // The length tells where the account ends, so that (`a`, `bc`) and (`ab`, `c`) differ.
-        mac.update(&(account.len() as u64).to_le_bytes());
-        mac.update(account.as_bytes());
-        mac.update(opportunity_id.as_bytes());
-        let whole = mac.finalize().into_bytes();
+        let length = (account.len() as u64).to_le_bytes();
+        let whole = self.keyed.hash(&[&length, account.as_bytes(), opportunity_id.as_bytes()]);
         std::array::from_fn(|at| whole[at])
     }
 
@@ -126,6 +121,34 @@ impl ForgottenCustomers {
             read.days.insert(*hash, day);
         }
         rest.is_empty().then_some(read)
+    }
+}
+
+/// HMAC-SHA-256 (RFC 2104) with one key.
+#[derive(Clone)]
+struct KeyedHash {
+    /// The state of the inner hash after the key, and that of the outer one.
+    inner: Sha256,
+    outer: Sha256,
+}
+
+impl KeyedHash {
+    fn new(key: &[u8; FORGOTTEN_KEY_BYTES]) -> Self {
+        /// The block of SHA-256. The key is shorter, and padded with zeros.
+        const BLOCK_BYTES: usize = 64;
+        let padded = |pad: u8| {
+            let mut block = [pad; BLOCK_BYTES];
+            block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+            Sha256::new_with_prefix(block)
+        };
+        Self { inner: padded(0x36), outer: padded(0x5c) }
+    }
+
+    /// Returns the hash of some bytes, given in parts.
+    fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut inner = self.inner.clone();
+        parts.iter().for_each(|part| inner.update(part));
+        self.outer.clone().chain_update(inner.finalize()).finalize().into()
     }
 }
 
@@ -182,9 +205,8 @@ mod tests {
     fn the_hash_is_an_hmac_with_sha_256() {
         let mut key = [0; FORGOTTEN_KEY_BYTES];
         key[..20].fill(0x0b);
-        let mut mac = ForgottenCustomers::new(&key).keyed;
-        mac.update(b"Hi There");
-        assert_eq!(super::super::manifest::hex(&mac.finalize().into_bytes()[..8]), "b0344c61d8db3853");
+        let hash = ForgottenCustomers::new(&key).keyed.hash(&[b"Hi ", b"There"]);
+        assert_eq!(crate::text::hex(&hash), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
     }
 
     #[test]

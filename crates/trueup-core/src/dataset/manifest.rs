@@ -17,6 +17,9 @@ pub const LISTS_FOLDER: &str = "lists";
 /// The folder of the definitions of metrics and dimensions.
 pub const DEFINITIONS_FOLDER: &str = "definitions";
 
+/// The folder of the lists of [forgotten customers](super::ForgottenCustomers).
+pub const FORGOTTEN_FOLDER: &str = "forgotten";
+
 /// The folder of the files of deletion vectors.
 pub const VECTORS_FOLDER: &str = "vectors";
 
@@ -59,6 +62,10 @@ pub struct Manifest {
     /// The metrics and dimensions that users define, in TOML; `None` if nothing is defined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<DataFile>,
+    /// The customers whose events later ingests leave out; `None` if nobody was forgotten. Every later version has this
+    /// list or a longer one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<DataFile>,
     /// Files of deletion vectors, the oldest first: which rows of events and spend were superseded after their files
     /// were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,7 +116,8 @@ pub struct FileList {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
     /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list, [`VECTORS_FOLDER`] for
-    /// deletion vectors, or [`DEFINITIONS_FOLDER`] for definitions, then `/` and a plain name.
+    /// deletion vectors, [`DEFINITIONS_FOLDER`] for definitions, or [`FORGOTTEN_FOLDER`] for forgotten customers, then
+    /// `/` and a plain name.
     pub path: String,
     /// The length in bytes.
     pub size: u64,
@@ -251,6 +259,7 @@ impl Manifest {
             accounts: Vec::new(),
             insights: Vec::new(),
             definitions: None,
+            forgotten: None,
             deletion_vectors: Vec::new(),
             superseded: BTreeMap::new(),
             batches: Vec::new(),
@@ -272,6 +281,7 @@ impl Manifest {
             accounts,
             insights,
             definitions,
+            forgotten,
             deletion_vectors,
             superseded: _,
             batches,
@@ -279,7 +289,8 @@ impl Manifest {
         (schema_version, version, created_by, commit, purge)
             == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
-            && (definitions, deletion_vectors, batches) == (&other.definitions, &other.deletion_vectors, &other.batches)
+            && (definitions, forgotten) == (&other.definitions, &other.forgotten)
+            && (deletion_vectors, batches) == (&other.deletion_vectors, &other.batches)
     }
 
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
@@ -328,6 +339,9 @@ impl Manifest {
         if let Some(file) = &self.definitions {
             file.check(DEFINITIONS_FOLDER)?;
         }
+        if let Some(file) = &self.forgotten {
+            file.check(FORGOTTEN_FOLDER)?;
+        }
         for file in &self.deletion_vectors {
             file.check(VECTORS_FOLDER)?;
             if !paths.insert(&file.path) {
@@ -352,11 +366,11 @@ impl Manifest {
         [("events", &self.lists.events, &self.events), ("spend", &self.lists.spend, &self.spend)]
     }
 
-    /// Returns all files of the version: those of the tables, the definitions, the lists of files, and the deletion
-    /// vectors.
+    /// Returns all files of the version: those of the tables, the definitions, the forgotten customers, the lists of
+    /// files, and the deletion vectors.
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
-        let others = self.definitions.iter().chain(lists).chain(&self.deletion_vectors);
+        let others = self.definitions.iter().chain(&self.forgotten).chain(lists).chain(&self.deletion_vectors);
         self.tables().into_iter().flat_map(|(_, files)| files).chain(others)
     }
 

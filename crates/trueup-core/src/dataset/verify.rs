@@ -3,6 +3,7 @@
 use super::as_of::{AsOf, manifest};
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
+use super::forgotten::read_forgotten;
 use super::insights::for_each;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
 use super::open::{read_accounts, read_definitions};
@@ -71,7 +72,8 @@ impl Verification {
     ) -> Result<Self, Error> {
         let folder = folder.as_ref();
         let manifest = manifest(folder, as_of)?;
-        let Manifest { lists, events, spend, accounts, insights, definitions, deletion_vectors, .. } = &manifest;
+        let Manifest { lists, events, spend, accounts, insights, definitions, forgotten, deletion_vectors, .. } =
+            &manifest;
         let lists = || lists.events.iter().chain(&lists.spend).map(|list| &list.file);
         let mut check = FileCheck {
             folder,
@@ -97,6 +99,9 @@ impl Verification {
         }
         if let Some(file) = definitions {
             check.file(file, |file| Ok(read_definitions(folder, file).map(drop)?));
+        }
+        if let Some(file) = forgotten {
+            check.file(file, |file| Ok(read_forgotten(folder, file).map(drop)?));
         }
         for file in insights {
             check.file(file, |file| check_insights(folder, file));

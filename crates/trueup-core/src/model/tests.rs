@@ -175,7 +175,7 @@ fn row() -> impl Strategy<Value = TestEvent> {
         of(&["2025-01-01", "2025-01-02"]),
         of(&["", "2025-01-01T23:30:00Z", "2025-01-02T00:30:00Z"]),
         of(&["", "x", "y"]),
-        of(&["", "0", "1.5"]),
+        of(&["", "-2", "0", "1.5"]),
         of(&["", "c", "d"]),
     )
         .prop_map(|(account, customer, stage, date, time, id, total, campaign)| {

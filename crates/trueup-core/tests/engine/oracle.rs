@@ -3,9 +3,10 @@
 use crate::run::{dataset, run, same_refusal};
 use chrono::NaiveDate;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use trueup_core::Execution;
 use trueup_testkit::cases::{case, cohort_case, duration_case, faulty_case};
-use trueup_testkit::oracle::{Request, Tables, answer};
+use trueup_testkit::oracle::{EventRow, Request, Tables, answer};
 
 /// Checks that the engine and the oracle give the same answer, or refuse for the same reason.
 fn agrees(tables: &Tables, request: &Request) -> Result<(), TestCaseError> {
@@ -92,5 +93,36 @@ fn the_engine_and_the_oracle_have_the_same_limits() {
         };
         assert_eq!(answer(&Tables::default(), &request).is_ok(), accepted, "{request:?}");
         agrees(&Tables::default(), &request).unwrap();
+    }
+}
+
+/// Section 2: "`total`, absent first". An absent amount comes before one below 0, so that the latter is the last event.
+#[test]
+fn an_absent_amount_comes_first() {
+    let event = |total| EventRow {
+        account: "a".to_owned(),
+        opportunity_id: "c".to_owned(),
+        kind: "closed".to_owned(),
+        date: Some(NaiveDate::default()),
+        date_time: None,
+        event_id: None,
+        total,
+        other: BTreeMap::new(),
+    };
+    let request = Request {
+        fields: vec!["typeIsLast".to_owned(), "total".to_owned()],
+        start: NaiveDate::default(),
+        end: NaiveDate::default(),
+        interval: "total".to_owned(),
+        accounts: None,
+        filters: Vec::new(),
+        filter: Vec::new(),
+        cohort: None,
+    };
+    for totals in [[None, Some(-5_000_000)], [Some(-5_000_000), None]] {
+        let tables = Tables { events: totals.map(event).to_vec(), ..Tables::default() };
+        let expected = r#"[{"typeIsLast":"false","total":0},{"typeIsLast":"true","total":-5}]"#;
+        assert_eq!(answer(&tables, &request).unwrap(), expected);
+        agrees(&tables, &request).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::{DimensionColumn, EventBatch, column, dimension_arrays, primitive_column, unsound_column};
+use super::left_out::LeftOut;
 use super::missing_total::MissingTotal;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
@@ -30,6 +31,7 @@ const ROWS_PER_TEXT: usize = 2;
 pub(super) struct EventRules<'a> {
     normalizer: Arc<EventNormalizer>,
     missing_total: &'a MissingTotal,
+    left_out: &'a LeftOut<'a>,
     dictionaries: &'a DictionaryBuilders,
 }
 
@@ -64,9 +66,10 @@ impl<'a> EventRules<'a> {
     pub(super) const fn new(
         normalizer: Arc<EventNormalizer>,
         missing_total: &'a MissingTotal,
+        left_out: &'a LeftOut<'a>,
         dictionaries: &'a DictionaryBuilders,
     ) -> Self {
-        Self { normalizer, missing_total, dictionaries }
+        Self { normalizer, missing_total, left_out, dictionaries }
     }
 }
 
@@ -88,7 +91,7 @@ impl RowRules<EventBatch> for EventRules<'_> {
     fn normalize(&self, batch: &RecordBatch) -> Result<(EventBatch, Vec<CellFault>), ArrowError> {
         self.missing_total.look(batch)?;
         let normalized = self.normalizer.normalize(batch)?;
-        let rows = encode(&normalized.batch, self.dictionaries)?;
+        let rows = encode(&*self.left_out.without(&normalized.batch)?, self.dictionaries)?;
         Ok((rows.grouped_by_account()?, normalized.faults))
     }
 }

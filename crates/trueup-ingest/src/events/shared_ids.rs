@@ -7,6 +7,7 @@
 use super::dictionaries::EventDictionaries;
 use super::encode::{NormalizerFactory, plain_texts};
 use super::event_batch::{EventBatch, column};
+use super::left_out::LeftOut;
 use crate::error::ErrorKind;
 use crate::monitor::Phase;
 use crate::read::{CheckedRows, RowRules, TableReader};
@@ -73,7 +74,7 @@ pub(super) fn reject(
     shared: &SharedRows,
     dictionaries: &EventDictionaries,
     inputs: &[&Input],
-    normalizers: &NormalizerFactory<'_>,
+    (normalizers, left_out): (&NormalizerFactory<'_>, &LeftOut<'_>),
     reader: &mut TableReader<'_>,
     counts: &mut RowCounts,
 ) -> Result<(), IngestError> {
@@ -83,7 +84,7 @@ pub(super) fn reject(
     let numbers = IdNumbers::new(shared, dictionaries);
     let make_rules = |schema: &_| {
         let normalizer = normalizers.normalizer(schema)?;
-        Ok(Box::new(SharedIdRules { normalizer, numbers: &numbers }) as Box<dyn RowRules<NoRows>>)
+        Ok(Box::new(SharedIdRules { normalizer, left_out, numbers: &numbers }) as Box<dyn RowRules<NoRows>>)
     };
     let mut places = SharedIdPlaces::new(shared.ids.len());
     let before = counts.rejected;
@@ -122,6 +123,7 @@ impl IdNumbers {
 /// The rules by which rows are read again: a sound row with a shared id has a fault.
 struct SharedIdRules<'a> {
     normalizer: Arc<EventNormalizer>,
+    left_out: &'a LeftOut<'a>,
     numbers: &'a IdNumbers,
 }
 
@@ -145,6 +147,9 @@ impl RowRules<NoRows> for SharedIdRules<'_> {
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(NoRows, Vec<CellFault>), ArrowError> {
         let normalized = self.normalizer.normalize(batch)?;
+        // An event that is left out shares its id with nobody.
+        let kept = self.left_out.kept(&normalized.batch)?;
+        let is_kept = |normalized: usize| kept.as_ref().is_none_or(|kept| kept[normalized]);
         let texts = |name: &str| plain_texts(name, column(&normalized.batch, name)?);
         let (accounts, ids) = (texts(ACCOUNT)?, texts(EVENT_ID)?);
         let (customers, stages) = (texts(OPPORTUNITY_ID)?, texts(TYPE)?);
@@ -152,7 +157,7 @@ impl RowRules<NoRows> for SharedIdRules<'_> {
         let faulty: HashSet<usize> = normalized.faults.iter().map(|fault| fault.row).collect();
         let sound = (0..batch.num_rows()).filter(|row| !faulty.contains(row));
         let fault = |(normalized, row): (usize, usize)| {
-            let id = Some(ids.value(normalized)).filter(|_| ids.is_valid(normalized))?;
+            let id = Some(ids.value(normalized)).filter(|_| ids.is_valid(normalized) && is_kept(normalized))?;
             let number = self.numbers.get(accounts.value(normalized), id)?;
             let event = format!("`{}` of `{}`", stages.value(normalized), Shown(customers.value(normalized)));
             let reason = Reason::SharedId { id: number, event };

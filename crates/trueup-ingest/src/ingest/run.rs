@@ -5,6 +5,7 @@ use super::given_inputs::GivenInput;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
+use crate::forget::stored_forgotten;
 use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::left_rows::Superseded;
@@ -14,12 +15,14 @@ use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
-use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, accounts, compact, events, insights, spend};
+use crate::{
+    CREATED_BY, IngestError, IngestSummary, Input, Outputs, RowCounts, accounts, compact, events, insights, spend,
+};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{Commit, CommitOperation, read_definitions};
+use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, read_definitions};
 use trueup_core::model::Accounts;
 
 impl Ingest {
@@ -118,7 +121,9 @@ impl Ingest {
             // What a mapping holds may be most of a small memory; the events still have half of it.
             let memory = self.common.memory.saturating_sub(mapped.held_bytes()).max(self.common.memory / 2);
             let (superseded, defined_names) = (&manifest.superseded, self.defined_names(Some(&manifest))?);
-            let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, memory);
+            let forgotten = self.forgotten(Some(&manifest))?;
+            let known = (&defined_names, forgotten.as_ref());
+            let settings = self.event_settings(&accounts, &zone_changes, known, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
             let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
             summary.events = written.counts;
@@ -144,11 +149,14 @@ impl Ingest {
         let counts =
             [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
         for (table, counts) in counts {
-            if counts.taken == 0 && counts.rejected > 0 {
+            if counts.taken + counts.forgotten == 0 && counts.rejected > 0 {
                 return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
             }
         }
-        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
+        let tables = counts.map(|(_, counts)| {
+            let RowCounts { taken, rejected, forgotten, .. } = *counts;
+            (rejected, rejected + taken + forgotten)
+        });
         match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
             None => Ok(()),
             Some(limit) => {
@@ -200,12 +208,18 @@ impl Ingest {
         Ok(definitions.names().map(str::to_owned).collect())
     }
 
+    /// Returns the customers that a version of the dataset has forgotten; `None` if it has forgotten nobody.
+    pub(super) fn forgotten(&self, manifest: Option<&Manifest>) -> Result<Option<ForgottenCustomers>, IngestError> {
+        let file = manifest.and_then(|manifest| manifest.forgotten.as_ref());
+        file.map(|file| stored_forgotten(&self.common.dir, file)).transpose()
+    }
+
     /// Returns the settings of an ingest of events.
     pub(super) fn event_settings<'a>(
         &self,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
-        defined_names: &'a BTreeSet<String>,
+        (defined_names, forgotten): (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>),
         superseded: &'a Superseded,
         memory: usize,
     ) -> events::Settings<'a> {
@@ -215,6 +229,7 @@ impl Ingest {
             accounts,
             zone_changes,
             defined_names,
+            forgotten,
             clock_zone,
             superseded,
             budget,

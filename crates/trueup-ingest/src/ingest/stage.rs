@@ -102,7 +102,9 @@ impl Ingest {
         let defined_names = self.defined_names(base)?;
         let none = Superseded::new();
         let superseded = base.map_or(&none, |manifest| &manifest.superseded);
-        let settings = self.event_settings(&accounts, &zone_changes, &defined_names, superseded, self.common.memory);
+        let forgotten = self.forgotten(base)?;
+        let known = (&defined_names, forgotten.as_ref());
+        let settings = self.event_settings(&accounts, &zone_changes, known, superseded, self.common.memory);
         let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
         let inputs: Vec<&Input> = inputs.iter().collect();
@@ -117,6 +119,7 @@ impl Ingest {
             files: written.files,
             taken: written.counts.taken,
             replaced: written.counts.replaced,
+            forgotten: written.counts.forgotten,
             carried: written.carried,
             repeated: written.repeated,
             moved: zone_changes.moved(),

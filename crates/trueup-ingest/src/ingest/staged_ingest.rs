@@ -200,6 +200,7 @@ impl StagedIngest {
         let taken_over = version.take_over(&staged).map_err(|error| monitor.explain(error))?;
         manifest.events.extend(taken_over);
         summary.events.taken = staged.iter().map(|part| part.taken).sum();
+        summary.events.forgotten = staged.iter().map(|part| part.forgotten).sum();
         summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
         let mut batch = batches.batch(manifest.version, &summary)?;
         let checksum = combine(staged.iter().flat_map(|part| &part.files).map(|file| file.sha256.clone()).collect());

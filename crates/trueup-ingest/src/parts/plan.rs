@@ -172,6 +172,9 @@ pub(crate) fn base_of(manifest: Option<&Manifest>) -> String {
             digest.update(format!("{table} {} {}\n", file.path, file.sha256));
         }
     }
+    if let Some(file) = &manifest.forgotten {
+        digest.update(format!("forgotten {} {}\n", file.path, file.sha256));
+    }
     for file in &manifest.deletion_vectors {
         digest.update(format!("vectors {} {}\n", file.path, file.sha256));
     }

@@ -27,6 +27,8 @@ pub struct Staged {
     pub(crate) taken: u64,
     /// The rows that a later row replaced, of the inputs and of stored files.
     pub(crate) replaced: u64,
+    /// The rows of the inputs that were left out because their customers are forgotten.
+    pub(crate) forgotten: u64,
     /// The rows of stored files that the part has taken over.
     pub(crate) carried: u64,
     /// The rows without an event id that are equal to another in every column.
@@ -51,7 +53,7 @@ impl Staged {
     /// Returns the number of rows that the part has read from its inputs.
     #[must_use]
     pub const fn rows(&self) -> u64 {
-        self.taken
+        self.taken + self.forgotten
     }
 
     /// Returns the bytes of the files that the part has written.

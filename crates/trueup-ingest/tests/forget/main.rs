@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod stays;
+
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use sha2::{Digest, Sha256};
@@ -17,7 +19,7 @@ use trueup_core::dataset::{
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, Error, ResultTable, Value};
+use trueup_core::{Dataset, Day, Error, ResultTable, Value};
 use trueup_ingest::{Compact, Customer, Define, ErrorKind, Expire, Forget, ForgetSummary, Ingest};
 use trueup_testkit::damage::copy_folder;
 use trueup_testkit::search::files_with;
@@ -65,7 +67,7 @@ impl Case {
     }
 
     fn forget(&self) -> Forget {
-        Forget::of(self.dataset()).row_group_rows(16)
+        Forget::of(self.dataset()).row_group_rows(16).now(noon("2025-06-30"))
     }
 
     fn versions(&self) -> Vec<u64> {
@@ -77,6 +79,12 @@ impl Case {
 fn rows(account: &str, customers: std::ops::Range<usize>) -> String {
     let row = |customer| format!("{account},{customer},lead-originated,2025-01-02,{account}{customer},c{customer}\n");
     customers.map(row).collect()
+}
+
+/// Returns noon of a day in UTC.
+fn noon(day: &str) -> SystemTime {
+    let day: Day = day.parse().unwrap();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * u64::from(day.number()) + 43_200)
 }
 
 fn answers(dataset: &Dataset) -> ResultTable {
@@ -137,7 +145,7 @@ fn the_newest_version_answers_as_if_it_never_had_the_customers() {
     let (all, expected) = (answers(&before), customers(&before));
     let summary = case.forget().customer("a", ANN).customer("b", ANN).customer("z", "1").run().unwrap();
     let absent = Customer { account: "b".to_owned(), opportunity_id: ANN.to_owned() };
-    assert_eq!((summary.version, summary.customers, summary.events), (4, 2, 3));
+    assert_eq!((summary.version, summary.customers, summary.events, summary.recorded), (4, 2, 3, 3));
     assert_eq!((summary.absent, summary.expired.len(), summary.removed.files), (vec![absent], 0, 0));
     let now = Dataset::open(case.dataset()).unwrap();
     let gone = [format!("a/{ANN}"), "z/1".to_owned()];
@@ -169,8 +177,8 @@ fn a_dataset_may_forget_all_of_its_customers() {
         let opened = Dataset::open(case.dataset()).unwrap();
         assert_eq!((opened.event_rows(), opened.date_range()), (0, None));
         assert_eq!(faults(&case.dataset()), Vec::<String>::new());
-        assert_eq!(case.ingest(&rows("a", 1..3)), 3);
-        assert_eq!(customers(&Dataset::open(case.dataset()).unwrap()), ["a/1", "a/2"]);
+        assert_eq!(case.ingest(&rows("a", 1..5)), 3);
+        assert_eq!(customers(&Dataset::open(case.dataset()).unwrap()), ["a/3", "a/4"]);
     }
 }
 

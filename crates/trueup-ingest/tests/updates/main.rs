@@ -43,6 +43,7 @@ fn any_sequence_answers_as_a_dataset_built_in_one_go() {
         merged_vectors,
         spilled,
         forgotten,
+        left_out,
         purged,
         ..
     } = seen;
@@ -58,6 +59,7 @@ fn any_sequence_answers_as_a_dataset_built_in_one_go() {
         ("files of vectors that became one", merged_vectors),
         ("ingests with little memory", spilled),
         ("forgotten customers", forgotten),
+        ("events of forgotten customers that were left out", left_out),
         ("purged versions", purged),
         ("replaced spend", spend_replaced),
         ("versions with three files of spend", spend_in_files),

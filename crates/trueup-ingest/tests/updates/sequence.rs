@@ -4,12 +4,12 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{Verification, manifest_file};
 use trueup_core::query::{AccountFilter, EventsQuery, Interval};
-use trueup_core::{Dataset, Interrupt, ResultTable};
+use trueup_core::{Dataset, Day, Interrupt, ResultTable};
 use trueup_ingest::{FileFormat, Forget, Ingest, IngestSummary, Source};
 use trueup_testkit::random::Random;
 use trueup_testkit::search::files_with;
@@ -37,6 +37,7 @@ pub(crate) struct Seen {
     pub(crate) merged_vectors: u64,
     pub(crate) spilled: u64,
     pub(crate) forgotten: u64,
+    pub(crate) left_out: u64,
     pub(crate) purged: u64,
     pub(crate) spend_replaced: u64,
     pub(crate) spend_in_files: u64,
@@ -56,6 +57,7 @@ impl Seen {
         self.merged_vectors += other.merged_vectors;
         self.spilled += other.spilled;
         self.forgotten += other.forgotten;
+        self.left_out += other.left_out;
         self.purged += other.purged;
         self.spend_replaced += other.spend_replaced;
         self.spend_in_files += other.spend_in_files;
@@ -73,6 +75,8 @@ pub(crate) struct Sequence {
     /// The valid spend by account and day.
     spend: BTreeMap<(String, String), Vec<String>>,
     zones: BTreeMap<String, String>,
+    /// The last day whose events of a forgotten customer are left out, by account and customer.
+    forgotten: BTreeMap<(String, String), Day>,
     insights: BTreeMap<(String, String), String>,
     /// The number of the last new event id; 0 before the first.
     ids: u64,
@@ -90,6 +94,7 @@ impl Sequence {
             events: Vec::new(),
             spend: BTreeMap::new(),
             zones: BTreeMap::new(),
+            forgotten: BTreeMap::new(),
             insights: BTreeMap::new(),
             ids: 0,
             layout,
@@ -135,6 +140,7 @@ impl Sequence {
             ingest = ingest.memory(1);
             self.seen.spilled += 1;
         }
+        let mut new_events = None;
         let kind = self.random.below(10);
         let mut rejected = 0;
         if kind != 0 || number == 0 {
@@ -151,15 +157,21 @@ impl Sequence {
             // An input need not have every column.
             let columns = HEADER.len() - self.random.index(3);
             ingest = ingest.events(source(&rows, columns));
+            new_events = Some((rows, columns));
+        }
+        if self.random.below(5) == 0 && !is_long {
+            ingest = self.with_zone(ingest);
+        }
+        // The days of events are those of the new time zones.
+        let left_out = new_events.map_or(0, |(rows, columns)| {
+            let (rows, left_out) = self.without_forgotten(rows);
             let sharing = sharing(&rows);
             rejected = sharing.len() as u64;
             let kept: Vec<Row> =
                 rows.into_iter().enumerate().filter(|(at, _)| !sharing.contains(at)).map(|(_, row)| row).collect();
             self.take_events(&kept, columns);
-        }
-        if self.random.below(5) == 0 && !is_long {
-            ingest = self.with_zone(ingest);
-        }
+            left_out
+        });
         let mut replaced_spend = 0;
         if self.random.below(2) == 0 || (kind == 0 && number > 0) {
             (ingest, replaced_spend) = self.with_spend(ingest);
@@ -174,6 +186,8 @@ impl Sequence {
         assert_eq!(summary.spend.replaced, replaced_spend, "ingest {number}");
         assert_eq!(summary.events.rejected, rejected, "ingest {number}");
         self.seen.shared += rejected;
+        assert_eq!(summary.events.forgotten, left_out, "ingest {number}");
+        self.seen.left_out += left_out;
         self.look(before.as_ref(), &summary);
     }
 
@@ -184,6 +198,10 @@ impl Sequence {
         let is_everywhere = self.random.below(2) == 0;
         let (group_rows, file_rows) = self.layout;
         let mut forget = Forget::of(self.dataset()).threads(1).row_group_rows(group_rows).file_rows(file_rows);
+        // At 13:00 UTC, Auckland has the next day already.
+        let today = format!("2025-{:02}-{:02}T13:00:00Z", self.random.below(9) + 1, self.random.below(28) + 1);
+        let seconds = 86_400 * u64::from(day(&today[..10]).number()) + 13 * 3_600;
+        forget = forget.now(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         let mut ids = Vec::new();
         for _ in 0..=self.random.below(3) {
             let (account, id) = match self.random.index(self.events.len() + 1) {
@@ -193,6 +211,9 @@ impl Sequence {
             let accounts = if is_everywhere { ACCOUNTS.map(str::to_owned).to_vec() } else { vec![account] };
             for account in accounts {
                 self.events.retain(|row| row[0] != account || row[1] != id);
+                let today = local_day(&today, self.zone(&account));
+                let until = self.forgotten.entry((account.clone(), id.clone())).or_insert(today);
+                *until = today.max(*until);
                 forget = forget.customer(account, &id);
             }
             ids.push(id);
@@ -276,6 +297,22 @@ impl Sequence {
                 [account, customer, stage, date, time, id, total, campaign, zip]
             })
             .collect()
+    }
+
+    fn zone(&self, account: &str) -> &str {
+        self.zones.get(account).map_or("UTC", String::as_str)
+    }
+
+    /// Returns rows without the ones that are left out because their customers are forgotten, and how many these are.
+    fn without_forgotten(&self, mut rows: Vec<Row>) -> (Vec<Row>, u64) {
+        let before = rows.len();
+        rows.retain(|row| {
+            let date = if row[3].is_empty() { local_day(&row[4], self.zone(&row[0])) } else { day(&row[3]) };
+            let until = self.forgotten.get(&(row[0].clone(), row[1].clone()));
+            until.is_none_or(|until| date > *until)
+        });
+        let left_out = before - rows.len();
+        (rows, left_out as u64)
     }
 
     /// Replaces what new events replace.
@@ -368,6 +405,27 @@ fn sharing(rows: &[Row]) -> Vec<usize> {
         !row[5].is_empty() && rows.iter().any(differs)
     };
     rows.iter().enumerate().filter(|(_, row)| is_shared(row)).map(|(at, _)| at).collect()
+}
+
+fn day(text: &str) -> Day {
+    text.parse().unwrap()
+}
+
+/// Returns the day of a time of 2025 in UTC, such as `2025-03-09T06:59:00Z`, in one of [`ZONES`]. The offsets are
+/// written here once more, so that they do not come from the database of the program.
+fn local_day(time: &str, zone: &str) -> Day {
+    let is_between = |start: &str, end: &str| (start..end).contains(&time);
+    let hours = match zone {
+        "UTC" => 0,
+        "Asia/Tokyo" => 9,
+        "America/New_York" if is_between("2025-03-09T07:00:00Z", "2025-11-02T06:00:00Z") => -4,
+        "America/New_York" => -5,
+        _ if is_between("2025-04-05T14:00:00Z", "2025-09-27T14:00:00Z") => 12,
+        _ => 13,
+    };
+    let hour: i32 = time[11..13].parse().unwrap();
+    let number = i32::from(day(&time[..10]).number()) + (hour + hours).div_euclid(24);
+    Day::from_number(u16::try_from(number).unwrap())
 }
 
 /// Returns the number of events that a version has.

@@ -332,7 +332,8 @@ fn changes_between_versions_are_those_between_their_answers() {
                     };
                     assert_eq!((value(""), value(".previous")), (Value::Ratio(ratio(&is)), Value::Ratio(ratio(&was))));
                     match value(".change") {
-                        // The difference of the fractions, rounded once. The counts are so small that doubles hold them.
+                        // The difference of the fractions, rounded once. The counts are so small that doubles hold
+                        // them.
                         Value::Number(change) => {
                             let count = |rows, at: usize| metric(rows, at).and_then(|it| it.1).unwrap();
                             let [n0, n1] = [&before, &after].map(|rows| count(rows, 4));

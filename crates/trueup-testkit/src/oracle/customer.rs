@@ -102,8 +102,7 @@ fn event(row: &EventRow, account: &AccountRow) -> Option<StoredEvent> {
 }
 
 /// Compares two events of a customer. Section 2: "ordered by: `date`; `dateTime`; stage; `eventId` as text, absent
-/// first; `total`; then the other columns' rendered values, by column name." A null `total` comes before any number, a
-/// null dimension is `""`.
+/// first; `total`, absent first; then the other columns' rendered values, by column name." A null dimension is `""`.
 fn order(a: &StoredEvent, b: &StoredEvent) -> Ordering {
     a.date
         .cmp(&b.date)
