@@ -42,10 +42,15 @@ def test_customers_are_forgotten(folder: Path, tmp_path: Path) -> None:
     assert customers(folder) == [customer for customer in before if customer != ("acme", ANN)]
     assert len((tmp_path / "rejects-1.ndjson").read_text().splitlines()) == 1
     assert trueup.open(folder).versions()[-1].operation == "forget"
+    (tmp_path / "again.csv").write_text(f"account,opportunityId,type,date\nacme,{ANN},sold,2025-01-03\n")
+    again = trueup.ingest(folder, events=tmp_path / "again.csv")
+    assert (again.events.taken, again.events.forgotten, forgotten.recorded) == (0, 1, 2)
+    assert repr(again.events) == "<RowCounts: 0 rows taken, 1 of forgotten customers left out>"
+    assert customers(folder) == [customer for customer in before if customer != ("acme", ANN)]
     assert ("acme", ANN) in [(row["account"], row["opportunityId"]) for row in events_of(folder, 2)]
 
     waiting = trueup.forget(folder, iter([("acme", ANN)]), purge=True)
-    assert waiting.expired == [2, 3] and waiting.removed.files == 0 and waiting.waiting.files > 0
+    assert waiting.expired == [2, 3, 4] and waiting.removed.files == 0 and waiting.waiting.files > 0
     (tmp_path / "requests.csv").write_text(f"account,opportunityId\nacme,{ANN}\nother,{ANN}\n")
     purged = trueup.forget(folder, tmp_path / "requests.csv", purge=True, grace=NOW)
     assert purged.waiting.files == 0 and purged.removed.files >= waiting.waiting.files
