@@ -58,7 +58,7 @@ impl std::fmt::Debug for SecretKey {
 }
 
 /// Returns 256 random bits as text.
-fn random_text() -> Result<String, getrandom::Error> {
+pub(crate) fn random_text() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;
     Ok(base62(bytes))

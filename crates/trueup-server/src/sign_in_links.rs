@@ -2,21 +2,18 @@
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trueup::access::{Directory, Error, SecretKey};
+use trueup::access::{Directory, Error, KeyId, OneTimeToken, OneTimeTokens, SecretKey};
 use trueup::service::{Clock as _, SystemClock};
-
-/// How long a link is valid, in seconds, if it is not used: longer than any process runs.
-const LIFETIME: i64 = 10 * 365 * 86_400;
 
 /// Links to the explorer that sign a user in once.
 ///
 /// Such a link holds a token and not a key, because the address of a page is visible in the list of processes when a
 /// program opens it, and stays in the history of the browser. The page exchanges the token for a new key at
 /// `POST /explore/key`, keeps the key in memory, and removes the token from its address. A token that was used is worth
-/// nothing. The answer has a further token, with which the page survives a reload.
+/// nothing, and a token is worth nothing anywhere else: it is neither a key nor a session. The answer has a further
+/// token, with which the page survives a reload; its exchange also revokes the key that the page had before.
 ///
 /// # Examples
 /// ```
@@ -34,19 +31,20 @@ const LIFETIME: i64 = 10 * 365 * 86_400;
 pub struct SignInLinks {
     directory: Arc<dyn Directory>,
     user: String,
-    /// The tokens that were issued and not used. Locked while one is exchanged, so that no two requests can use it.
-    unused: Arc<Mutex<BTreeSet<String>>>,
+    /// The tokens that were issued and not used, each with the key that its exchange revokes: `None` for that of a link.
+    /// Locked while one is exchanged, so that no two requests can use it.
+    unused: Arc<Mutex<OneTimeTokens<Option<KeyId>>>>,
 }
 
 /// What the page gets for a token.
 struct SignedIn {
     key: SecretKey,
     /// The token of the next exchange.
-    next: SecretKey,
+    next: OneTimeToken,
 }
 
 impl SignInLinks {
-    /// Returns links for a user of a directory. The tokens are sessions of the user, and each exchange creates a key.
+    /// Returns links for a user of a directory. Each exchange of a token creates a key.
     #[must_use]
     pub fn new(directory: Arc<dyn Directory>, user: &str) -> Self {
         Self { directory, user: user.to_owned(), unused: Arc::default() }
@@ -55,16 +53,16 @@ impl SignInLinks {
     /// Returns a new link, relative to the address of the server.
     ///
     /// # Errors
-    /// If the directory does not have the user, or fails.
+    /// If the operating system provides no random bytes.
     pub fn issue(&self) -> Result<String, Error> {
-        Ok(format!("explore#sign-in={}", self.token(&mut self.unused())?.reveal()))
+        Ok(format!("explore#sign-in={}", self.unused().issue(None)?.reveal()))
     }
 
     /// Answers a request of the page, whose token is in the header `Authorization`, as a key is. `None` if the
     /// directory fails.
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Option<Response<Body>> {
         let token = headers.get(header::AUTHORIZATION).and_then(|token| token.to_str().ok()).unwrap_or_default();
-        let (status, body) = match self.exchange(&SecretKey::new(token)) {
+        let (status, body) = match self.exchange(&OneTimeToken::new(token)) {
             // Keys and tokens are letters, digits, `-` and `_`.
             Ok(Some(SignedIn { key, next })) => {
                 (StatusCode::OK, format!(r#"{{"key":"{}","next":"{}"}}"#, key.reveal(), next.reveal()))
@@ -87,28 +85,24 @@ impl SignInLinks {
         Some(response)
     }
 
-    /// Exchanges a token; `None` if it is not the token of a link, or was used. The token of a session that was opened
-    /// for anything else is not the token of a link, because it must not become a key.
-    fn exchange(&self, token: &SecretKey) -> Result<Option<SignedIn>, Error> {
+    /// Exchanges a token; `None` if it was not issued, or was used.
+    fn exchange(&self, token: &OneTimeToken) -> Result<Option<SignedIn>, Error> {
         let mut unused = self.unused();
+        let Some(former) = unused.redeem(token) else { return Ok(None) };
         let now = SystemClock.now();
-        // The directory compares hashes, in constant time.
-        if self.directory.session(Some(token), now)?.is_err() || !unused.remove(token.reveal()) {
-            return Ok(None);
+        if let Some(former) = former {
+            match self.directory.delete_key(&self.user, former, now) {
+                // The user may have rotated or deleted the key.
+                Ok(()) | Err(Error::UnknownKey { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
-        self.directory.close_session(token)?;
-        let key = self.directory.create_key(&self.user, now)?.secret;
-        Ok(Some(SignedIn { key, next: self.token(&mut unused)? }))
+        let issued = self.directory.create_key(&self.user, now)?;
+        let next = unused.issue(Some(issued.id))?;
+        Ok(Some(SignedIn { key: issued.secret, next }))
     }
 
-    fn token(&self, unused: &mut BTreeSet<String>) -> Result<SecretKey, Error> {
-        let now = SystemClock.now();
-        let token = self.directory.open_session(&self.user, now, now.plus_seconds(LIFETIME))?;
-        unused.insert(token.reveal().to_owned());
-        Ok(token)
-    }
-
-    fn unused(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn unused(&self) -> MutexGuard<'_, OneTimeTokens<Option<KeyId>>> {
         self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -123,12 +123,31 @@ fn a_link_signs_in_once() {
         let (status, refused) = exchange(used);
         assert!(status == 401 && refused.contains(r#""code":"used-link""#), "{used}: {refused}");
     }
-    let (status, again) = exchange(next);
-    assert!(status == 200 && !again.contains(key), "{again}");
     let mut client = Client::connect(server.address);
-    let access = client.get("/api", &format!("Authorization: {key}\r\n"));
-    assert!(access.status == 200 && access.text().contains(USER), "{}", access.text());
-    assert_eq!(client.get("/explore/key", "").status, 404);
+    let mut access = |header: &str, secret: &str| {
+        let answer = client.get("/api", &format!("{header}{secret}\r\n"));
+        assert!(answer.status == 401 || answer.text().contains(USER), "{}", answer.text());
+        answer.status
+    };
+    let (as_key, as_session) = ("Authorization: ", "Cookie: session=");
+    // A token is neither a key nor a session, whether it was used or not.
+    let other = links.issue().unwrap();
+    for token in [token, next, other.split_once('=').unwrap().1] {
+        assert_eq!([as_key, as_session].map(|header| access(header, token)), [401; 2]);
+    }
+    assert_eq!([access(as_key, key), access(as_session, key)], [200, 401]);
+    assert_eq!([access(as_key, session.reveal()), access(as_session, session.reveal())], [401, 200]);
+    // A reload gets another key, and the former one is revoked.
+    let (status, again) = exchange(next);
+    let parts: Vec<&str> = again.split('"').collect();
+    assert!(status == 200 && parts[3] != key && parts[7] != next, "{again}");
+    assert_eq!([access(as_key, key), access(as_key, parts[3])], [401, 200]);
+    assert_eq!(exchange(next).0, 401);
+    // A key that was deleted meanwhile does not keep the page from a reload.
+    let newest = town.directory.keys(USER).unwrap().pop().unwrap();
+    town.directory.delete_key(USER, newest.id, now).unwrap();
+    assert_eq!((access(as_key, parts[3]), exchange(parts[7]).0), (401, 200));
+    assert_eq!(Client::connect(server.address).get("/explore/key", "").status, 404);
 }
 
 #[test]
