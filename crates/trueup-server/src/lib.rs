@@ -10,7 +10,8 @@
 //!   `POST /explore/key`. Every other path is answered by the facade.
 //! - Operators get `/metrics` in the text format of Prometheus at an address of their own
 //!   ([`Server::listen_for_operators`]), without a key; also `/health` and `/ready`.
-//! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
+//! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, of which the requests with one key
+//!   get three quarters, and is canceled when its client
 //!   disconnects; if the connection ends without an error, after [`Settings::half_closed_timeout`]. A large answer is
 //!   produced in chunks while it is sent, by at most one thread per core, so a slow client does not block a thread.
 //! - A request that exceeds a limit is answered 414 or 431. A request with a wrong header `Host`, and bytes that are
@@ -18,7 +19,7 @@
 //!   the form of the facade's errors. The connection is closed after bytes that are not a request, after a head that is
 //!   longer than twice the limits of the URL and of the headers together, after more than twice the permitted number of
 //!   headers, and after a URL of more than 65,534 bytes.
-//! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
+//! - A client that sends or receives nothing for too long, or receives too slowly, is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer, unless the service works on it for longer
 //!   than [`Settings::half_closed_timeout`].
@@ -27,7 +28,7 @@
 //!   service to log the causes of failures too, next to the id of the request.
 
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
-// `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
+// `send_pace`, `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
 // `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and `response`, and makes a
 // `refusal` where hyper passes no request on. `operations` answers operators, with `metrics` and `readiness`.
 // `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
@@ -46,6 +47,7 @@ mod refusal;
 mod request_line;
 mod request_queue;
 mod response;
+mod send_pace;
 mod serve;
 mod settings;
 mod sign_in_links;

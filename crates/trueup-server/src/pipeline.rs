@@ -268,7 +268,7 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Body>) -> Option<Res
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let request = facade_request(&parts, interrupt.0.clone());
-    let permit = match timeout(deadline, facade.queue.enter()).await {
+    let permit = match timeout(deadline, facade.queue.enter(request.authorization.as_deref())).await {
         Ok(permit) => permit?,
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));

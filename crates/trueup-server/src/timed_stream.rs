@@ -1,6 +1,7 @@
 //! The stream that hyper reads from and writes to: a TCP stream with four additions.
 //!
-//! - A client that sends or receives nothing for too long causes an error, with which hyper closes the connection.
+//! - A client that sends or receives nothing for too long, or receives too slowly, causes an error, with which hyper
+//!   closes the connection.
 //! - Requests are read through a [`HeadReader`], which encodes three characters in their targets.
 //! - The end of the client's sending half is hidden until the current request is answered, because hyper drops a
 //!   request when it reads that end.
@@ -12,6 +13,7 @@ use crate::connection_state::{ConnectionState, RequestStage};
 use crate::head_reader::HeadReader;
 use crate::pipeline::Pipeline;
 use crate::refusal::Refusal;
+use crate::send_pace::SendPace;
 use crate::timer::Timer;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -36,6 +38,7 @@ pub(crate) struct TimedStream {
     requests_answered: u64,
     /// Runs while a write waits for the client.
     write_timer: Timer,
+    send_pace: SendPace,
     /// What is written in place of hyper's own response. hyper then closes the connection.
     refusal: Option<Refusal>,
 }
@@ -64,6 +67,7 @@ impl TimedStream {
             requests_begun: 0,
             requests_answered: 0,
             write_timer: Timer::stopped(settings.write_timeout),
+            send_pace: SendPace::new(settings.write_timeout, settings.min_send_rate),
             refusal: None,
             pipeline,
         }
@@ -76,6 +80,7 @@ impl TimedStream {
             return;
         }
         self.requests_begun = requests_begun;
+        self.send_pace.restart();
         self.reader.next_request();
         match self.read_phase {
             ReadPhase::Ended(_) => self.end_reading(),
@@ -141,6 +146,7 @@ impl TimedStream {
         };
         match written {
             Poll::Ready(written) => {
+                self.send_pace.wrote(*written.as_ref().unwrap_or(&0), Instant::now());
                 self.after_write(cx, called);
                 Poll::Ready(written)
             }
@@ -168,10 +174,14 @@ impl TimedStream {
         }
     }
 
-    /// Waits because the client receives nothing. Ready with an error after the timeout.
+    /// Waits because the client receives nothing. Ready with an error after the timeout, or if the client has received
+    /// too little for too long.
     fn poll_write_timeout(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if !self.write_timer.is_running() {
             self.state.block();
+        }
+        if self.send_pace.is_too_slow(Instant::now()) {
+            return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "the client received the answer too slowly"));
         }
         ready!(self.write_timer.poll(cx));
         Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "the client did not receive the answer in time"))

@@ -149,6 +149,20 @@ fn a_client_that_sends_slowly_or_nothing_is_disconnected() {
 }
 
 #[test]
+fn a_client_that_receives_too_slowly_is_disconnected() {
+    let town = Town::with(Arc::clone(&LARGE), |builder| builder);
+    for (min_send_rate, is_whole) in [(u32::MAX, false), (0, true)] {
+        let settings = Settings { min_send_rate, write_timeout: Duration::from_millis(1_500), ..short() };
+        let server = RunningServer::new(&town.service, settings);
+        let mut client = Client::connect(server.address);
+        client.send(town.request(CUSTOMERS));
+        let head = client.head().unwrap();
+        // The client receives something all the time, so the write timeout alone never ends the connection.
+        assert_eq!(client.body(&head, |_| thread::sleep(Duration::from_millis(2))), is_whole, "{min_send_rate}");
+    }
+}
+
+#[test]
 fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
     let server = RunningServer::new(&town.service, short());
