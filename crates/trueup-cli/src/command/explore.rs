@@ -6,7 +6,7 @@
 use super::block_cache::BlockCacheArgs;
 use super::open_dataset;
 use super::option_values::bytes;
-use super::serve::{background, start_log};
+use super::serve::{background, memory_budget, start_log};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use trueup::Dataset;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization};
 use trueup::service::{Limits, Service};
-use trueup::{Dataset, MemoryBudget};
 use trueup_server::{Server, Settings, SignInLinks};
 
 const EXAMPLES: &str = "\
@@ -84,8 +84,7 @@ impl ExploreCommand {
         let limits = Limits { memory_queue: settings.max_requests_at_once / 2, ..Limits::default() };
         let service = Service::builder(Arc::new(dataset), Arc::clone(&directory))
             .limits(limits)
-            // One eighth is left for freed memory, as `serve` leaves it.
-            .memory(MemoryBudget::new(self.memory - self.memory / 8))
+            .memory(memory_budget(self.memory))
             .on_failure(trueup_server::log_failure);
         let service = Arc::new(service.build());
         let links = SignInLinks::new(Arc::clone(&directory), USER);

@@ -57,7 +57,9 @@ pub(crate) struct ServeCommand {
     log: Option<Targets>,
 
     /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
-    /// of it, and are dropped when queries need more. A request for which there is no memory is answered 503
+    /// of it, and are dropped when queries need more. The requests of one user take at most half of what the others
+    /// leave. A request for which there is no memory is answered 503. The process uses at most 1.3 times this memory plus
+    /// 90MiB, from 64MiB on
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
@@ -114,8 +116,7 @@ impl ServeCommand {
             memory_queue: self.max_requests_at_once / 2,
             ..default_limits
         };
-        // One eighth is left for freed memory that the allocator has not returned to the system yet.
-        let memory = MemoryBudget::new(self.memory - self.memory / 8);
+        let memory = memory_budget(self.memory);
         let service = self.service.builder(dataset, limits)?;
         let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
         let default_settings = Settings::default();
@@ -155,6 +156,14 @@ impl ServeCommand {
         notice::note("stopped");
         Ok(())
     }
+}
+
+/// Returns the budget of a service that has `memory` bytes. The rest is left for what is being decoded, and for freed
+/// memory that the allocator has not returned to the system yet: an eighth or, of less than 320 MiB, a larger part,
+/// because the threads that decode are as many. At 64 MiB and below it is three eighths.
+pub(super) fn memory_budget(memory: usize) -> MemoryBudget {
+    let small = (memory / 16).saturating_add(20 << 20).min(memory / 8 * 3);
+    MemoryBudget::new(memory - small.max(memory / 8))
 }
 
 /// Returns the addresses that `--listen` or `--metrics-listen` names, of which the first that is available is used.

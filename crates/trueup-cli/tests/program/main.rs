@@ -26,6 +26,7 @@ mod query;
 mod ranges;
 mod report;
 mod service;
+mod service_memory;
 mod sorted;
 mod terminal;
 mod tutorial;

@@ -222,6 +222,11 @@ impl RunningServer {
         Self::start(command)
     }
 
+    /// Returns the id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -1,0 +1,159 @@
+//! `trueup serve --memory N` uses at most 1.3 N + 90 MiB, whatever its callers ask for, and however they read.
+
+#![cfg(target_os = "linux")]
+
+use crate::workspace::{RunningServer, Workspace};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use trueup::access::{Directory, DirectorySettings, Grant, Organization, SqliteDirectory};
+
+const MIB: usize = 1 << 20;
+
+/// The number of accounts, each of which has a document of [`DOCUMENT_BYTES`].
+const ACCOUNTS: usize = 60;
+const DOCUMENT_BYTES: usize = 4 * MIB;
+
+/// The number of customers of the first account.
+const CUSTOMERS: usize = 30_000;
+
+/// The number of documents in an answer that is not read to its end, of 32 MiB.
+const UNREAD_DOCUMENTS: usize = 8;
+const READERS: usize = 24;
+
+const CALLERS: usize = 12;
+
+fn account(number: usize) -> String {
+    format!("account-{number}")
+}
+
+/// Creates the dataset and its directory. Returns the keys of two users.
+fn with_large_documents() -> (Workspace, [String; 2]) {
+    let workspace = Workspace::new();
+    let mut events = "account,opportunityId,type,date,campaign\n".to_owned();
+    for number in 0..CUSTOMERS {
+        let customer = format!("customer-{number:020}");
+        writeln!(events, "account-0,{customer},lead-originated,2025-01-05,campaign {}", number % 700).unwrap();
+    }
+    workspace.write("events.csv", &events);
+    let mut insights = BufWriter::new(File::create(workspace.path("insights.ndjson")).unwrap());
+    let text = "n".repeat(DOCUMENT_BYTES);
+    for number in 0..ACCOUNTS {
+        let account = account(number);
+        let line = format!(
+            "{{\"account\":\"{account}\",\"date\":\"2025-01-31\",\"insight\":{{\"n\":1,\"text\":\"{text}\"}}}}"
+        );
+        writeln!(insights, "{line}").unwrap();
+    }
+    insights.flush().unwrap();
+    workspace.run(&["ingest", "events.csv", "--insights", "insights.ndjson", "--into", "ds"]).succeeded();
+    workspace.change(&["users", "add", "ds", "anna"]);
+    workspace.change(&["users", "add", "ds", "ben"]);
+    let directory: Box<dyn Directory> = Box::new(
+        SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), DirectorySettings::default()).unwrap(),
+    );
+    directory.add_organization(&Organization::new("all")).unwrap();
+    for number in 0..ACCOUNTS {
+        directory.add_account(&account(number)).unwrap();
+        directory.place_account(&account(number), "all").unwrap();
+    }
+    for user in ["anna", "ben"] {
+        directory.grant(user, &Grant::Organization("all".to_owned())).unwrap();
+    }
+    let keys = ["anna", "ben"].map(|user| workspace.key(user));
+    (workspace, keys)
+}
+
+/// Sends a request. Returns the connection, and the status and the first bytes of the answer.
+fn ask(server: &RunningServer, path: &str, key: &str) -> (TcpStream, u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let headers = format!("Host: test\r\nAuthorization: {key}\r\nAccept-Encoding: identity\r\nConnection: close");
+    write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n\r\n").unwrap();
+    let mut begin = vec![0; 4_096];
+    let read = stream.read(&mut begin).unwrap();
+    begin.truncate(read);
+    let status = std::str::from_utf8(&begin[9..12]).unwrap().parse().unwrap();
+    (stream, status, begin)
+}
+
+/// Sends a request until it is answered, because the memory of callers that left is free a moment later.
+fn answered(server: &RunningServer, path: &str, key: &str) -> (TcpStream, Vec<u8>) {
+    let begun = Instant::now();
+    loop {
+        let (stream, status, begin) = ask(server, path, key);
+        if status == 200 {
+            return (stream, begin);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{status}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Returns the largest resident memory of a server so far, in KiB. The pages of the program file do not count, because a
+/// debug build has many more of them.
+fn peak(server: &RunningServer) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let kib = |name: &str| -> usize {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim_end_matches("kB").trim().parse().unwrap()
+    };
+    kib("VmHWM:").saturating_sub(kib("RssFile:"))
+}
+
+/// Returns the value of `trueup_memory_held_bytes`.
+fn held(operators: &str) -> usize {
+    let mut stream = TcpStream::connect(operators).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: h\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let value = answer.lines().find_map(|line| line.strip_prefix("trueup_memory_held_bytes ")).unwrap();
+    value.parse().unwrap()
+}
+
+#[test]
+fn a_service_stays_within_its_memory() {
+    let (workspace, keys) = with_large_documents();
+    for memory in [64, 128, 256] {
+        let operators = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let options = ["--memory", &format!("{memory}MiB"), "--metrics-listen", &operators, "--log", "off"];
+        let server = RunningServer::of(&workspace, &options);
+
+        // Callers of everything at the same time; none reads all 240 MiB, except one.
+        let customers = "/api/all/events?fields=opportunityId,campaign,leads&start=2025-01-01&end=2025-01-31";
+        let documents = ["/api/all/insights", "/api/all/insights?fields=n,text", "/api/all/insights?fields=n"];
+        std::thread::scope(|scope| {
+            for caller in 0..CALLERS {
+                let (server, key) = (&server, &keys[caller % 2]);
+                scope.spawn(move || {
+                    for (request, documents) in documents.into_iter().enumerate() {
+                        let path = if (caller + request) % 2 == 0 { customers } else { documents };
+                        let (stream, status, _) = ask(server, path, key);
+                        assert!(matches!(status, 200 | 503), "{status}");
+                        std::io::copy(&mut stream.take(24 * MIB as u64), &mut std::io::sink()).unwrap();
+                    }
+                });
+            }
+        });
+        let (mut stream, begin) = answered(&server, documents[0], &keys[0]);
+        let rest = std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        assert!(begin.len() as u64 + rest > (ACCOUNTS * DOCUMENT_BYTES) as u64, "{rest}");
+
+        // Readers that stall. Each that is answered holds a document, and counts.
+        let names: Vec<String> = (0..UNREAD_DOCUMENTS).map(account).collect();
+        let path = format!("/api/all/insights?accounts={}", names.join(","));
+        let readers: Vec<_> = (0..READERS).map(|number| ask(&server, &path, &keys[number % 2])).collect();
+        let stalled = readers.iter().filter(|(_, status, _)| *status == 200).count();
+        assert!(stalled >= 2 && readers.iter().all(|(_, status, _)| matches!(status, 200 | 503)), "{stalled}");
+        assert!(held(&operators) >= stalled * DOCUMENT_BYTES, "{stalled} {}", held(&operators));
+        let (peak, limit) = (peak(&server), (memory * 13 / 10 + 90) * 1_024);
+        eprintln!("--memory {memory}MiB: {} MiB resident, {stalled} readers stalled", peak / 1_024);
+        assert!(peak <= limit, "{memory} MiB: {peak} KiB of {limit} KiB");
+
+        // The memory of readers that leave is free again.
+        drop(readers);
+        answered(&server, &path, &keys[0]);
+    }
+}
