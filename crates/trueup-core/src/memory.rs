@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::Interrupt;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,6 +19,9 @@ const WAIT_STEP: Duration = Duration::from_millis(20);
 /// each row group: the budget does not count the columns of the row groups that are being read, nor what a query
 /// collects from them.
 ///
+/// The reservations of one [user](Self::for_user) together may take half of what everyone else leaves, so that answers
+/// that one user does not fetch never keep out another user.
+///
 /// ```
 /// use trueup_core::MemoryBudget;
 ///
@@ -29,7 +33,11 @@ const WAIT_STEP: Duration = Duration::from_millis(20);
 /// # Ok::<(), trueup_core::NoRoom>(())
 /// ```
 #[derive(Clone)]
-pub struct MemoryBudget(Arc<Shared>);
+pub struct MemoryBudget {
+    shared: Arc<Shared>,
+    /// The user whose share the reservations count against; `None` for the process itself.
+    user: Option<Arc<str>>,
+}
 
 /// What the clones of a budget share.
 struct Shared {
@@ -41,10 +49,12 @@ struct Shared {
     caches: Mutex<Vec<Weak<dyn Evict>>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// Bytes of queries and answers.
     reserved: usize,
+    /// The part of `reserved` that each user has; only users with bytes are listed.
+    by_user: HashMap<Arc<str>, usize>,
     /// Bytes of decoded columns.
     columns: usize,
     /// The most bytes that columns, queries and answers ever took together.
@@ -92,36 +102,50 @@ impl MemoryBudget {
     /// Returns a budget of `bytes`.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
-        Self(Arc::new(Shared {
-            limit: bytes,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            caches: Mutex::default(),
-        }))
+        let shared =
+            Shared { limit: bytes, state: Mutex::default(), changed: Condvar::new(), caches: Mutex::default() };
+        Self { shared: Arc::new(shared), user: None }
+    }
+
+    /// Returns the same budget for the requests of one user: what they reserve counts against the user's share.
+    ///
+    /// ```
+    /// use trueup_core::MemoryBudget;
+    ///
+    /// let budget = MemoryBudget::new(1 << 20);
+    /// let anna = budget.for_user("anna");
+    /// let _unread = [anna.reserve(300 << 10)?, anna.reserve(200 << 10)?];
+    /// assert!(anna.reserve(100 << 10).is_err());
+    /// assert!(budget.for_user("ben").reserve(100 << 10).is_ok());
+    /// # Ok::<(), trueup_core::NoRoom>(())
+    /// ```
+    #[must_use]
+    pub fn for_user(&self, user: &str) -> Self {
+        Self { shared: Arc::clone(&self.shared), user: Some(user.into()) }
     }
 
     /// Returns the bytes of the budget.
     #[must_use]
     pub fn limit(&self) -> usize {
-        self.0.limit
+        self.shared.limit
     }
 
     /// Returns whether both are clones of one budget.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Returns the bytes that are held now.
     #[must_use]
     pub fn held(&self) -> usize {
-        let state = self.0.state();
+        let state = self.shared.state();
         state.reserved + state.columns
     }
 
     /// Returns the most bytes that were ever held at the same time.
     #[must_use]
     pub fn peak(&self) -> usize {
-        self.0.state().peak
+        self.shared.state().peak
     }
 
     /// Reserves bytes for a query or an answer; reserving 0 bytes always succeeds.
@@ -142,33 +166,37 @@ impl MemoryBudget {
             match self.reserve(bytes) {
                 Err(no_room) if no_room.is_too_large() || patience.check().is_err() => return Err(no_room),
                 // If bytes are given back just before the wait begins, the next step finds them.
-                Err(_) => drop(self.0.changed.wait_timeout(self.0.state(), WAIT_STEP)),
+                Err(_) => drop(self.shared.changed.wait_timeout(self.shared.state(), WAIT_STEP)),
                 reserved => return reserved,
             }
         }
     }
 
     /// Takes `more` bytes for a holder that has taken `held` bytes before. The holder may then have half of what the
-    /// others leave. Drops columns if there is no room otherwise.
+    /// others leave, and so may its user. Drops columns if there is no room otherwise.
     fn take(&self, held: usize, more: usize) -> Result<(), NoRoom> {
-        let limit = self.0.limit;
+        let limit = self.shared.limit;
         loop {
-            let mut state = self.0.state();
+            let mut state = self.shared.state();
             let (bytes, others) = (held.saturating_add(more), state.reserved - held);
-            if more > 0 && others.saturating_add(bytes.saturating_mul(2)) > limit {
+            let is_refused = more > 0
+                && (others.saturating_add(bytes.saturating_mul(2)) > limit
+                    || !state.has_share(&self.user, more, limit));
+            if is_refused {
                 return Err(NoRoom { bytes, limit });
             }
             let reserved = state.reserved + more;
             let missing = (reserved + state.columns).saturating_sub(limit);
             if missing == 0 || more == 0 {
                 state.reserved = reserved;
+                state.count_user(&self.user, |bytes| bytes + more);
                 state.peak = state.peak.max(reserved + state.columns);
                 return Ok(());
             }
             let columns = state.columns;
             drop(state);
             // Other threads may add and drop columns meanwhile.
-            if self.evict(missing) == 0 && self.0.state().columns == columns {
+            if self.evict(missing) == 0 && self.shared.state().columns == columns {
                 return Err(NoRoom { bytes, limit });
             }
         }
@@ -176,15 +204,18 @@ impl MemoryBudget {
 
     /// Gives back reserved bytes.
     fn give_back(&self, bytes: usize) {
-        self.0.state().reserved -= bytes;
-        self.0.changed.notify_all();
+        let mut state = self.shared.state();
+        state.reserved -= bytes;
+        state.count_user(&self.user, |held| held - bytes);
+        drop(state);
+        self.shared.changed.notify_all();
     }
 
     /// Makes caches drop columns, and returns the bytes that they dropped. The state must not be locked meanwhile,
     /// because a cache counts its columns while it is itself locked.
     fn evict(&self, bytes: usize) -> usize {
         let caches: Vec<_> = {
-            let mut caches = self.0.caches.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut caches = self.shared.caches.lock().unwrap_or_else(PoisonError::into_inner);
             caches.retain(|cache| cache.strong_count() > 0);
             caches.iter().filter_map(Weak::upgrade).collect()
         };
@@ -193,20 +224,41 @@ impl MemoryBudget {
 
     /// Adds a cache that drops columns when there is no room.
     pub(crate) fn watch(&self, cache: Weak<dyn Evict>) {
-        self.0.caches.lock().unwrap_or_else(PoisonError::into_inner).push(cache);
+        self.shared.caches.lock().unwrap_or_else(PoisonError::into_inner).push(cache);
     }
 
     /// Changes the counted bytes of a cache from `before` to `after`. Returns `false`, and changes nothing, if there is
     /// no room.
     pub(crate) fn count_columns(&self, before: usize, after: usize) -> bool {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         let columns = state.columns - before + after;
-        let fits = after <= before || state.reserved + columns <= self.0.limit;
+        let fits = after <= before || state.reserved + columns <= self.shared.limit;
         if fits {
             state.columns = columns;
             state.peak = state.peak.max(state.reserved + columns);
         }
         fits
+    }
+}
+
+impl State {
+    /// Returns whether `more` bytes of a user are within half of what all others leave of the budget.
+    fn has_share(&self, user: &Option<Arc<str>>, more: usize, limit: usize) -> bool {
+        let Some(user) = user else { return true };
+        let held = self.by_user.get(user).copied().unwrap_or(0);
+        let others = self.reserved - held;
+        others.saturating_add(held.saturating_add(more).saturating_mul(2)) <= limit
+    }
+
+    /// Changes the bytes of a user.
+    fn count_user(&mut self, user: &Option<Arc<str>>, change: impl FnOnce(usize) -> usize) {
+        let Some(user) = user else { return };
+        let held = change(self.by_user.get(user).copied().unwrap_or(0));
+        if held == 0 {
+            self.by_user.remove(user);
+        } else {
+            self.by_user.insert(Arc::clone(user), held);
+        }
     }
 }
 
@@ -219,7 +271,9 @@ impl Shared {
 
 impl fmt::Debug for MemoryBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryBudget").field("limit", &self.limit()).field("state", &*self.0.state()).finish()
+        // Users are not shown, because a log may have this text.
+        let (held, peak) = (self.held(), self.peak());
+        f.debug_struct("MemoryBudget").field("limit", &self.limit()).field("held", &held).field("peak", &peak).finish()
     }
 }
 
@@ -244,6 +298,21 @@ impl Reservation {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.locked().held
+    }
+
+    /// Changes the number of reserved bytes.
+    ///
+    /// # Errors
+    /// There is no room now for as many; the reservation is then what it was.
+    pub fn resize(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        let held = self.bytes();
+        if bytes > held {
+            self.budget.take(held, bytes - held)?;
+        } else {
+            self.budget.give_back(held - bytes);
+        }
+        self.locked().held = bytes;
+        Ok(())
     }
 
     /// Uses `more` bytes. Takes bytes from the budget only if the reserved bytes are not enough.

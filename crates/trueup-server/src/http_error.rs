@@ -1,7 +1,7 @@
 //! The errors that the server answers without the facade.
 
 use crate::head_reader::HeadReader;
-use crate::response;
+use crate::response::ResponseHead;
 use crate::settings::Settings;
 use axum::body::Body;
 use axum::http::uri::Authority;
@@ -150,10 +150,9 @@ impl HttpError {
 
     /// Returns the response to send.
     pub(crate) fn response(self, accept_encoding: Option<&str>) -> Response<Body> {
-        let FacadeResponse { status, headers, body } = self.facade_response(accept_encoding);
-        // Neither an error nor its compressed form can fail to be written to memory.
-        let body = Body::from(body.into_bytes().unwrap_or_default());
-        response::with_head(status, headers, body).unwrap_or_default()
+        // Neither an error nor its compressed form can fail to be written to memory, and either is a single chunk.
+        let head = ResponseHead::new(self.facade_response(accept_encoding)).ok();
+        head.and_then(ResponseHead::whole).unwrap_or_default()
     }
 }
 

@@ -19,8 +19,8 @@
 //!   the form of the facade's errors. The connection is closed after bytes that are not a request, after a head that is
 //!   longer than twice the limits of the URL and of the headers together, after more than twice the permitted number of
 //!   headers, and after a URL of more than 65,534 bytes.
-//! - A client that sends or receives nothing for too long, or receives too slowly, is disconnected. If there are too many connections, the one
-//!   that has waited longest for its client is closed. Each address has its own limit.
+//! - A client that sends or receives nothing for too long, or receives too slowly, is disconnected. If there are too
+//!   many connections, the one that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer, unless the service works on it for longer
 //!   than [`Settings::half_closed_timeout`].
 //! - A panic while answering becomes a 500 `internal-error`; other requests are not affected.
@@ -28,10 +28,10 @@
 //!   service to log the causes of failures too, next to the id of the request.
 
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
-// `send_pace`, `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
-// `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and `response`, and makes a
-// `refusal` where hyper passes no request on. `operations` answers operators, with `metrics` and `readiness`.
-// `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
+// `send_pace`, `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`,
+// `http_error`, `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and
+// `response`, and makes a `refusal` where hyper passes no request on. `operations` answers operators, with `metrics`
+// and `readiness`. `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
 mod connection_state;
 mod endpoint;
 mod explorer;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
-use trueup::service::{ServiceError, Upstream};
+use trueup::service::ServiceError;
 
 /// The header of the id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -188,12 +188,6 @@ pub fn log_failure(error: &ServiceError) {
         ServiceError::BenchmarksGathering { .. } => {
             tracing::info!(status, "not answered: benchmarks are being computed");
         }
-        // The account of the document is not logged.
-        ServiceError::Upstream(Upstream::Document { date, source, .. }) => tracing::error!(
-            status,
-            cause = %format_args!("an insight of {date} could not be parsed, at column {}", source.column()),
-            "not answered"
-        ),
         other => tracing::error!(status, cause = causes(other), "not answered"),
     }
 }

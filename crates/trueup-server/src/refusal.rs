@@ -5,7 +5,7 @@
 
 use crate::timer::Timer;
 use axum::http::StatusCode;
-use std::io;
+use std::io::{self, Read as _};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -38,8 +38,9 @@ impl Refusal {
     /// # Errors
     /// If the body cannot be compressed.
     pub(crate) fn new(response: FacadeResponse, id: &str, is_head: bool, replaced: &[u8]) -> io::Result<Self> {
-        let FacadeResponse { status, headers, body } = response;
-        let body = body.into_bytes()?;
+        let FacadeResponse { status, headers, body: chunks } = response;
+        let mut body = Vec::new();
+        chunks.reader().read_to_end(&mut body)?;
         let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default();
         let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
         for (name, value) in &headers {

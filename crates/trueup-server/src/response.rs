@@ -1,4 +1,5 @@
-//! Converts the facade's response to an HTTP response: small bodies are sent whole, large ones chunk by chunk.
+//! Converts the facade's response to an HTTP response: small bodies are sent whole, large ones chunk by chunk. The
+//! bytes that the connection holds own the facade's chunk, and with it the memory that is reserved for the body.
 
 use crate::workers::Workers;
 use axum::body::{Body, Bytes, HttpBody};
@@ -11,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::oneshot;
-use trueup::service::{Body as Chunks, Response as FacadeResponse};
+use trueup::service::{Body as Chunks, Chunk, Response as FacadeResponse};
 
 /// The headers of a response of the facade.
 type Headers = Vec<(&'static str, Cow<'static, str>)>;
@@ -35,7 +36,7 @@ impl ResponseHead {
             && let Some(chunks) = &mut rest
         {
             match chunks.next() {
-                Some(chunk) => first.push_back(Bytes::from(chunk?)),
+                Some(chunk) => first.push_back(Bytes::from_owner(chunk?)),
                 None => rest = None,
             }
         }
@@ -44,22 +45,26 @@ impl ResponseHead {
 
     /// Returns the response, with `Content-Length` if its body is a single chunk. `workers` produce the other chunks.
     /// `None` if its head is invalid, which no head of the facade is.
-    pub(crate) fn response(mut self, workers: &Arc<Workers>) -> Option<Response<Body>> {
-        let body = if self.rest.is_none() && self.first.len() <= 1 {
-            Body::from(self.first.pop_front().unwrap_or_default())
-        } else {
-            Body::new(ChunkedBody {
-                workers: Arc::clone(workers),
-                ready: self.first,
-                source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Idle(Box::new(rest))),
-            })
+    pub(crate) fn response(self, workers: &Arc<Workers>) -> Option<Response<Body>> {
+        if self.rest.is_none() && self.first.len() <= 1 {
+            return self.whole();
+        }
+        let body = ChunkedBody {
+            workers: Arc::clone(workers),
+            ready: self.first,
+            source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Idle(Box::new(rest))),
         };
-        with_head(self.status, self.headers, body)
+        with_head(self.status, self.headers, Body::new(body))
+    }
+
+    /// Returns the response with the first chunk as its body, with `Content-Length`.
+    pub(crate) fn whole(mut self) -> Option<Response<Body>> {
+        with_head(self.status, self.headers, Body::from(self.first.pop_front().unwrap_or_default()))
     }
 }
 
 /// Returns a response with this head; `None` if the head is invalid.
-pub(crate) fn with_head(status: u16, headers: Headers, body: Body) -> Option<Response<Body>> {
+fn with_head(status: u16, headers: Headers, body: Body) -> Option<Response<Body>> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).ok()?;
     for (name, value) in headers {
@@ -84,7 +89,7 @@ enum ChunkSource {
 }
 
 /// The source of the chunks, and the chunk that it produced; `None` at the end.
-type PulledChunk = (Box<Chunks>, Option<io::Result<Vec<u8>>>);
+type PulledChunk = (Box<Chunks>, Option<io::Result<Chunk>>);
 
 impl ChunkedBody {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
@@ -112,7 +117,7 @@ impl ChunkedBody {
         Poll::Ready(match done {
             Ok((chunks, Some(Ok(chunk)))) => {
                 self.source = ChunkSource::Idle(chunks);
-                Some(Ok(Bytes::from(chunk)))
+                Some(Ok(Bytes::from_owner(chunk)))
             }
             Ok((_, Some(Err(error)))) => Some(Err(error)),
             Ok((_, None)) => None,

@@ -50,7 +50,7 @@ impl SendPace {
         is_slow
     }
 
-    /// Begins anew, for another answer.
+    /// Forgets what it has measured, for another answer.
     pub(crate) const fn restart(&mut self) {
         (self.waiting_since, self.waited, self.bytes) = (None, Duration::ZERO, 0);
     }

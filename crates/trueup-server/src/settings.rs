@@ -37,8 +37,8 @@ pub struct Settings {
     /// Largest number of requests to work on at the same time, each in its own thread; by default two per core, and at
     /// least 8.
     ///
-    /// Requests with the same key use at most three quarters of the threads, so that one user leaves some to others. Other
-    /// requests wait, and are answered 504 when their deadline passes. A request whose answer is being sent does
+    /// Requests with the same key use at most three quarters of the threads, so that one user leaves some to others.
+    /// Other requests wait, and are answered 504 when their deadline passes. A request whose answer is being sent does
     /// not count. The allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
     /// Largest size of a request's headers in bytes: names, values, and 4 for each header; by default 16 KiB. Larger
@@ -61,8 +61,8 @@ pub struct Settings {
     /// Time that a client may receive nothing of what the server sends; by default 30 s. Then the connection is closed.
     pub write_timeout: Duration,
     /// Bytes per second that a client must receive on average while the server waits for it, measured over each
-    /// `write_timeout` of waiting; by default 16 KiB. Then the connection is closed, because a slow client keeps the memory
-    /// of its answer. 0 sets no limit.
+    /// `write_timeout` of waiting; by default 16 KiB. Then the connection is closed, because a slow client keeps the
+    /// memory of its answer. 0 sets no limit.
     pub min_send_rate: u32,
     /// Time that the service may work for a client that has closed its sending half, because the client may be gone; by
     /// default 5 s. Then the request is canceled. An answer that has begun is sent to its end.

@@ -31,8 +31,8 @@ use trueup::service::{Clock as _, SystemClock};
 pub struct SignInLinks {
     directory: Arc<dyn Directory>,
     user: String,
-    /// The tokens that were issued and not used, each with the key that its exchange revokes: `None` for that of a link.
-    /// Locked while one is exchanged, so that no two requests can use it.
+    /// The tokens that were issued and not used, each with the key that its exchange revokes: `None` for that of a
+    /// link. Locked while one is exchanged, so that no two requests can use it.
     unused: Arc<Mutex<OneTimeTokens<Option<KeyId>>>>,
 }
 

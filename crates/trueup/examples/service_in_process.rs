@@ -38,7 +38,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 
     let response = ask("acme");
     assert_eq!(response.status, 200);
-    assert_eq!(response.body.into_bytes()?, br#"[{"leads":1}]"#);
+    assert_eq!(std::io::read_to_string(response.body.reader())?, r#"[{"leads":1}]"#);
     // The key does not reach this account, so the service says neither that it exists nor that it does not.
     assert_eq!(ask("other").status, 404);
     Ok(())

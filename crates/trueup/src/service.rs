@@ -16,7 +16,8 @@
 //! | `memory` | runs a query of the caller within the memory budget |
 //! | `snapshot` | holds the dataset that the request sees, and which fields have values for which accounts |
 //! | `benchmark_cache` | computes the data of each benchmark month once, in the background |
-//! | `response` | turns an answer or an error into headers and bytes |
+//! | `response` | turns an answer or an error into a status, headers and a body |
+//! | `body` | writes the bytes of a response while they are sent, and holds the memory that is reserved for them |
 //! | `error`, `error_table` | list what can fail, and the status, code and text of each failure |
 //! | `limits` | holds the limits of a service, and its clock |
 //!
@@ -42,11 +43,12 @@
 //!     ..Request::get("/api/acme/events?fields=leads&start=2025-01-01&end=2025-01-31")
 //! });
 //! assert_eq!(response.status, 200);
-//! assert_eq!(response.body.into_bytes()?, br#"[{"leads":1}]"#);
+//! assert_eq!(std::io::read_to_string(response.body.reader())?, r#"[{"leads":1}]"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod benchmark_cache;
+mod body;
 pub(crate) mod endpoint;
 mod error;
 mod error_table;
@@ -59,12 +61,14 @@ mod request;
 mod response;
 mod snapshot;
 
+pub use body::{Body, BodyReader, Chunk};
+pub use endpoint::insights::InsightDocuments;
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
 pub use limits::{Clock, Limits, SystemClock};
 pub(crate) use negotiation::PARQUET;
 pub use negotiation::accepts_gzip;
 pub use request::Request;
-pub use response::{Body, Response};
+pub use response::Response;
 
 use crate::access::Directory;
 use crate::benchmarks::Privacy;
@@ -220,8 +224,9 @@ impl ServiceBuilder {
     /// Sets a memory budget, which the dataset's cached columns, running queries, and answers that wait to be sent
     /// share.
     ///
-    /// A query of events for which there is no room waits, within [`Limits::memory_wait`]. Everything else for which
-    /// there is no room fails immediately. Without a budget, queries take as much memory as they need.
+    /// The requests of one user together may take half of what everyone else leaves, and one request half of what all
+    /// others leave. A query of events for which there is no room waits, within [`Limits::memory_wait`]. Everything
+    /// else for which there is no room fails immediately. Without a budget, queries take as much memory as they need.
     #[must_use]
     pub fn memory(mut self, budget: MemoryBudget) -> Self {
         let dataset = self.service.dataset();

@@ -91,8 +91,8 @@ fn answered(server: &RunningServer, path: &str, key: &str) -> (TcpStream, Vec<u8
     }
 }
 
-/// Returns the largest resident memory of a server so far, in KiB. The pages of the program file do not count, because a
-/// debug build has many more of them.
+/// Returns the largest resident memory of a server so far, in KiB. The pages of the program file do not count, because
+/// a debug build has many more of them.
 fn peak(server: &RunningServer) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let kib = |name: &str| -> usize {

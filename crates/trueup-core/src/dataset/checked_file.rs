@@ -213,6 +213,12 @@ impl CheckedFile {
         })
     }
 
+    /// Returns the number of bytes that [`read_ranges`](Self::read_ranges) has in memory for all its slices.
+    pub(super) fn read_bytes(&self, ranges: &[Range<u64>]) -> u64 {
+        let blocks = self.groups(ranges).into_iter().map(|(group, _)| self.blocks(&group));
+        blocks.map(|blocks| blocks.end - blocks.start).sum()
+    }
+
     /// Starts to read ranges of an object, which are sorted. Of a file, nothing is read ahead.
     pub(super) fn read_ahead(&self, ranges: &[Range<u64>]) -> StartedReads {
         if self.file.is_some() {

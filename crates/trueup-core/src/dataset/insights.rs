@@ -1,16 +1,19 @@
 //! Published insight documents. A document is read when a request needs it.
 
+mod found;
 mod index;
 
+pub use found::Insights;
+
 use super::Dataset;
-use super::checked_file::{CheckedFile, PromisedFile, StartedReads, reader_error};
+use super::checked_file::{CheckedFile, PromisedFile, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::day::NotADay;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
-use index::{InsightIndex, InsightLocation};
+use index::InsightIndex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -27,15 +30,6 @@ pub struct Insight {
     pub date: Day,
     /// The document, a JSON object, exactly as published.
     pub document: String,
-}
-
-/// The documents that match a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Insights {
-    /// The number of documents that match, even if it exceeds the limit.
-    pub matched: usize,
-    /// The documents that match, by account and date; none if more match than the limit.
-    pub documents: Vec<Insight>,
 }
 
 /// The insights file of a dataset, whose lines are sorted by account and date.
@@ -105,12 +99,15 @@ impl<'a> InsightLine<'a> {
 }
 
 impl Dataset {
-    /// Returns the insights of accounts that were published on a day of `range` or, without a range, the most recent
-    /// one of each account. If more than `limit` match, they are only counted. An account without insights, or that the
+    /// Finds the insights of accounts that were published on a day of `range` or, without a range, the most recent one
+    /// of each account. If more than `limit` match, they are only counted. An account without insights, or that the
     /// dataset does not have, adds nothing; a dataset in memory has no insights.
     ///
+    /// The documents are read when the returned iterator reaches them.
+    ///
     /// # Errors
-    /// A file cannot be read, or `interrupt` ends the search.
+    /// The index cannot be read, a part of the file that may hold a document is damaged, or `interrupt` ends the
+    /// search.
     pub fn insights(
         &self,
         accounts: &AccountFilter,
@@ -123,19 +120,11 @@ impl Dataset {
         for insights in &self.insights {
             let index = insights.index(interrupt)?;
             let locations = index.find(accounts, range, insights.file.path())?;
-            found.matched += locations.len();
-            if found.matched > limit {
-                found.documents.clear();
-                continue;
-            }
-            let file = insights.file.open()?.until(interrupt);
-            let ranges: Vec<_> = locations.iter().map(|(_, location)| location.bytes.clone()).collect();
-            for ((account, InsightLocation { date, bytes }), slice) in
-                locations.into_iter().zip(file.read_ranges(&ranges, StartedReads::default()))
-            {
-                interrupt.check()?;
-                let document = index::document(&file, &slice?, bytes)?;
-                found.documents.push(Insight { account: account.to_owned(), date: *date, document });
+            let matched = found.matched() + locations.len();
+            if matched > limit {
+                found = Insights::counted(matched);
+            } else if !locations.is_empty() {
+                found.add(insights.file.open()?, &locations);
             }
         }
         Ok(found)

@@ -37,6 +37,46 @@ fn a_query_may_take_half_of_what_the_others_leave() {
 }
 
 #[test]
+fn a_user_may_take_half_of_what_the_others_leave() {
+    let budget = MemoryBudget::new(1_000);
+    let [anna, ben, carl] = ["anna", "ben", "carl"].map(|user| budget.for_user(user));
+    let mut held: Vec<_> = (0..5).map(|_| anna.reserve(100).unwrap()).collect();
+    let refused = anna.reserve(1).unwrap_err();
+    assert_eq!((refused, refused.is_too_large()), (NoRoom { bytes: 1, limit: 1_000 }, false));
+    assert!(anna.reserve(0).is_ok());
+    // Another budget for the same user has the same share; every other user has half of the rest.
+    assert!(budget.for_user("anna").reserve(1).is_err());
+    assert_eq!(ben.reserve(251).unwrap_err().bytes, 251);
+    held.push(ben.reserve(250).unwrap());
+    assert!(carl.reserve(126).is_err());
+    held.push(carl.reserve(125).unwrap());
+    // The process itself has no share of its own.
+    held.push(budget.reserve(62).unwrap());
+    assert_eq!((budget.held(), budget.peak()), (937, 937));
+    held.remove(0);
+    assert!(anna.reserve(1).is_err(), "the others hold 437 bytes, of which half is 281");
+    held.drain(..2);
+    drop(anna.reserve(81).unwrap());
+    held.clear();
+    assert_eq!((budget.held(), anna.reserve(500).is_ok()), (0, true));
+}
+
+#[test]
+fn a_reservation_grows_and_shrinks() {
+    let budget = MemoryBudget::new(1_000);
+    let anna = budget.for_user("anna");
+    let (mut first, _second) = (anna.reserve(100).unwrap(), anna.reserve(100).unwrap());
+    assert_eq!(first.resize(401).unwrap_err(), NoRoom { bytes: 401, limit: 1_000 });
+    assert_eq!((first.bytes(), budget.held()), (100, 200));
+    first.resize(400).unwrap();
+    assert!(anna.reserve(1).is_err() && budget.for_user("ben").reserve(250).is_ok());
+    first.resize(10).unwrap();
+    assert_eq!((first.bytes(), budget.held()), (10, 110));
+    drop(first);
+    assert_eq!(budget.held(), 100);
+}
+
+#[test]
 fn a_query_uses_its_reserved_bytes_before_it_takes_more() {
     let budget = MemoryBudget::new(1_000);
     let reservation = Arc::new(budget.reserve(100).unwrap());

@@ -77,6 +77,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
     let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
     let table = dataset.query(&EventsQuery::new(fields, range.start, range.end).allow_long_total())?;
     let insights = dataset.insights(&AccountFilter::All, Some(range), 10, &Interrupt::default())?;
+    let insights = insights.collect::<Result<Vec<_>, _>>()?;
     Ok(format!("{table:?} {insights:?}"))
 }
 

@@ -134,6 +134,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
     ];
     let table = dataset.query(&EventsQuery::new(fields, range.start, range.end).allow_long_total())?;
     let insights = dataset.insights(&AccountFilter::All, Some(range), 10, &Interrupt::default())?;
+    let insights = insights.collect::<Result<Vec<_>, _>>()?;
     let accounts: Vec<_> = dataset.accounts().iter().collect();
     Ok(format!("{table:?} {insights:?} {accounts:?} {:?}", dataset.account_keys()?))
 }

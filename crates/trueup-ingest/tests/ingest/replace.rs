@@ -243,8 +243,9 @@ fn documents_are_found_by_account_and_day_of_publication() {
     let ask = |accounts: &AccountFilter, range: Option<(&str, &str)>, limit| {
         let range = range.map(|(start, end)| DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() });
         let found = dataset.insights(accounts, range, limit, &Interrupt::default()).unwrap();
-        let keys: Vec<String> = found.documents.iter().map(|i| format!("{} {}", i.account, i.date)).collect();
-        (found.matched, keys)
+        let matched = found.matched();
+        let keys: Vec<String> = found.map(Result::unwrap).map(|i| format!("{} {}", i.account, i.date)).collect();
+        (matched, keys)
     };
     let only = |key: &str| AccountFilter::Only([key.to_owned()].into());
     let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
@@ -255,6 +256,6 @@ fn documents_are_found_by_account_and_day_of_publication() {
     assert_eq!(ask(&AccountFilter::All, winter, 3), (3, keys(&["a 2025-01-31", "a 2025-02-28", "b 2025-01-31"])));
     assert_eq!(ask(&AccountFilter::All, winter, 2), (3, keys(&[])));
     assert_eq!(ask(&only("c"), None, 9), (0, keys(&[])));
-    let published = dataset.insights(&only("b"), None, 1, &Interrupt::default()).unwrap();
-    assert_eq!(published.documents[0].document, "{ \"v\": 1.0 }");
+    let mut published = dataset.insights(&only("b"), None, 1, &Interrupt::default()).unwrap();
+    assert_eq!(published.next().unwrap().unwrap().document, "{ \"v\": 1.0 }");
 }

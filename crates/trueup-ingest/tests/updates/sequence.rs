@@ -390,7 +390,7 @@ impl Sequence {
         }
         let insights = |dataset: &Dataset| {
             let found = dataset.insights(&AccountFilter::All, None, 1_000, &Interrupt::default()).unwrap();
-            found.documents.into_iter().map(|it| (it.account, it.date, it.document)).collect::<Vec<_>>()
+            found.map(Result::unwrap).map(|it| (it.account, it.date, it.document)).collect::<Vec<_>>()
         };
         assert_eq!(insights(&found), insights(&expected), "{what}");
         let verified = Verification::of(self.dataset(), None).unwrap();

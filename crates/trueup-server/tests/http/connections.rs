@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::hostile::{HEADER, LARGE, short};
-use crate::town::{CUSTOMERS, RunningServer, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -117,7 +117,7 @@ fn an_address_has_a_limit_of_connections() {
 fn a_client_that_closes_its_sending_half_gets_its_answer() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
     let server = RunningServer::new(&town.service, patient());
-    let expected = town.handle(CUSTOMERS).body.into_bytes().unwrap();
+    let expected = town::bytes(town.handle(CUSTOMERS).body);
     let before = town.gate.arrived();
     // The client closes its half together with the request, or while the service works.
     for is_late in [false, true] {

@@ -28,7 +28,7 @@ fn running_requests_are_finished_on_shutdown() {
     assert!(idle.is_closed());
     assert!(TcpStream::connect(server.address).is_err());
     town.gate.open();
-    let expected = town.handle(CUSTOMERS).body.into_bytes().unwrap();
+    let expected = town::bytes(town.handle(CUSTOMERS).body);
     let mut body = Vec::new();
     assert!(sent.body(&head, |bytes| body.extend_from_slice(bytes)));
     assert!(body == expected);

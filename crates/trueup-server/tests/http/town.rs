@@ -2,13 +2,13 @@
 //! a thread of the test.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use std::io;
+use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::thread::{self, JoinHandle};
 use tokio::sync::oneshot;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
-use trueup::service::{Clock, Request, Response, Service, ServiceBuilder};
+use trueup::service::{Body, Clock, Request, Response, Service, ServiceBuilder};
 use trueup::{Dataset, Tables};
 use trueup_server::{Server, Settings, SignInLinks};
 
@@ -193,4 +193,11 @@ impl Drop for RunningServer {
             self.join();
         }
     }
+}
+
+/// Reads a body to its end.
+pub(crate) fn bytes(body: Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    body.reader().read_to_end(&mut bytes).unwrap();
+    bytes
 }

@@ -16,9 +16,10 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use town::{CUSTOMERS, RunningServer, Town};
 use trueup::MemoryBudget;
+use trueup::access::{Grant, Organization};
 use trueup::service::Limits;
 use trueup_server::Settings;
 
@@ -122,7 +123,7 @@ fn many_connections_get_the_same_answers_as_one() {
             if path != "/health" {
                 let facade = town.handle(path);
                 assert_eq!(answer.status, facade.status, "{path}");
-                assert!(answer.body == facade.body.into_bytes().unwrap(), "{path}");
+                assert!(answer.body == town::bytes(facade.body), "{path}");
             }
             (answer.status, answer.body)
         })
@@ -178,10 +179,11 @@ fn stalled_readers_and_idle_connections_use_bounded_memory() {
     let town = Town::with(Arc::clone(&dataset), |builder| builder.memory(roomy.clone()));
     let response = town.handle(&path);
     let one = roomy.held();
-    let expected = response.body.into_bytes().unwrap();
+    let expected = town::bytes(response.body);
     assert!(one > MIB && roomy.peak() > one && roomy.held() == 0, "{one} {}", roomy.peak());
 
-    let budget = MemoryBudget::new(3 * roomy.peak());
+    // One user may take half of it.
+    let budget = MemoryBudget::new(6 * roomy.peak());
     let limits = Limits { memory_wait: Duration::from_millis(100), ..Limits::default() };
     let town = Town::with(dataset, |builder| builder.memory(budget.clone()).limits(limits));
     let long = Duration::from_secs(300);
@@ -234,6 +236,42 @@ fn stalled_readers_and_idle_connections_use_bounded_memory() {
     let mut client = Client::connect(server.address);
     assert!(client.get(&path, &town.headers()).body == expected);
     assert_eq!(budget.held(), 0);
+}
+
+/// The number and the length of the names of accounts, so that the list of them is longer than what sockets hold.
+const NAMES: usize = 60_000;
+const NAME_BYTES: usize = 400;
+
+#[test]
+fn unread_answers_count_until_they_are_received() {
+    let _alone = alone();
+    let budget = MemoryBudget::new(1 << 30);
+    let town = Town::with(Arc::new(town::dataset(25_000)), |builder| builder.memory(budget.clone()));
+    town.directory.add_organization(&Organization::new("names")).unwrap();
+    town.directory.grant(town::USER, &Grant::Organization("names".to_owned())).unwrap();
+    for number in 0..NAMES {
+        let name = format!("{number:0NAME_BYTES$}");
+        town.directory.add_account(&name).unwrap();
+        town.directory.place_account(&name, "names").unwrap();
+    }
+    let server = RunningServer::new(&town.service, Settings::default());
+    let monthly = format!("{CUSTOMERS}&interval=month");
+    for (path, least) in [(&*monthly, MIB), ("/api", NAMES * NAME_BYTES)] {
+        let mut readers: Vec<Client> = (0..8).map(|_| Client::connect(server.address)).collect();
+        for reader in &mut readers {
+            assert!(reader.send(town.request(path)));
+            assert_eq!(reader.head().unwrap().status, 200, "{path}");
+        }
+        // The chunks that a connection has taken over count, too.
+        let held = budget.held() - town.service.dataset().held_column_bytes();
+        assert!(held >= readers.len() * least, "{path}: {held}");
+        readers.into_iter().for_each(Client::close);
+        let begun = Instant::now();
+        while budget.held() > town.service.dataset().held_column_bytes() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{path}: {}", budget.held());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 #[test]

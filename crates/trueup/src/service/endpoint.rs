@@ -4,7 +4,7 @@ pub(crate) mod access;
 mod benchmarks;
 pub(crate) mod description;
 mod events;
-mod insights;
+pub(in crate::service) mod insights;
 
 use description::Endpoint;
 

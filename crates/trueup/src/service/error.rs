@@ -235,16 +235,6 @@ pub enum Upstream {
     /// The answer could not be written.
     #[error("the answer could not be written: {0}")]
     Write(io::Error),
-    /// A published document is no longer valid JSON, as it was when it was ingested.
-    #[error("the insight of account `{account}` of {date} is not valid JSON: {source}")]
-    Document {
-        /// The account of the document.
-        account: String,
-        /// The day of publication.
-        date: Day,
-        /// The error of the JSON reader.
-        source: serde_json::Error,
-    },
 }
 
 /// Why the data of benchmarks was not computed.

@@ -18,8 +18,9 @@ impl Service {
     ///
     /// Every request is answered, some with an error. The error reports the first fault in this order: method and path,
     /// credentials, hourly limit, organization, accounts, parameters, size of the answer; then what fails while the
-    /// query runs. The call blocks until the answer is computed. The rows of an events answer in JSON are written while
-    /// the response's body is read; before the call returns, a Parquet file or the text of any other answer is written.
+    /// query runs. The call blocks until the answer is computed. The rows of an events answer in JSON, and insight
+    /// documents, are written while the response's body is read; before the call returns, a Parquet file or the text of
+    /// any other answer is written.
     ///
     /// ```
     /// use trueup::service::{Request, Service};
@@ -65,7 +66,11 @@ impl Service {
                 drop(span);
                 let _span = debug_span!("answer", endpoint = endpoint.name).entered();
                 let (reach, parameters, interrupt, format) = (&reach, &parameters, &interrupt, format_of(request));
-                (endpoint.answer)(self, &RequestContext { snapshot, reach, scope, parameters, interrupt, format })
+                let memory = self.memory.for_user(login.user());
+                (endpoint.answer)(
+                    self,
+                    &RequestContext { snapshot, reach, scope, parameters, memory, interrupt, format },
+                )
             }
         }
     }

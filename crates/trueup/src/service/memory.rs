@@ -1,9 +1,9 @@
-//! Runs queries within a memory budget.
+//! Runs queries within a memory budget, which users share.
 
 use super::limits::Limits;
 use crate::{Error, Execution, Interrupt, MemoryBudget, NoRoom, Reservation};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The memory that queries and answers share, and the queue of requests that wait for it.
 #[derive(Default)]
@@ -11,6 +11,14 @@ pub(super) struct QueryMemory {
     /// If there is no budget, nothing is counted and nothing is refused.
     budget: Option<MemoryBudget>,
     queue: MemoryQueue,
+}
+
+/// The memory as a user's requests see it, who has a share of the budget and of the queue.
+pub(super) struct UserMemory<'a> {
+    budget: Option<MemoryBudget>,
+    queue: &'a MemoryQueue,
+    /// `None` for a program that asks the service itself, which has no share but all of it.
+    user: Option<&'a str>,
 }
 
 impl QueryMemory {
@@ -24,10 +32,23 @@ impl QueryMemory {
 
     /// Returns the number of requests that wait for memory.
     pub(super) fn waiting(&self) -> usize {
-        self.queue.0.load(Ordering::Relaxed)
+        self.queue.places().waiting
     }
 
-    /// Reserves memory without a wait.
+    /// Returns the memory for the requests of a user.
+    pub(super) fn for_user<'a>(&'a self, user: &'a str) -> UserMemory<'a> {
+        let budget = self.budget.as_ref().map(|budget| budget.for_user(user));
+        UserMemory { budget, queue: &self.queue, user: Some(user) }
+    }
+
+    /// Returns the memory for a program that calls the service without a user.
+    pub(super) fn for_program(&self) -> UserMemory<'_> {
+        UserMemory { budget: self.budget.clone(), queue: &self.queue, user: None }
+    }
+}
+
+impl UserMemory<'_> {
+    /// Reserves memory without a wait; `None` if nothing is counted.
     pub(super) fn reserve(&self, bytes: usize) -> Result<Option<Reservation>, NoRoom> {
         self.budget.as_ref().map(|budget| budget.reserve(bytes)).transpose()
     }
@@ -59,7 +80,7 @@ impl QueryMemory {
                     if missing.is_too_large() || wait_limit.check().is_err() {
                         return Err(missing.into());
                     }
-                    let _slot = self.queue.enter(limits.memory_queue).ok_or(missing)?;
+                    let _place = self.queue.enter(limits.memory_queue, self.user).ok_or(missing)?;
                     let reserved = budget.reserve_within(missing.bytes, wait_limit);
                     execution.interrupt.check()?;
                     reservation = reserved?;
@@ -76,22 +97,54 @@ pub(super) fn internal_execution(memory: Option<&MemoryBudget>, interrupt: &Inte
     Ok(Execution { interrupt: interrupt.clone(), memory: reservation.map(Arc::new), ..Execution::default() })
 }
 
-/// The number of requests that wait for memory.
+/// The requests that wait for memory.
 #[derive(Debug, Default)]
-struct MemoryQueue(AtomicUsize);
+struct MemoryQueue(Mutex<QueuePlaces>);
+
+#[derive(Debug, Default)]
+struct QueuePlaces {
+    waiting: usize,
+    /// How many of them each user has; only users who wait are listed.
+    by_user: HashMap<String, usize>,
+}
 
 impl MemoryQueue {
-    /// Takes a slot of the queue, which is given back on drop. Returns `None` if all `slots` are taken.
-    fn enter(&self, slots: usize) -> Option<impl Drop> {
-        struct QueueSlot<'a>(&'a AtomicUsize);
-        impl Drop for QueueSlot<'_> {
+    /// Takes a place of the queue, which is given back on drop. Returns `None` if all `places` are taken, or if the
+    /// user has half of them already.
+    fn enter<'a>(&'a self, places: usize, user: Option<&'a str>) -> Option<impl Drop + use<'a>> {
+        struct QueuePlace<'a> {
+            queue: &'a MemoryQueue,
+            user: Option<&'a str>,
+        }
+        impl Drop for QueuePlace<'_> {
             fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
+                let mut taken = self.queue.places();
+                taken.waiting -= 1;
+                if let Some(user) = self.user
+                    && let Some(of_user) = taken.by_user.get_mut(user)
+                {
+                    *of_user -= 1;
+                    if *of_user == 0 {
+                        taken.by_user.remove(user);
+                    }
+                }
             }
         }
-        let waiting = self.0.fetch_add(1, Ordering::Relaxed);
-        let slot = QueueSlot(&self.0);
-        (waiting < slots).then_some(slot)
+        let mut taken = self.places();
+        let of_user = user.and_then(|user| taken.by_user.get(user).copied()).unwrap_or(0);
+        if taken.waiting >= places || of_user >= places.div_ceil(2) {
+            return None;
+        }
+        taken.waiting += 1;
+        if let Some(user) = user {
+            taken.by_user.insert(user.to_owned(), of_user + 1);
+        }
+        Some(QueuePlace { queue: self, user })
+    }
+
+    fn places(&self) -> MutexGuard<'_, QueuePlaces> {
+        // The code that holds the lock cannot panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,11 +153,23 @@ mod tests {
     use super::MemoryQueue;
 
     #[test]
-    fn a_queue_admits_at_most_its_number_of_slots() {
+    fn a_queue_admits_at_most_its_number_of_requests() {
         let queue = MemoryQueue::default();
-        let slots = [(); 3].map(|()| queue.enter(2));
-        assert_eq!(slots.each_ref().map(Option::is_some), [true, true, false]);
-        drop(slots);
-        assert!(queue.enter(1).is_some() && queue.enter(0).is_none());
+        let places = [(); 3].map(|()| queue.enter(2, None));
+        assert_eq!(places.each_ref().map(Option::is_some), [true, true, false]);
+        drop(places);
+        assert!(queue.enter(1, None).is_some() && queue.enter(0, None).is_none());
+    }
+
+    #[test]
+    fn a_user_has_at_most_half_of_a_queue() {
+        let queue = MemoryQueue::default();
+        let places = ["anna", "anna", "anna", "ben", "ben"].map(|user| queue.enter(4, Some(user)));
+        assert_eq!(places.each_ref().map(Option::is_some), [true, true, false, true, true]);
+        drop(places);
+        let taken = queue.places();
+        assert_eq!((taken.waiting, taken.by_user.len()), (0, 0));
+        drop(taken);
+        assert!(queue.enter(1, Some("anna")).is_some());
     }
 }

@@ -1,17 +1,15 @@
 //! From an answer or an error to the headers and bytes of a response.
 
+use super::body::{Body, BodyMemory, BodySource, ChunkSource, CountedText, write_buffer};
 use super::error::ServiceError;
 use super::error_text::ErrorText;
-use super::memory::QueryMemory;
+use super::memory::UserMemory;
 use super::negotiation::{AnswerFormat, PARQUET, accepts_gzip};
 use crate::json::JsonRows;
-use crate::{ExtraMemory, Interrupt, Reservation, ResultTable};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use crate::{Interrupt, NoRoom, Reservation, ResultTable};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::fmt;
-use std::io::{self, Write};
+use std::io;
 
 type Headers = Vec<(&'static str, Cow<'static, str>)>;
 
@@ -20,26 +18,15 @@ pub(super) struct Answer {
     status: u16,
     /// The headers that only this answer has.
     pub(super) headers: Headers,
-    body: AnswerBody,
-}
-
-/// The body of an answer, with the memory that is reserved for it.
-enum AnswerBody {
-    /// Rows that are written as JSON while they are sent.
-    Rows(Box<JsonRows<ResultTable>>, ExtraMemory),
-    /// A finished Parquet file, and how much of it is sent.
-    Parquet { file: Vec<u8>, sent: usize, _memory: ExtraMemory },
-    /// Finished JSON text.
-    Text { text: String, _memory: Option<Reservation> },
+    /// Whether the body is a Parquet file.
+    is_file: bool,
+    body: BodySource,
+    memory: BodyMemory,
 }
 
 /// The value of `WWW-Authenticate`. No registered scheme is a key alone; browsers ask for no password if they do not
 /// know the scheme.
 const CHALLENGE: &str = "ApiKey realm=\"trueup\"";
-
-/// Bytes of an answer that exist at the same time while it is written: chunks in flight, and the state of the
-/// compressor.
-const WRITE_BUFFER_BYTES: usize = 512 << 10;
 
 /// The value of `Vary` for a request that does not ask for a Parquet file. It need not name `Accept`, because no cache
 /// may store an answer.
@@ -47,20 +34,16 @@ const VARY: &str = "Accept-Encoding";
 /// The value of `Vary` for any other request.
 const VARY_FORMAT: &str = "Accept, Accept-Encoding";
 
-/// Chunk of a Parquet file, in bytes.
-const FILE_CHUNK_BYTES: usize = 256 << 10;
-
 impl Answer {
-    const fn new(body: AnswerBody) -> Self {
-        Self { status: 200, headers: Vec::new(), body }
+    const fn new(body: BodySource, memory: BodyMemory) -> Self {
+        Self { status: 200, headers: Vec::new(), is_file: false, body, memory }
     }
 
     /// Answers with the rows of a table, which are written while they are sent.
     pub(super) fn rows(rows: JsonRows<ResultTable>) -> Result<Self, ServiceError> {
-        // A small table needs less than the whole buffer; as many bytes as the table has are reserved for it.
-        let buffer = rows.table().bytes().min(WRITE_BUFFER_BYTES);
-        let extra = rows.table().reserve_more(rows.bytes() + buffer).map_err(ServiceError::no_room)?;
-        Ok(Self::new(AnswerBody::Rows(Box::new(rows), extra)))
+        let buffer = write_buffer(rows.table().bytes());
+        let _extra = rows.table().reserve_more(rows.bytes() + buffer).map_err(ServiceError::no_room)?;
+        Ok(Self::new(BodySource::Rows(Box::new(rows)), BodyMemory::Table { _extra }))
     }
 
     /// Answers with the rows of a table as a Parquet file. The file is finished before the answer begins, so that a
@@ -71,8 +54,8 @@ impl Answer {
     pub(super) fn parquet(table: ResultTable, name: &str, interrupt: &Interrupt) -> Result<Self, ServiceError> {
         let reserve = |bytes| table.reserve_more(bytes).map_err(ServiceError::no_room);
         let mut held = vec![reserve(table.bytes())?];
-        let (mut file, mut reserved) = (Vec::new(), 0);
-        table.write_parquet(&mut file, |progress| {
+        let (mut bytes, mut reserved) = (Vec::new(), 0);
+        table.write_parquet(&mut bytes, |progress| {
             interrupt.check().map_err(ServiceError::Timeout)?;
             if progress.bytes > reserved {
                 held.push(reserve(progress.bytes - reserved)?);
@@ -80,18 +63,32 @@ impl Answer {
             }
             Ok::<(), ServiceError>(())
         })?;
-        file.shrink_to_fit();
+        bytes.shrink_to_fit();
         drop(held);
-        let memory = reserve(file.len())?;
-        let mut answer = Self::new(AnswerBody::Parquet { file, sent: 0, _memory: memory });
+        let _extra = reserve(bytes.len() + write_buffer(bytes.len()))?;
+        let mut answer = Self::new(BodySource::Finished { bytes, sent: 0 }, BodyMemory::Table { _extra });
+        answer.is_file = true;
         answer.headers.push(("Content-Disposition", Cow::Owned(format!("attachment; filename=\"{name}.parquet\""))));
         Ok(answer)
     }
 
-    /// Answers with finished JSON text, and reserves memory for it.
-    pub(super) fn text(text: String, memory: &QueryMemory) -> Result<Self, ServiceError> {
-        let _memory = memory.reserve(text.len()).map_err(ServiceError::no_room)?;
-        Ok(Self::new(AnswerBody::Text { text, _memory }))
+    /// Answers with JSON text that `write` writes. Memory is reserved while the text grows.
+    pub(super) fn text(
+        memory: &UserMemory<'_>,
+        write: impl FnOnce(&mut CountedText) -> io::Result<()>,
+    ) -> Result<Self, ServiceError> {
+        let mut text = CountedText::new(memory.reserve(0).map_err(ServiceError::no_room)?);
+        write(&mut text).map_err(|error| match error.downcast::<NoRoom>() {
+            Ok(no_room) => ServiceError::no_room(no_room),
+            Err(error) => error.into(),
+        })?;
+        let (body, memory) = text.into_body().map_err(ServiceError::no_room)?;
+        Ok(Self::new(body, memory))
+    }
+
+    /// Answers with JSON that is made while it is sent, for which memory is reserved.
+    pub(super) fn chunks(chunks: impl ChunkSource + 'static, memory: Option<Reservation>) -> Self {
+        Self::new(BodySource::Chunks(Box::new(chunks)), memory.into())
     }
 
     /// Answers with an error.
@@ -121,16 +118,16 @@ impl Answer {
             code: Option<&'a str>,
         }
         // Strings always serialize, so the empty object is never sent.
-        let body = serde_json::to_string(&ErrorBody { error: text.as_str(), code }).unwrap_or_else(|_| "{}".to_owned());
-        Self { status, headers: Vec::new(), body: AnswerBody::Text { text: body, _memory: None } }
+        let text = serde_json::to_string(&ErrorBody { error: text.as_str(), code }).unwrap_or_else(|_| "{}".to_owned());
+        let body = BodySource::Finished { bytes: text.into_bytes(), sent: 0 };
+        Self { status, ..Self::new(body, BodyMemory::Uncounted) }
     }
 
     /// Adds the headers that every response has. A Parquet file is not compressed again. `format` is the form
     /// that the request asks for.
     pub(super) fn into_response(self, gzip: bool, format: AnswerFormat) -> Response {
-        let is_file = matches!(self.body, AnswerBody::Parquet { .. });
-        let gzip = gzip && !is_file;
-        let content_type = if is_file { PARQUET } else { "application/json; charset=utf-8" };
+        let gzip = gzip && !self.is_file;
+        let content_type = if self.is_file { PARQUET } else { "application/json; charset=utf-8" };
         let mut headers: Headers = vec![
             ("Content-Type", Cow::Borrowed(content_type)),
             ("Cache-Control", Cow::Borrowed("no-store")),
@@ -140,14 +137,9 @@ impl Answer {
             headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
         }
         headers.extend(self.headers);
-        Response { status: self.status, headers, body: Body::new(self.body, gzip) }
+        Response { status: self.status, headers, body: Body::new(self.body, self.memory, gzip) }
     }
 }
-
-/// Smallest chunk of a compressed body, in bytes, except the last. A server can send a body of a single chunk with a
-/// `Content-Length`; without this minimum, the few bytes at the start of the compressed form would be a chunk of their
-/// own.
-const GZIP_CHUNK_BYTES: usize = 4 << 10;
 
 /// One response.
 ///
@@ -178,7 +170,8 @@ impl Response {
     /// use trueup::service::Response;
     ///
     /// let response = Response::error(414, "url-too-long", "the path is too long", Some("identity"));
-    /// assert_eq!(response.body.into_bytes()?, br#"{"error":"the path is too long","code":"url-too-long"}"#);
+    /// let body = std::io::read_to_string(response.body.reader())?;
+    /// assert_eq!(body, r#"{"error":"the path is too long","code":"url-too-long"}"#);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
@@ -192,100 +185,6 @@ impl Response {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
-    }
-}
-
-/// The bytes of a response, an iterator of chunks.
-///
-/// Each chunk of an events answer in JSON is written when the iterator reaches it. So such an answer of any size is in
-/// memory once, as a table, and never as a whole as text. A Parquet file and the text of any other answer are in
-/// memory.
-///
-/// ```
-/// use trueup::service::Response;
-///
-/// fn send(response: Response, out: &mut impl std::io::Write) -> std::io::Result<()> {
-///     for chunk in response.body {
-///         out.write_all(&chunk?)?;
-///     }
-///     Ok(())
-/// }
-/// ```
-pub struct Body {
-    /// What is still to be sent; `None` at the end.
-    source: Option<AnswerBody>,
-    /// Compresses the chunks, if the caller accepts gzip.
-    encoder: Option<GzEncoder<Vec<u8>>>,
-}
-
-impl Body {
-    fn new(source: AnswerBody, gzip: bool) -> Self {
-        Self { source: Some(source), encoder: gzip.then(|| GzEncoder::new(Vec::new(), Compression::default())) }
-    }
-
-    /// Returns all bytes.
-    ///
-    /// # Errors
-    /// The compressor fails.
-    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        for chunk in self {
-            bytes.append(&mut chunk?);
-        }
-        Ok(bytes)
-    }
-
-    /// Returns the next bytes, uncompressed. `self.source` is `None` after the last.
-    fn plain(&mut self) -> Option<Vec<u8>> {
-        match self.source.take()? {
-            AnswerBody::Text { text, .. } => Some(text.into_bytes()),
-            AnswerBody::Parquet { file, sent, _memory } => {
-                let end = file.len().min(sent + FILE_CHUNK_BYTES);
-                let chunk = file[sent..end].to_vec();
-                if end < file.len() {
-                    self.source = Some(AnswerBody::Parquet { file, sent: end, _memory });
-                }
-                Some(chunk)
-            }
-            AnswerBody::Rows(mut rows, extra) => {
-                let mut chunk = Vec::new();
-                let is_chunk = rows.next_chunk(&mut chunk);
-                if !rows.is_at_end() {
-                    self.source = Some(AnswerBody::Rows(rows, extra));
-                }
-                is_chunk.then_some(chunk)
-            }
-        }
-    }
-
-    /// Returns the next compressed bytes: all that are left, or at least [`GZIP_CHUNK_BYTES`].
-    fn compressed(&mut self, mut encoder: GzEncoder<Vec<u8>>) -> io::Result<Vec<u8>> {
-        while let Some(chunk) = self.plain() {
-            encoder.write_all(&chunk)?;
-            if self.source.is_some() && encoder.get_ref().len() >= GZIP_CHUNK_BYTES {
-                let bytes = std::mem::take(encoder.get_mut());
-                self.encoder = Some(encoder);
-                return Ok(bytes);
-            }
-        }
-        encoder.finish()
-    }
-}
-
-impl Iterator for Body {
-    type Item = io::Result<Vec<u8>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.encoder.take() {
-            Some(encoder) => Some(self.compressed(encoder)),
-            None => self.plain().map(Ok),
-        }
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Body").finish_non_exhaustive()
     }
 }
 

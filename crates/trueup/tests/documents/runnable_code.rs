@@ -28,7 +28,7 @@ fn leads(service: &Service, organization: &str, key: &str) -> Result<String, Box
         ..Request::get(format!("/api/{organization}/events?fields=leads&start=2026-04-01&end=2026-06-29"))
     });
     let status = response.status;
-    let body = String::from_utf8(response.body.into_bytes()?)?;
+    let body = std::io::read_to_string(response.body.reader())?;
     if status == 200 { Ok(body) } else { Err(body.into()) }
 }
 

@@ -6,6 +6,7 @@
 //! | `goldens` | responses, byte for byte |
 //! | `order` | which fault is reported if a request has several |
 //! | `malformed`, `overload` | malformed requests; requests that cost too much, or that find no memory |
+//! | `bodies` | the memory of answers until they are sent, and documents that are read meanwhile |
 //! | `failures` | a damaged dataset, a passed deadline |
 //! | `why`, `parquet` | explanations of numbers; answers as Parquet |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
@@ -17,6 +18,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod benchmarks;
+mod bodies;
 mod failures;
 mod goldens;
 mod keys;

@@ -1,7 +1,7 @@
 //! Limits on what requests cost: requests that would take long or have large answers, and requests that find no memory,
 //! because other queries and answers hold it.
 
-use crate::platform::{Platform, Received, Rival};
+use crate::platform::{Platform, Received, Rival, bytes};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::thread;
@@ -49,7 +49,7 @@ fn an_answer_holds_memory_until_it_is_sent_or_dropped() {
             if accept == "gzip" {
                 drop(response);
             } else {
-                assert!(response.body.into_bytes().unwrap().len() > 1);
+                assert!(bytes(response.body).len() > 1);
             }
             assert_eq!(budget.held(), columns(&platform), "{path}");
         }
@@ -66,6 +66,49 @@ fn an_answer_holds_memory_until_it_is_sent_or_dropped() {
     assert_eq!((columns(&platform), budget.held()), (0, 0));
     assert_eq!(platform.get("anna", EVENTS).status, 200);
     assert_eq!((budget.held(), columns(&platform) <= before), (columns(&platform), true));
+}
+
+/// Without a share of memory for each user, one user's unread answers would leave too little for an answer of the same
+/// size to another user.
+#[test]
+fn unread_answers_of_one_user_leave_memory_to_others() {
+    let customers = |account: &str| {
+        (0..3_000).fold(String::new(), |mut rows, number| {
+            writeln!(rows, "{account},{account}-{number:04},lead-originated,2025-01-05,,,,New Customer,,,,,,").unwrap();
+            rows
+        })
+    };
+    let rival = Rival { events: customers("rival-1") + &customers("north"), ..Rival::default() };
+    let path =
+        |account: &str| format!("/api/{account}/events?fields=opportunityId,leads&start=2025-01-01&end=2025-01-31");
+    let roomy = MemoryBudget::new(1 << 30);
+    let platform = Platform::with(&rival, |builder| builder.memory(roomy.clone()));
+    let expected = platform.get("rita", &path("rival-1")).body;
+    let one = roomy.peak();
+    let budget = MemoryBudget::new(8 * one);
+    let platform = Platform::with(&rival, |builder| builder.memory(budget.clone()).limits(no_waiting()));
+    let ask = |user: &str, path: &str| {
+        let authorization = Some(platform.secret(&format!("<{user}>")));
+        platform.service.handle(&Request { authorization, ..Request::get(path) })
+    };
+    let mut unread = Vec::new();
+    for _ in 0..100 {
+        for account in ["north", "acme"] {
+            unread.push(ask("anna", &path(account)));
+            unread.push(ask("anna", "/api/acme/insights"));
+        }
+    }
+    let refused = unread.iter().filter(|response| response.status == 503).count();
+    assert!(refused > 100 && refused < unread.len() - 4, "{refused}");
+    assert!(unread.iter().all(|response| matches!(response.status, 200 | 503)));
+    assert!(budget.held() - platform.service.dataset().held_column_bytes() <= budget.limit() / 2);
+    for _ in 0..3 {
+        let response = platform.get("rita", &path("rival-1"));
+        assert!(response.status == 200 && response.body == expected, "{}", response.status);
+    }
+    assert_eq!(ask("anna", &path("north")).header("retry-after"), Some("5"));
+    drop(unread);
+    assert_eq!(ask("anna", &path("north")).status, 200);
 }
 
 #[test]

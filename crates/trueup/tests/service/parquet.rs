@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::sync::LazyLock;
 use std::time::Duration;
 use trueup::query::EventsQuery;
-use trueup::service::{Limits, Request};
+use trueup::service::{Chunk, Limits, Request};
 use trueup::{Execution, MemoryBudget};
 use trueup_testkit::random::Random;
 
@@ -200,7 +200,7 @@ fn a_large_file_comes_in_chunks() {
     let platform = Platform::with(&many_customers(70_000), |builder| builder);
     let path = format!("/api/rival-1/events?fields=opportunityId,leads&{DAYS}");
     let response = platform.service.handle(&request(&platform, "rita", &path, PARQUET));
-    let chunks: Vec<Vec<u8>> = response.body.map(Result::unwrap).collect();
+    let chunks: Vec<Chunk> = response.body.map(Result::unwrap).collect();
     assert!(chunks.len() > 2, "{}", chunks.len());
     let json = platform.get("rita", &path);
     assert_eq!(rows(&chunks.concat()), expected(&json.body));

@@ -15,12 +15,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trueup::Dataset;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
-use trueup::service::{Limits, Request, Service, ServiceBuilder};
+use trueup::service::{Body, Limits, Request, Service, ServiceBuilder};
 
 /// 2025-04-15 12:15:00 UTC.
 pub(crate) const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -110,8 +111,15 @@ impl Platform {
 
     pub(crate) fn ask(&self, request: &Request) -> Received {
         let response = self.service.handle(request);
-        Received { status: response.status, headers: response.headers, body: response.body.into_bytes().unwrap() }
+        Received { status: response.status, headers: response.headers, body: bytes(response.body) }
     }
+}
+
+/// Reads a body to its end.
+pub(crate) fn bytes(body: Body) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    body.reader().read_to_end(&mut bytes).unwrap();
+    bytes
 }
 
 /// A response whose body is read to the end.

@@ -1,7 +1,7 @@
 //! A service over random data with a random directory, next to the model of that directory, and the requests that the
 //! tests of `tenants_reach` send to it.
 
-use crate::platform::NOW;
+use crate::platform::{NOW, bytes};
 use crate::tenants_world::{ACCOUNTS, Change, Data, USERS, World, ingest, segments};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl RandomPlatform {
         };
         let response = self.service.handle(&request);
         let headers = response.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let (status, body) = (response.status, response.body.into_bytes().unwrap());
+        let (status, body) = (response.status, bytes(response.body));
         Answer { path: path.to_owned(), status, headers, body: String::from_utf8(body).unwrap() }
     }
 
@@ -92,7 +92,8 @@ impl RandomPlatform {
                 let query = EventsQuery::new(fields, start, end).interval(Interval::Week);
                 answers.push(format!("{:?}", self.service.events(&scope, &query)));
             }
-            answers.push(format!("{:?}", self.service.insights(&scope, Some(DateRange { start, end }))));
+            let insights = self.service.insights(&scope, Some(DateRange { start, end }));
+            answers.push(format!("{:?}", insights.map(|insights| insights.collect::<Vec<_>>())));
         }
         answers
     }

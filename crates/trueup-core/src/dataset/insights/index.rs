@@ -4,7 +4,6 @@
 use super::InsightLine;
 use crate::dataset::checked_file::CheckedFile;
 use crate::dataset::error::DatasetError;
-use crate::dataset::file_slice::FileSlice;
 use crate::dataset::manifest::BLOCK_BYTES;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
@@ -244,13 +243,4 @@ impl IndexBuilder {
         }
         self.index
     }
-}
-
-/// Returns the document at a location, which the slice contains.
-pub(super) fn document(file: &CheckedFile, slice: &FileSlice, bytes: &Range<u64>) -> Result<String, DatasetError> {
-    let document = slice.within(bytes);
-    String::from_utf8(document.into()).map_err(|_| {
-        // The line was a document when the index was made from the same bytes.
-        DatasetError::Checksum { path: file.path().to_owned(), from: bytes.start }
-    })
 }

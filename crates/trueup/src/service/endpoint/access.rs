@@ -42,8 +42,8 @@ pub(in crate::service) fn answer(
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
         dictionary: VisibleFields { grading, is_whole, definitions },
     };
-    let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
-    Answer::text(text, &service.memory)
+    let memory = service.memory.for_user(login.user());
+    Answer::text(&memory, |out| Ok(serde_json::to_writer(out, &access)?))
 }
 
 /// Returns whether an account in reach subscribes to lead grading.

@@ -14,6 +14,7 @@ use crate::benchmarks::{
 };
 use crate::query::Filter;
 use crate::{Day, Error, Interrupt, filter};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -141,8 +142,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     let (period, selection) = query(context.parameters, service.clock.today())?;
     let query = (period, &selection);
     let rows = service.benchmarks_within(&context.snapshot, context.reach, &context.scope, query, context.interrupt)?;
-    let text = write_rows(&selection, &rows).map_err(std::io::Error::from)?;
-    Answer::text(text, &service.memory)
+    Answer::text(&context.memory, |out| write_rows(&selection, &rows, out))
 }
 
 /// Reads the query. Reports the first fault in this fixed order: no metric, a malformed query string, then the month,
@@ -172,22 +172,21 @@ fn is_literal(name: &str, value: &str) -> bool {
 }
 
 /// Writes the rows as one JSON array.
-fn write_rows(selection: &BenchmarkSelection, rows: &[BenchmarkRow]) -> Result<String, serde_json::Error> {
-    let mut text = String::from("[");
-    for row in rows {
-        if text.len() > 1 {
-            text.push(',');
+fn write_rows(selection: &BenchmarkSelection, rows: &[BenchmarkRow], out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"[")?;
+    for (place, row) in rows.iter().enumerate() {
+        if place > 0 {
+            out.write_all(b",")?;
         }
-        text.push_str(&format!("{{\"series\":\"{}\",\"cohortAccounts\":{}", row.series, row.cohort_accounts));
+        write!(out, "{{\"series\":\"{}\",\"cohortAccounts\":{}", row.series, row.cohort_accounts)?;
         for (dimension, value) in selection.dimensions().iter().zip(&row.dimensions) {
-            text.push_str(&format!(",\"{dimension}\":{}", serde_json::to_string(&**value)?));
+            write!(out, ",\"{dimension}\":{}", serde_json::to_string(&**value)?)?;
         }
         for (metric, value) in selection.metrics().iter().zip(&row.metrics) {
             let mut number = ryu_js::Buffer::new();
-            text.push_str(&format!(",\"{metric}\":{}", value.map_or("null", |value| number.format(value))));
+            write!(out, ",\"{metric}\":{}", value.map_or("null", |value| number.format(value)))?;
         }
-        text.push('}');
+        out.write_all(b"}")?;
     }
-    text.push(']');
-    Ok(text)
+    out.write_all(b"]")
 }

@@ -3,6 +3,7 @@
 
 use super::super::Service;
 use super::super::error::ServiceError;
+use super::super::memory::UserMemory;
 use super::super::negotiation::AnswerFormat;
 use super::super::request::Parameters;
 use super::super::response::Answer;
@@ -41,6 +42,8 @@ pub(in crate::service) struct RequestContext<'a> {
     /// The accounts that this request reads.
     pub(in crate::service) scope: Scope,
     pub(in crate::service) parameters: &'a Parameters,
+    /// The memory of the login's user.
+    pub(in crate::service) memory: UserMemory<'a>,
     /// Ends the request early.
     pub(in crate::service) interrupt: &'a Interrupt,
     /// The form in which an answer with rows is sent.

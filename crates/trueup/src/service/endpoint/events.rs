@@ -4,6 +4,7 @@ mod why;
 
 use super::super::Service;
 use super::super::error::{InvalidQuery, MissingRange, ServiceError};
+use super::super::memory::UserMemory;
 use super::super::negotiation::AnswerFormat;
 use super::super::request::{Parameters, date_range};
 use super::super::response::{Answer, header_list};
@@ -127,7 +128,8 @@ impl Service {
         // The regular expressions of a query that was built by hand are compiled with this interrupt, too.
         let query = query.clone().patterns(CompiledPatterns::within(interrupt.clone()));
         let width = query.width();
-        self.events_within(&self.snapshot(), scope, query, width, &interrupt)
+        let (snapshot, memory) = (self.snapshot(), self.memory.for_program());
+        self.events_within(&snapshot, scope, query, width, &memory, &interrupt)
     }
 
     /// Returns the query over the accounts in scope, if these and its sub-ranges are not too many.
@@ -150,13 +152,14 @@ impl Service {
         scope: &Scope,
         query: EventsQuery,
         width: usize,
+        memory: &UserMemory<'_>,
         interrupt: &Interrupt,
     ) -> Result<ResultTable, ServiceError> {
         let query = self.scoped(snapshot, scope, query)?;
         let row_limit = RowLimit::new(self, width);
         let execution =
             Execution { max_rows: Some(row_limit.rows), interrupt: interrupt.clone(), ..Execution::default() };
-        let table = self.memory.run(&execution, &self.limits, |execution| snapshot.dataset.run(&query, execution));
+        let table = memory.run(&execution, &self.limits, |execution| snapshot.dataset.run(&query, execution));
         let table = table.map_err(|error| match error {
             Error::Query(QueryError::TooManyRows { .. }) => row_limit.exceeded,
             other => ServiceError::query(other),
@@ -171,7 +174,7 @@ impl Service {
         context: &RequestContext<'_>,
         query: EventsQuery,
     ) -> Result<ResultTable, ServiceError> {
-        let RequestContext { snapshot, reach, scope, interrupt, .. } = context;
+        let RequestContext { snapshot, reach, scope, memory, interrupt, .. } = context;
         let refused = |fault| match fault {
             QueryError::NotBenchmarked(fault) => invalid(COMPARE, format!("`{BENCHMARKS}`: {fault}")),
             other => ServiceError::query(other.into()),
@@ -179,7 +182,7 @@ impl Service {
         let comparison = BenchmarkComparison::new(&query.accounts(scope.accounts())).map_err(refused)?;
         let period = comparison.period(self.clock.today()).map_err(refused)?;
         let query = comparison.query().clone();
-        let answer = self.events_within(snapshot, scope, query, comparison.width(), interrupt)?;
+        let answer = self.events_within(snapshot, scope, query, comparison.width(), memory, interrupt)?;
         let data = self.benchmark_data(snapshot, period, interrupt)?;
         let reach = reach.accounts().accounts().map(str::to_owned).collect();
         comparison.finish(answer, &data, &reach, self.privacy, interrupt).map_err(ServiceError::query)
@@ -214,7 +217,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
         service.events_with_benchmarks(context, query)?
     } else {
         let width = query.width();
-        service.events_within(&context.snapshot, &context.scope, query, width, context.interrupt)?
+        service.events_within(&context.snapshot, &context.scope, query, width, &context.memory, context.interrupt)?
     };
     let unknown = table.unknown_fields().to_vec();
     let answer = match context.format {

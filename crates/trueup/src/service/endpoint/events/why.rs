@@ -50,7 +50,7 @@ pub(super) fn answer(
     context: &RequestContext<'_>,
     query: EventsQuery,
 ) -> Result<Answer, ServiceError> {
-    let RequestContext { snapshot, scope, parameters, interrupt, .. } = context;
+    let RequestContext { snapshot, scope, parameters, memory, interrupt, .. } = context;
     let rows = parameters.values(ROW.name).map(str::parse).collect::<Result<Vec<RowValues>, WhyRowFault>>();
     let (rows, lines) = (rows.map_err(ServiceError::Row)?, lines(parameters)?);
     let query = service.scoped(snapshot, scope, query)?;
@@ -62,7 +62,7 @@ pub(super) fn answer(
     }
     let execution = Execution { interrupt: (*interrupt).clone(), ..Execution::default() };
     let run = |execution| snapshot.dataset.why(&question, execution);
-    let why = service.memory.run(&execution, &service.limits, run).map_err(ServiceError::query)?;
+    let why = memory.run(&execution, &service.limits, run).map_err(ServiceError::query)?;
     let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
     let answer = match context.format {
         AnswerFormat::Json | AnswerFormat::JsonWithNulls => Answer::rows(json::explanation(why)),
