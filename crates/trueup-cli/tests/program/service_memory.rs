@@ -118,7 +118,9 @@ fn a_service_stays_within_its_memory() {
     let (workspace, keys) = with_large_documents();
     for memory in [64, 128, 256] {
         let operators = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let options = ["--memory", &format!("{memory}MiB"), "--metrics-listen", &operators, "--log", "off"];
+        let memory_size = format!("{memory}MiB");
+        // A debug build takes long to find 60 large documents.
+        let options = ["--memory", &memory_size, "--metrics-listen", &operators, "--log", "off", "--deadline", "300"];
         let server = RunningServer::of(&workspace, &options);
 
         // Callers of everything at the same time; none reads all 240 MiB, except one.
