@@ -24,6 +24,7 @@ mod spend;
 mod stored_events;
 #[cfg(test)]
 mod tests;
+mod zone;
 
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
@@ -40,6 +41,7 @@ pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events
 pub use plain_column::day_from_text;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stored_events::{EventKeys, LatestRows, concat_events, keep_latest};
+pub use zone::{UnknownZone, Zone, tzdata_release};
 
 pub use crate::stage::Stage;
 

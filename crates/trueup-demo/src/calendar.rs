@@ -1,7 +1,8 @@
 //! The days and months of the dataset.
 
-use chrono::{Datelike, NaiveDate, Offset, TimeZone};
-use chrono_tz::Tz;
+use chrono::{Datelike, NaiveDate};
+use jiff::Timestamp;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::dice::Dice;
 use super::settings::{Settings, SettingsError};
@@ -75,13 +76,11 @@ impl DemoCalendar {
 
     /// Returns the offset of a time zone from UTC in seconds, for each day. It is taken at noon UTC: by then the clocks
     /// have changed everywhere in the United States, and no event happens before 6:30 in local time.
-    pub(super) fn offsets(&self, zone: Tz) -> Vec<i64> {
-        (self.first..=self.last)
-            .map(|day| {
-                let noon = date(day).and_hms_opt(12, 0, 0).unwrap_or_default();
-                i64::from(zone.offset_from_utc_datetime(&noon).fix().local_minus_utc())
-            })
-            .collect()
+    pub(super) fn offsets(&self, zone: &str) -> Vec<i64> {
+        // A test compares the days of events with the time zones of their accounts, so that each zone is there.
+        let zone = TimeZoneDatabase::bundled().get(zone).unwrap_or(TimeZone::UTC);
+        let noon = |day: i32| Timestamp::from_second(i64::from(day) * 86_400 + 43_200).unwrap_or_default();
+        (self.first..=self.last).map(|day| i64::from(zone.to_offset(noon(day)).seconds())).collect()
     }
 }
 
@@ -92,8 +91,4 @@ pub(super) fn weekday(day: i32) -> usize {
 
 fn days(date: NaiveDate) -> i32 {
     date.to_epoch_days()
-}
-
-fn date(day: i32) -> NaiveDate {
-    NaiveDate::from_epoch_days(day).unwrap_or_default()
 }

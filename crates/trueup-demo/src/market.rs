@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use chrono_tz::{America, Pacific, Tz};
-
 use super::dice::Dice;
 
 /// An industry: its services, seasons and prices.
@@ -131,30 +129,30 @@ pub(super) struct City {
     pub(super) slug: &'static str,
     /// The first three digits of its ZIP codes.
     pub(super) zip: &'static str,
-    /// Its time zone.
-    pub(super) zone: Tz,
+    /// The name of its time zone.
+    pub(super) zone: &'static str,
 }
 
 pub(super) const CITIES: [City; 16] = [
-    city("Denver", "denver", "802", America::Denver),
-    city("Charlotte", "charlotte", "282", America::New_York),
-    city("Dallas", "dallas", "752", America::Chicago),
-    city("Phoenix", "phoenix", "850", America::Phoenix),
-    city("Boston", "boston", "021", America::New_York),
-    city("Sacramento", "sacramento", "958", America::Los_Angeles),
-    city("Nashville", "nashville", "372", America::Chicago),
-    city("Tampa", "tampa", "336", America::New_York),
-    city("Columbus", "columbus", "432", America::New_York),
-    city("Seattle", "seattle", "981", America::Los_Angeles),
-    city("Kansas City", "kansas-city", "641", America::Chicago),
-    city("Salt Lake City", "salt-lake-city", "841", America::Denver),
-    city("Richmond", "richmond", "232", America::New_York),
-    city("Newark", "newark", "071", America::New_York),
-    city("Indianapolis", "indianapolis", "462", America::Indiana::Indianapolis),
-    city("Honolulu", "honolulu", "968", Pacific::Honolulu),
+    city("Denver", "denver", "802", "America/Denver"),
+    city("Charlotte", "charlotte", "282", "America/New_York"),
+    city("Dallas", "dallas", "752", "America/Chicago"),
+    city("Phoenix", "phoenix", "850", "America/Phoenix"),
+    city("Boston", "boston", "021", "America/New_York"),
+    city("Sacramento", "sacramento", "958", "America/Los_Angeles"),
+    city("Nashville", "nashville", "372", "America/Chicago"),
+    city("Tampa", "tampa", "336", "America/New_York"),
+    city("Columbus", "columbus", "432", "America/New_York"),
+    city("Seattle", "seattle", "981", "America/Los_Angeles"),
+    city("Kansas City", "kansas-city", "641", "America/Chicago"),
+    city("Salt Lake City", "salt-lake-city", "841", "America/Denver"),
+    city("Richmond", "richmond", "232", "America/New_York"),
+    city("Newark", "newark", "071", "America/New_York"),
+    city("Indianapolis", "indianapolis", "462", "America/Indiana/Indianapolis"),
+    city("Honolulu", "honolulu", "968", "Pacific/Honolulu"),
 ];
 
-const fn city(name: &'static str, slug: &'static str, zip: &'static str, zone: Tz) -> City {
+const fn city(name: &'static str, slug: &'static str, zip: &'static str, zone: &'static str) -> City {
     City { name, slug, zip, zone }
 }
 

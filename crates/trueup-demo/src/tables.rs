@@ -236,7 +236,7 @@ pub(super) fn account_batch(accounts: &[Account]) -> Result<RecordBatch, ArrowEr
         text(|account| &account.key),
         text(|account| &account.name),
         text(|account| account.industry.name),
-        text(|account| account.city.zone.name()),
+        text(|account| account.city.zone),
         Arc::new(accounts.iter().map(|account| Some(account.lead_grading)).collect::<BooleanArray>()),
     ];
     RecordBatch::try_new(Arc::new(schema), columns)

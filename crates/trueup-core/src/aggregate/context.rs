@@ -2,12 +2,11 @@
 
 use super::facts::Increments;
 use super::shape::ResultShape;
-use crate::model::Accounts;
+use crate::model::{Accounts, Zone};
 use crate::plan::Plan;
 use crate::query::Within;
 use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Day, TextList};
-use chrono_tz::Tz;
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -62,7 +61,7 @@ impl<'a> QueryContext<'a> {
     }
 
     /// Returns the time zones of a row group's accounts.
-    pub(super) fn time_zones(&self, keys: &TextList) -> impl Iterator<Item = Tz> {
+    pub(super) fn time_zones(&self, keys: &TextList) -> impl Iterator<Item = Zone> {
         keys.iter().map(|key| self.accounts.time_zone(key))
     }
 

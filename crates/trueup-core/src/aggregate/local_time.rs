@@ -1,10 +1,9 @@
 //! Parts of points in time, such as the hour, in the time zones of accounts.
 
 use crate::definitions::DatePart;
-use crate::model::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::model::{MICROS_PER_DAY, MICROS_PER_SECOND, UtcMicros, Zone};
 use crate::scan::{NO_VALUE, TextDictionary};
-use chrono::{DateTime, Datelike, NaiveDate, Offset, TimeZone};
-use chrono_tz::Tz;
+use chrono::{Datelike, NaiveDate};
 use std::sync::Arc;
 
 const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
@@ -29,14 +28,14 @@ pub(super) struct LocalTime {
 /// The offsets of a time zone by the day in UTC, looked up when they are needed.
 #[derive(Debug)]
 struct ZoneOffsets {
-    zone: Tz,
+    zone: Zone,
     /// In seconds, by the number of the day; or [`CHANGES`], or [`UNKNOWN`].
     by_day: Vec<i32>,
 }
 
 impl LocalTime {
     /// Returns an encoder, given the time zone of each account of a row group.
-    pub(super) fn new(part: DatePart, of_accounts: impl Iterator<Item = Tz>) -> Self {
+    pub(super) fn new(part: DatePart, of_accounts: impl Iterator<Item = Zone>) -> Self {
         let (mut of_account, mut zones): (Vec<usize>, Vec<ZoneOffsets>) = (Vec::new(), Vec::new());
         for zone in of_accounts {
             let at = zones.iter().position(|known| known.zone == zone).unwrap_or_else(|| {
@@ -92,51 +91,49 @@ impl ZoneOffsets {
     /// Returns the offset at a point in time, in seconds.
     fn offset(&mut self, micros: i64) -> i32 {
         let day = micros.div_euclid(MICROS_PER_DAY);
-        let Ok(at) = usize::try_from(day) else { return offset(self.zone, micros) };
+        let Ok(at) = usize::try_from(day) else { return self.zone.offset(UtcMicros(micros)) };
         // Days before `Day::MIN` and after `Day::MAX` have at most a few events.
         if at > usize::from(u16::MAX) {
-            return offset(self.zone, micros);
+            return self.zone.offset(UtcMicros(micros));
         }
         if at >= self.by_day.len() {
             self.by_day.resize(at + 1, UNKNOWN);
         }
         if self.by_day[at] == UNKNOWN {
             // No time zone changes its offset and changes it back within a day.
-            let (first, next) =
-                (offset(self.zone, day * MICROS_PER_DAY), offset(self.zone, (day + 1) * MICROS_PER_DAY));
+            let midnight = |day| UtcMicros(day * MICROS_PER_DAY);
+            let (first, next) = (self.zone.offset(midnight(day)), self.zone.offset(midnight(day + 1)));
             self.by_day[at] = if first == next { first } else { CHANGES };
         }
         match self.by_day[at] {
-            CHANGES => offset(self.zone, micros),
+            CHANGES => self.zone.offset(UtcMicros(micros)),
             known => known,
         }
     }
 }
 
-/// Returns the offset of a time zone at a point in time, in seconds.
-fn offset(zone: Tz, micros: i64) -> i32 {
-    let utc = DateTime::from_timestamp_micros(micros).unwrap_or_default().naive_utc();
-    zone.offset_from_utc_datetime(&utc).fix().local_minus_utc()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
+    use jiff::tz::TimeZoneDatabase;
 
     #[test]
     fn parts_are_those_of_the_local_time_in_every_zone() {
         // Every five hours of sixty years, in which offsets change, at different minutes and seconds.
         let times = (0..400_000_i64).map(|step| step * 5 * MICROS_PER_HOUR + step % 3_600 * MICROS_PER_SECOND);
         let times: Vec<i64> = times.take_while(|time| *time < 60 * 365 * MICROS_PER_DAY).collect();
-        for zone in [Tz::UTC, Tz::America__Chicago, Tz::Africa__Monrovia, Tz::Pacific__Apia, Tz::Australia__Lord_Howe] {
+        let names = ["UTC", "America/Chicago", "Africa/Monrovia", "Pacific/Apia", "Australia/Lord_Howe"];
+        for zone in names.map(|name| name.parse::<Zone>().unwrap()) {
+            let database = TimeZoneDatabase::bundled().get(zone.name()).unwrap();
             for part in [DatePart::Hour, DatePart::Weekday, DatePart::Quarter, DatePart::Year] {
                 let mut encoder = LocalTime::new(part, [zone].into_iter());
                 let texts = encoder.texts();
                 for time in &times {
-                    let local = DateTime::from_timestamp_micros(*time).unwrap_or_default().with_timezone(&zone);
+                    let local = database.to_datetime(Timestamp::from_microsecond(*time).unwrap());
                     let expected = match part {
-                        DatePart::Hour => local.format("%H").to_string(),
-                        _ => part.of_date(local.date_naive()),
+                        DatePart::Hour => format!("{:02}", local.hour()),
+                        _ => part.of_date(local.date().to_string().parse().unwrap()),
                     };
                     assert_eq!(&texts[encoder.code(0, *time) as usize], expected, "{zone} {part:?} {time}");
                 }
@@ -146,7 +143,7 @@ mod tests {
 
     #[test]
     fn no_point_in_time_is_the_empty_text() {
-        let mut hours = LocalTime::new(DatePart::Hour, [Tz::UTC].into_iter());
+        let mut hours = LocalTime::new(DatePart::Hour, [Zone::UTC].into_iter());
         assert_eq!(hours.code(0, NO_VALUE), 0);
         assert_eq!(&hours.texts()[0], "");
     }

@@ -3,9 +3,9 @@
 use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, find, names, require};
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
+use super::zone::Zone;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use chrono_tz::Tz;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct Account {
     /// text.
     pub industry: Option<String>,
     /// The time zone in which the account's events have their dates.
-    pub time_zone: Tz,
+    pub time_zone: Zone,
     /// Whether the account subscribes to lead grading. If not, its dimensions of lead grading are empty, and its
     /// metrics of lead grading are 0.
     pub lead_grading: bool,
@@ -41,7 +41,7 @@ impl Account {
     /// Returns an account with a key and defaults: the key as its name, no industry, UTC, no lead grading.
     pub fn new(key: impl Into<String>) -> Self {
         let key = key.into();
-        Self { name: key.clone(), key, industry: None, time_zone: Tz::UTC, lead_grading: false }
+        Self { name: key.clone(), key, industry: None, time_zone: Zone::UTC, lead_grading: false }
     }
 }
 
@@ -77,8 +77,8 @@ impl Accounts {
 
     /// Returns the account's time zone; UTC if the account is not described.
     #[must_use]
-    pub fn time_zone(&self, key: &str) -> Tz {
-        self.get(key).map_or(Tz::UTC, |account| account.time_zone)
+    pub fn time_zone(&self, key: &str) -> Zone {
+        self.get(key).map_or(Zone::UTC, |account| account.time_zone)
     }
 
     /// Returns the account's name; its key if the account is not described.

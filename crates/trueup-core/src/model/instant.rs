@@ -1,14 +1,15 @@
 //! Points in time, as microseconds since 1970-01-01 UTC.
 
 use super::fault::Reason;
+use super::zone::Zone;
 use crate::Day;
 use arrow_schema::TimeUnit;
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, TimeZone};
-use chrono_tz::Tz;
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta};
 use std::str::FromStr;
 
 pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
-pub(crate) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
+pub(crate) const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
 /// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds; negative before
 /// 1970.
@@ -40,18 +41,14 @@ impl UtcMicros {
 
     /// Returns the day in `zone`; `None` if it is not from [`Day::MIN`] to [`Day::MAX`].
     #[must_use]
-    pub fn day_in(self, zone: Tz) -> Option<Day> {
+    pub fn day_in(self, zone: Zone) -> Option<Day> {
         Day::from_date(self.local_date(zone)?).ok()
     }
 
     /// Returns the calendar date in `zone`; `None` beyond the calendar.
-    pub(super) fn local_date(self, zone: Tz) -> Option<NaiveDate> {
-        let utc = DateTime::from_timestamp_micros(self.0)?.naive_utc();
-        if zone == Tz::UTC {
-            return Some(utc.date());
-        }
-        let offset = chrono::Offset::fix(&zone.offset_from_utc_datetime(&utc));
-        utc.checked_add_offset(offset).map(|local| local.date())
+    pub(crate) fn local_date(self, zone: Zone) -> Option<NaiveDate> {
+        let seconds = self.0.div_euclid(MICROS_PER_SECOND) + i64::from(zone.offset(self));
+        NaiveDate::from_epoch_days(i32::try_from(seconds.div_euclid(SECONDS_PER_DAY)).ok()?)
     }
 }
 
@@ -72,7 +69,7 @@ pub enum ClockZone {
     /// The time zone of the event's account.
     Account,
     /// One time zone for all events.
-    Zone(Tz),
+    Zone(Zone),
 }
 
 /// A text that is no [`ClockZone`].
@@ -115,12 +112,12 @@ pub fn format_date_time(time: UtcMicros) -> Option<String> {
 /// A time as an input gives it.
 ///
 /// ```
-/// use chrono_tz::Tz;
 /// use trueup_core::model::{GivenTime, UtcMicros};
 ///
 /// assert_eq!(GivenTime::parse("1970-01-01T00:00:00+0100"), Ok(GivenTime::Instant(UtcMicros(-3_600_000_000))));
 /// let Ok(GivenTime::Clock(clock)) = GivenTime::parse("1970-01-01 01:00") else { unreachable!("there is no offset") };
-/// assert_eq!(clock.instant(Tz::Europe__Berlin), Ok(UtcMicros(0)));
+/// assert_eq!(clock.instant("Europe/Berlin".parse()?), Ok(UtcMicros(0)));
+/// # Ok::<(), trueup_core::model::UnknownZone>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenTime {
@@ -139,13 +136,14 @@ impl ClockTime {
     ///
     /// # Errors
     /// Clocks of `zone` skip this time, or it is beyond the calendar. In UTC there is no error.
-    pub fn instant(self, zone: Tz) -> Result<UtcMicros, Reason> {
-        if zone == Tz::UTC {
+    pub fn instant(self, zone: Zone) -> Result<UtcMicros, Reason> {
+        if zone == Zone::UTC {
             return Ok(UtcMicros(self.0));
         }
-        let local = DateTime::from_timestamp_micros(self.0).ok_or(Reason::DateTimeRange)?.naive_utc();
-        let instant = zone.from_local_datetime(&local).earliest().ok_or(Reason::SkippedTime { zone: zone.name() })?;
-        Ok(UtcMicros(instant.timestamp_micros()))
+        DateTime::from_timestamp_micros(self.0).ok_or(Reason::DateTimeRange)?;
+        let (clock, micros) = (self.0.div_euclid(MICROS_PER_SECOND), self.0.rem_euclid(MICROS_PER_SECOND));
+        let instant = zone.first_instant(clock).ok_or(Reason::SkippedTime { zone: zone.name() })?;
+        Ok(UtcMicros(instant * MICROS_PER_SECOND + micros))
     }
 
     /// Returns the number of days from 1970-01-01 to the calendar day.
@@ -250,6 +248,10 @@ fn number(digits: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
+    fn zone(name: &str) -> Zone {
+        name.parse().unwrap()
+    }
+
     fn instant(text: &str) -> UtcMicros {
         match GivenTime::parse(text) {
             Ok(GivenTime::Instant(instant)) => instant,
@@ -296,14 +298,14 @@ mod tests {
             assert_eq!(GivenTime::parse(text), Ok(GivenTime::Clock(ClockTime(noon))), "{text}");
         }
         let at = |zone| ClockTime(noon).instant(zone);
-        assert_eq!(at(Tz::UTC), Ok(UtcMicros(noon)));
-        assert_eq!(at(Tz::America__New_York), Ok(instant("2025-07-01T12:00:00-04:00")));
+        assert_eq!(at(Zone::UTC), Ok(UtcMicros(noon)));
+        assert_eq!(at(zone("America/New_York")), Ok(instant("2025-07-01T12:00:00-04:00")));
     }
 
     #[test]
     fn a_clock_time_that_occurs_twice_is_the_first_and_a_skipped_one_is_refused() {
         let at = |text: &str| match GivenTime::parse(text) {
-            Ok(GivenTime::Clock(clock)) => clock.instant(Tz::America__New_York),
+            Ok(GivenTime::Clock(clock)) => clock.instant(zone("America/New_York")),
             other => panic!("{other:?}"),
         };
         assert_eq!(at("2025-11-02T01:30:00"), Ok(instant("2025-11-02T01:30:00-04:00")));
@@ -358,9 +360,9 @@ mod tests {
     fn the_date_of_a_point_in_time_depends_on_the_time_zone() {
         let early_morning = instant("2025-07-01T02:00:00Z");
         let date = |zone| early_morning.local_date(zone).unwrap().to_string();
-        assert_eq!(date(Tz::UTC), "2025-07-01");
-        assert_eq!(date(Tz::America__New_York), "2025-06-30");
-        assert_eq!(date(Tz::Pacific__Kiritimati), "2025-07-01");
-        assert_eq!(UtcMicros(i64::MIN).local_date(Tz::UTC), None);
+        assert_eq!(date(Zone::UTC), "2025-07-01");
+        assert_eq!(date(zone("America/New_York")), "2025-06-30");
+        assert_eq!(date(zone("Pacific/Kiritimati")), "2025-07-01");
+        assert_eq!(UtcMicros(i64::MIN).local_date(Zone::UTC), None);
     }
 }

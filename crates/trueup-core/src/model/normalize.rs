@@ -13,6 +13,7 @@ use super::instant::{ClockZone, UtcMicros, format_date_time};
 use super::plain_column::{
     GivenTimes, PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_times, reject_empty,
 };
+use super::zone::Zone;
 use crate::Day;
 use crate::stage::Stage;
 use arrow_array::cast::AsArray;
@@ -25,7 +26,6 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use chrono::NaiveDate;
-use chrono_tz::Tz;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -327,16 +327,16 @@ fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut Cell
 
 /// The time zones of the accounts that are not in UTC.
 #[derive(Clone, Debug)]
-struct AccountTimeZones(HashMap<String, Tz>);
+struct AccountTimeZones(HashMap<String, Zone>);
 
 impl AccountTimeZones {
     fn of(accounts: &Accounts) -> Self {
-        let away = accounts.iter().filter(|account| account.time_zone != Tz::UTC);
+        let away = accounts.iter().filter(|account| account.time_zone != Zone::UTC);
         Self(away.map(|account| (account.key.clone(), account.time_zone)).collect())
     }
 
-    fn of_account(&self, key: &str) -> Tz {
-        if self.0.is_empty() { Tz::UTC } else { self.0.get(key).copied().unwrap_or(Tz::UTC) }
+    fn of_account(&self, key: &str) -> Zone {
+        if self.0.is_empty() { Zone::UTC } else { self.0.get(key).copied().unwrap_or(Zone::UTC) }
     }
 }
 
@@ -420,7 +420,7 @@ fn instant_text(instant: UtcMicros) -> String {
 
 /// Returns the day of an event from its given day and its point in time. Either may be absent; without both, the event
 /// has no date.
-fn event_day(day: Option<Day>, instant: Option<UtcMicros>, zone: Tz) -> Result<Day, Reason> {
+fn event_day(day: Option<Day>, instant: Option<UtcMicros>, zone: Zone) -> Result<Day, Reason> {
     let Some(instant) = instant else { return day.ok_or(Reason::NoDate) };
     if let Some(day) = day.filter(|day| i64::from(day.number()) == instant.utc_day()) {
         // The local date is at most a day from the date in UTC, because no time zone is a whole day from UTC.

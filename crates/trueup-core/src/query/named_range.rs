@@ -2,7 +2,7 @@
 //! that takes such a name resolves it here, from the day that is today.
 
 use super::{AccountFilter, DateRange};
-use crate::model::Accounts;
+use crate::model::{Accounts, UtcMicros, Zone};
 use crate::{Day, Shown};
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Utc};
 use std::fmt;
@@ -226,17 +226,15 @@ impl NamedRange {
 /// ```
 #[must_use]
 pub fn current_day(accounts: &Accounts, read: &AccountFilter, now: SystemTime) -> Day {
-    // chrono panics outside of its calendar. Two more days at each end are enough for every time zone.
+    // The calendar has a date for each of these. Two more days at each end are enough for every time zone.
     let days = |days: u64| Duration::from_secs(days * 86_400);
     let now = now.clamp(SystemTime::UNIX_EPOCH - days(2), SystemTime::UNIX_EPOCH + days(u64::from(u16::MAX) + 3));
-    let now = DateTime::<Utc>::from(now);
+    let now = UtcMicros(DateTime::<Utc>::from(now).timestamp_micros());
     let earliest = match read {
-        AccountFilter::All => accounts.iter().map(|account| now.with_timezone(&account.time_zone).date_naive()).min(),
-        AccountFilter::Only(keys) => {
-            keys.iter().map(|key| now.with_timezone(&accounts.time_zone(key)).date_naive()).min()
-        }
+        AccountFilter::All => accounts.iter().filter_map(|account| now.local_date(account.time_zone)).min(),
+        AccountFilter::Only(keys) => keys.iter().filter_map(|key| now.local_date(accounts.time_zone(key))).min(),
     };
-    let date = earliest.unwrap_or_else(|| now.date_naive());
+    let date = earliest.or_else(|| now.local_date(Zone::UTC)).unwrap_or_default();
     Day::from_date(date).unwrap_or(if date < Day::MIN.date() { Day::MIN } else { Day::MAX })
 }
 

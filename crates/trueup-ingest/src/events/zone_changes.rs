@@ -8,11 +8,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType};
-use chrono_tz::Tz;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueup_core::model::{ACCOUNT, DATE, DATE_COMPUTED, DATE_SOURCE_COLUMN, DATE_TIME, UtcMicros, format_date_time};
+use trueup_core::model::{
+    ACCOUNT, DATE, DATE_COMPUTED, DATE_SOURCE_COLUMN, DATE_TIME, UtcMicros, Zone, format_date_time,
+};
 use trueup_core::{Day, Shown};
 
 /// The changes of time zones in one ingest.
@@ -26,8 +27,8 @@ pub(crate) struct ZoneChanges {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ZoneChange {
-    pub(crate) from: Tz,
-    pub(crate) to: Tz,
+    pub(crate) from: Zone,
+    pub(crate) to: Zone,
 }
 
 /// The most accounts that a message names.
@@ -168,7 +169,7 @@ mod tests {
         if let Some(source) = source {
             columns.push((DATE_SOURCE_COLUMN, Arc::new(StringArray::from(vec![source])), true));
         }
-        let change = ZoneChange { from: Tz::UTC, to: Tz::Asia__Tokyo };
+        let change = ZoneChange { from: Zone::UTC, to: "Asia/Tokyo".parse().unwrap() };
         let changes = ZoneChanges::new(BTreeMap::from([("a".to_owned(), change)]));
         let batch = changes.apply(RecordBatch::try_from_iter_with_nullable(columns).unwrap());
         batch.map(|batch| batch.column(1).as_primitive::<Date32Type>().value(0)).map_err(|error| error.to_string())

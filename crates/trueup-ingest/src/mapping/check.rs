@@ -6,9 +6,8 @@ use super::error::KeyFault;
 use super::origin::ValueOrigin;
 use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
-use chrono_tz::Tz;
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::model::{SPEND_COLUMNS, Stage, is_leading_column};
+use trueup_core::model::{SPEND_COLUMNS, Stage, Zone, is_leading_column};
 
 type CheckResult = Result<(), KeyFault>;
 
@@ -165,7 +164,7 @@ fn check_sources(
 
 fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
     // What the ingest says about clock times is not known yet. A constant time is checked again when it is planned.
-    let reader = ValueReader::new(column_type, source, &ClockRule::Zone(Tz::UTC), key)?;
+    let reader = ValueReader::new(column_type, source, &ClockRule::Zone(Zone::UTC), key)?;
     let rules = TextRules::new(source, &file.map, key)?;
     for (from, to) in rules.map().filter(|(_, to)| !to.is_empty()) {
         reader.check(to).map_err(|reason| KeyFault::new(format!("{key}.map.{from}"), reason).with_value(to))?;

@@ -8,16 +8,15 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, Date32Array, TimestampMicrosecondArray};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use chrono::DateTime;
-use chrono_tz::Tz;
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
-use trueup_core::model::{Accounts, ClockTime, ClockZone, Reason, UtcMicros};
+use trueup_core::model::{Accounts, ClockTime, ClockZone, Reason, UtcMicros, Zone};
 
 /// How clock times become points in time. A source's key `time_zone` has precedence over the option of the ingest.
 #[derive(Clone, Debug)]
 pub(super) enum ClockRule {
     /// They are times of this zone.
-    Zone(Tz),
+    Zone(Zone),
     /// They are times in the zone of each row's account.
     Account(Arc<AccountZones>),
     /// They are refused, because neither the mapping nor the ingest says what their zone is.
@@ -45,7 +44,7 @@ impl ClockRule {
         let zone = match self {
             Self::Zone(zone) => *zone,
             // A row without an account is refused, whatever its time.
-            Self::Account(zones) => account.map_or(Ok(Tz::UTC), |account| zones.of(account))?,
+            Self::Account(zones) => account.map_or(Ok(Zone::UTC), |account| zones.of(account))?,
             Self::Refuse => return Err(NO_OFFSET.to_owned()),
         };
         clock.instant(zone).map_err(|reason| match reason {
@@ -64,17 +63,17 @@ const NO_OFFSET: &str = "expected a point in time with an offset, such as `2025-
 
 /// The time zones of the accounts that are not in UTC. They are known once the ingest has read its accounts.
 #[derive(Debug, Default)]
-pub(super) struct AccountZones(OnceLock<HashMap<String, Tz>>);
+pub(super) struct AccountZones(OnceLock<HashMap<String, Zone>>);
 
 impl AccountZones {
     pub(super) fn set(&self, accounts: &Accounts) {
-        let away = accounts.iter().filter(|account| account.time_zone != Tz::UTC);
+        let away = accounts.iter().filter(|account| account.time_zone != Zone::UTC);
         self.0.get_or_init(|| away.map(|account| (account.key.clone(), account.time_zone)).collect());
     }
 
-    fn of(&self, account: &str) -> Result<Tz, String> {
+    fn of(&self, account: &str) -> Result<Zone, String> {
         let zones = self.0.get().ok_or("expected a time with an offset, because the accounts are not read yet")?;
-        Ok(zones.get(account).copied().unwrap_or(Tz::UTC))
+        Ok(zones.get(account).copied().unwrap_or(Zone::UTC))
     }
 }
 

@@ -6,10 +6,9 @@ use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
 use super::error::KeyFault;
 use super::times::ClockRule;
-use chrono_tz::Tz;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use trueup_core::model::{GivenTime, Stage, UtcMicros};
+use trueup_core::model::{GivenTime, Stage, UtcMicros, Zone};
 
 /// The named maps of a mapping.
 pub(super) type NamedMaps = BTreeMap<String, BTreeMap<String, Constant>>;
@@ -165,7 +164,7 @@ impl ValueReader {
         }
         let clock = match &source.time_zone {
             None => clock.clone(),
-            Some(name) => ClockRule::Zone(name.parse::<Tz>().map_err(|_| {
+            Some(name) => ClockRule::Zone(name.parse::<Zone>().map_err(|_| {
                 KeyFault::new(format!("{key}.time_zone"), "expected an IANA time zone such as `America/New_York`")
                     .with_value(name)
             })?),

@@ -3,12 +3,11 @@
 use super::{PartOfAccounts, StageFault, part_of};
 use crate::IngestError;
 use crate::error::ErrorContext;
-use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::dataset::manifest::{DataFile, Manifest, hex};
-use trueup_core::model::{Account, Accounts, ClockZone};
+use trueup_core::model::{Account, Accounts, ClockZone, Zone};
 
 /// What every part of a distributed ingest needs to know. It goes from process to process [as text](Self::to_json).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,10 +53,10 @@ impl StagePlan {
         parts: u32,
         accounts: Option<BTreeSet<String>>,
         rewritten: &[DataFile],
-        (all_accounts, zone_changes): (&Accounts, BTreeMap<String, (Tz, Tz)>),
+        (all_accounts, zone_changes): (&Accounts, BTreeMap<String, (Zone, Zone)>),
         settings: PartSettings,
     ) -> Self {
-        let zoned = all_accounts.iter().filter(|account| account.time_zone != Tz::UTC);
+        let zoned = all_accounts.iter().filter(|account| account.time_zone != Zone::UTC);
         let changes = zone_changes
             .into_iter()
             .map(|(account, (from, to))| (account, (from.name().to_owned(), to.name().to_owned())));
@@ -134,7 +133,7 @@ impl StagePlan {
     }
 
     /// Returns the old and the new time zone of each account with stored events that gets another one.
-    pub(crate) fn zone_changes(&self) -> Result<BTreeMap<String, (Tz, Tz)>, StageFault> {
+    pub(crate) fn zone_changes(&self) -> Result<BTreeMap<String, (Zone, Zone)>, StageFault> {
         let change = |(account, (from, to)): (&String, &(String, String))| {
             Ok((account.clone(), (time_zone(from)?, time_zone(to)?)))
         };
@@ -155,7 +154,7 @@ impl PartSettings {
     }
 }
 
-fn time_zone(name: &str) -> Result<Tz, StageFault> {
+fn time_zone(name: &str) -> Result<Zone, StageFault> {
     name.parse().map_err(|_| unknown_zone(name))
 }
 

@@ -1,14 +1,13 @@
 //! Section 15: metrics and dimensions that users define.
 
-use chrono::{DateTime, Datelike, NaiveDate, Timelike};
-use chrono_tz::Tz;
+use chrono::{Datelike, NaiveDate};
 use regex::{Regex, RegexBuilder};
 
 use super::duration;
 use super::metric::{MetricGroup, MetricValue, needs_spend, spend_carries, spend_dimension};
 use super::request::{METRICS, OPEN_LEADS};
 use super::segment::EnrichedEvent;
-use super::tables::{SpendRow, Tables};
+use super::tables::{SpendRow, Tables, local_date, local_time};
 use super::values::{ExactAmount, decimal_number};
 
 /// The definitions of a dataset version.
@@ -136,11 +135,12 @@ impl Definitions {
         match rule {
             // "of a date or of `dateTime` ..., in the account's time zone; no date gives the empty text."
             OwnRule::Part(part) if from == "dateTime" => {
-                let zone: Tz = row.segment.customer.account.time_zone.parse().unwrap_or(Tz::UTC);
-                let utc = row.event().date_time.and_then(DateTime::from_timestamp_micros);
-                utc.map(|utc| utc.with_timezone(&zone)).map_or_else(String::new, |local| {
-                    if part == "hour" { format!("{:02}", local.hour()) } else { part_of(part, local.date_naive()) }
-                })
+                let zone = &row.segment.customer.account.time_zone;
+                let text = |micros: i64| match part.as_str() {
+                    "hour" => Some(format!("{:02}", local_time(micros, zone)?.hour())),
+                    part => Some(part_of(part, local_date(micros, zone)?)),
+                };
+                row.event().date_time.and_then(text).unwrap_or_default()
             }
             rule => rule.text(&row.dimension(from)),
         }

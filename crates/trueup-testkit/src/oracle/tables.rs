@@ -1,9 +1,12 @@
 //! Section 1: the tables, as plain rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-use chrono::{DateTime, NaiveDate};
-use chrono_tz::Tz;
+use chrono::NaiveDate;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZoneDatabase;
 
 /// A value of a dimension column.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +138,13 @@ impl Tables {
 /// for an unknown time zone or a point in time beyond the calendar.
 #[must_use]
 pub fn local_date(micros: i64, time_zone: &str) -> Option<NaiveDate> {
-    let zone: Tz = time_zone.parse().ok()?;
-    Some(DateTime::from_timestamp_micros(micros)?.with_timezone(&zone).date_naive())
+    local_time(micros, time_zone)?.date().to_string().parse().ok()
+}
+
+/// Returns the date and the time of day in a time zone, as jiff computes them from the database; `None` as for
+/// [`local_date`].
+pub(super) fn local_time(micros: i64, time_zone: &str) -> Option<DateTime> {
+    static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+    let zone = DATABASE.get(time_zone).ok()?;
+    Some(zone.to_datetime(Timestamp::from_microsecond(micros).ok()?))
 }

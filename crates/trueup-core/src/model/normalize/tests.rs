@@ -6,7 +6,6 @@ use arrow_array::types::{Date32Type, Decimal128Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, BinaryArray, Date32Array, Float64Array, Int64Array, TimestampMicrosecondArray, TimestampSecondArray,
 };
-use chrono_tz::Tz;
 
 /// Returns a valid row, in which the columns of `values` have these values instead.
 fn row(values: &[(&str, &str)]) -> RecordBatch {
@@ -20,9 +19,9 @@ fn row(values: &[(&str, &str)]) -> RecordBatch {
 
 fn accounts() -> Accounts {
     let mut accounts = Accounts::default();
-    accounts.insert(Account { time_zone: Tz::America__New_York, ..Account::new("ny") });
-    accounts.insert(Account { time_zone: Tz::Pacific__Kiritimati, ..Account::new("ki") });
-    accounts.insert(Account { time_zone: Tz::Asia__Tokyo, ..Account::new("jp") });
+    accounts.insert(Account { time_zone: "America/New_York".parse().unwrap(), ..Account::new("ny") });
+    accounts.insert(Account { time_zone: "Pacific/Kiritimati".parse().unwrap(), ..Account::new("ki") });
+    accounts.insert(Account { time_zone: "Asia/Tokyo".parse().unwrap(), ..Account::new("jp") });
     accounts
 }
 
