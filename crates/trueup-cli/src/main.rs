@@ -22,6 +22,7 @@ use exit::{Exit, Failure};
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+use std::sync::LazyLock;
 
 /// The allocator of the program. It requests huge pages, which make address translation cheaper, and keeps the memory
 /// that a query frees for the next query.
@@ -42,10 +43,17 @@ the number of the signal that stopped the command, such as 130 after Ctrl-C.";
 
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]
-#[command(name = "trueup", version, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(name = "trueup", version = version(), arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+}
+
+/// Returns the version of the program, and the release of its time zone database, which decides the days of events.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} (tzdata {})", env!("CARGO_PKG_VERSION"), trueup::tzdata_release()));
+    &VERSION
 }
 
 fn main() -> ExitCode {

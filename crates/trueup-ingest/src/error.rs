@@ -106,6 +106,7 @@ impl IngestError {
             | ErrorKind::ManyRejects { .. }
             | ErrorKind::ManySharedIds { .. }
             | ErrorKind::ZoneChanged { .. }
+            | ErrorKind::NewerTzdata(_)
             | ErrorKind::ManyDimensions { .. }
             | ErrorKind::LongHistory { .. }
             | ErrorKind::LargeHistory { .. }

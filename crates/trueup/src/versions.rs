@@ -16,7 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use trueup_core::dataset::manifest::{Batch, BatchTable, DataFile, Manifest};
+pub use trueup_core::dataset::manifest::{Batch, BatchTable, DataFile, Manifest, OtherTzdata};
 pub use trueup_core::dataset::manifest_file::versions as list;
 pub use trueup_core::dataset::manifest_file::{ManifestError, read, read_latest};
 pub use trueup_core::dataset::{

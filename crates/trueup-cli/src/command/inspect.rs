@@ -41,6 +41,9 @@ impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.cache.set()?;
         let dataset = open_dataset(&self.dataset, self.as_of)?;
+        if let Some(other) = dataset.manifest().and_then(|manifest| manifest.other_tzdata(dataset.accounts())) {
+            notice::warning(other);
+        }
         let step = Step::new("finding accounts");
         match self.format {
             ObjectFormat::Json => {
@@ -61,9 +64,10 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let manifest = dataset.manifest();
     if let Some(manifest) = manifest {
-        let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
+        let Manifest { version, schema_version, created_by, tzdata, events, spend, insights, .. } = manifest;
         let size = |files| size_of(manifest, files);
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
+        lines.push(("tzdata", tzdata.clone()));
         let row_groups = number::counted(dataset.event_row_groups() as u64, "row group");
         lines.push(("events", format!("{}, {row_groups}", size(events))));
         lines.push(("spend", size(spend)));

@@ -139,6 +139,7 @@ fn inspect_prints_json() {
             "version": 1,
             "layout": 5,
             "createdBy": concat!("trueup ", env!("CARGO_PKG_VERSION")),
+            "tzdata": trueup::tzdata_release(),
             "tables": {
                 "accounts": {"rows": 1, "files": 1, "bytes": 1},
                 "events": {"rows": 5, "files": 1, "bytes": 1},

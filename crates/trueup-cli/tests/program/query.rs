@@ -344,7 +344,8 @@ fn wrong_usage_exits_with_code_2() {
     assert!(help.contains("--rejects rejects.ndjson") && !help.contains("rejects.csv"), "{help}");
     let help = workspace.run(&["query", "--help"]).succeeded();
     assert!(help.contains("avgCostPerLead") && help.contains("attributionChannel"), "{help}");
-    assert!(workspace.run(&["--version"]).succeeded().starts_with("trueup "));
+    let version = workspace.run(&["--version"]).succeeded().to_owned();
+    assert!(version.starts_with("trueup ") && version.contains("(tzdata 20"), "{version}");
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use super::commit::Commit;
 use super::deletion_vector::DeletionVector;
+use crate::model::{Accounts, Zone, tzdata_release};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 pub use crate::text::hex;
@@ -45,6 +48,9 @@ pub struct Manifest {
     /// writer could not complete the purge of the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purge: Option<Purge>,
+    /// The release of the IANA time zone database, such as `2026f`, by which the days of events were computed that came
+    /// with a `dateTime` alone.
+    pub tzdata: String,
     /// Where the entries of the files of events and spend are written.
     pub lists: FileLists,
     /// Event files, in the order of their lists. A row group holds whole customers, all of one
@@ -76,6 +82,32 @@ pub struct Manifest {
     pub superseded: BTreeMap<String, Arc<DeletionVector>>,
     /// The batches that the version was made from, oldest first.
     pub batches: Vec<Batch>,
+}
+
+/// A release of the time zone database that is not the one of this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OtherTzdata {
+    /// An older one.
+    Older(String),
+    /// A newer one.
+    Newer(String),
+}
+
+impl fmt::Display for OtherTzdata {
+    /// Writes what this means for the days of a dataset.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = tzdata_release();
+        match self {
+            Self::Older(stored) => write!(
+                f,
+                "days of events were computed by tzdata {stored}, and this trueup has {own}; the next ingest that changes the \
+                 dataset computes them again"
+            ),
+            Self::Newer(stored) => {
+                write!(f, "days of events were computed by tzdata {stored}, and this trueup has {own}, which is older")
+            }
+        }
+    }
 }
 
 /// The earlier versions that a purge lets expire once its own version is published. Whoever writes to the dataset next
@@ -253,6 +285,7 @@ impl Manifest {
             created_by: created_by.to_owned(),
             commit,
             purge: None,
+            tzdata: tzdata_release().to_owned(),
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
@@ -275,6 +308,7 @@ impl Manifest {
             created_by,
             commit,
             purge,
+            tzdata,
             lists,
             events: _,
             spend: _,
@@ -288,7 +322,7 @@ impl Manifest {
         } = self;
         (schema_version, version, created_by, commit, purge)
             == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
-            && (lists, accounts, insights) == (&other.lists, &other.accounts, &other.insights)
+            && (tzdata, lists, accounts, insights) == (&other.tzdata, &other.lists, &other.accounts, &other.insights)
             && (definitions, forgotten) == (&other.definitions, &other.forgotten)
             && (deletion_vectors, batches) == (&other.deletion_vectors, &other.batches)
     }
@@ -317,6 +351,19 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+
+    /// Returns the other release of the time zone database by which days of events were computed. `None` if they were
+    /// computed by the release of this program, or if there are no events or no accounts outside of UTC.
+    #[must_use]
+    pub fn other_tzdata(&self, accounts: &Accounts) -> Option<OtherTzdata> {
+        let depends = !self.events.is_empty() && accounts.iter().any(|account| account.time_zone != Zone::UTC);
+        match self.tzdata.as_str().cmp(tzdata_release()) {
+            _ if !depends => None,
+            Ordering::Equal => None,
+            Ordering::Less => Some(OtherTzdata::Older(self.tzdata.clone())),
+            Ordering::Greater => Some(OtherTzdata::Newer(self.tzdata.clone())),
+        }
     }
 
     /// Checks the number of the version, and the paths and checksums of all files, before any of them is read.

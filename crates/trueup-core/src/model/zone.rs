@@ -90,8 +90,8 @@ impl Zone {
         begun.checked_sub(1).and_then(|at| periods.get(at)).map_or(0, |period| period.offset)
     }
 
-    /// Returns the first point in time at which clocks of the zone show a time, both in seconds since 1970-01-01; `None`
-    /// if clocks skip it.
+    /// Returns the first point in time at which clocks of the zone show a time, both in seconds since 1970-01-01.
+    /// Returns `None` if clocks skip it.
     pub(super) fn first_instant(self, clock: i64) -> Option<i64> {
         let Some(zone) = self.0 else { return Some(clock) };
         let folded = before_horizon(clock);

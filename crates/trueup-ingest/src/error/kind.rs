@@ -9,6 +9,7 @@ use crate::{IngestError, OutputError};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use trueup_core::dataset::manifest::OtherTzdata;
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::definitions::DefinitionError;
 use trueup_core::{Interruption, Shown};
@@ -150,6 +151,9 @@ pub enum ErrorKind {
         /// Why the days of its events cannot be computed again.
         why: String,
     },
+    /// Days of the dataset were computed by a newer release of the time zone database than that of this program.
+    #[error("{0}; ingest with a newer trueup")]
+    NewerTzdata(OtherTzdata),
     /// There is no dataset to change.
     #[error("`{}` holds no dataset", .0.display())]
     NoDataset(PathBuf),

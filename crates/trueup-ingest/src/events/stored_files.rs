@@ -8,6 +8,7 @@ use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::held_chunks::HeldChunks;
 use crate::left_rows::{Superseded, only_left};
+use crate::monitor::Monitor;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
@@ -21,10 +22,10 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::Length;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
-use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
+use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_SOURCE_COLUMN, DATE_TIME};
 
 /// Returns the accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(
@@ -57,54 +58,127 @@ pub(crate) fn files_with(
 /// Returns the accounts of the rows that are left in an event file. Reads the column of accounts only in row groups
 /// that have superseded rows, or whose statistics do not prove that they have a single account.
 fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BTreeSet<String>, IngestError> {
-    let path = dir.join(&stored.path);
     let vector = superseded.get(&stored.path);
     let has_superseded = |group| vector.is_some_and(|vector| vector.left_ranges(&stored.row_groups, group).is_some());
-    let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
-    let open = || {
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())?;
-        check_chunk_ranges(metadata.metadata(), file.len())?;
-        Ok(metadata)
-    };
-    let metadata = catch_panics(open).of_dataset(&path)?;
-    let column = metadata.parquet_schema().columns().iter().position(|column| column.name() == ACCOUNT);
+    let columns = StoredColumns::open(dir, stored)?;
+    let column = columns.positions(&[ACCOUNT]).next();
     let mut accounts = BTreeSet::new();
     let mut mixed = Vec::new();
-    for (at, group) in metadata.metadata().row_groups().iter().enumerate() {
+    for (at, group) in columns.metadata.metadata().row_groups().iter().enumerate() {
         match column.and_then(|column| only_value(group, column)) {
             Some(account) if !has_superseded(at) => drop(accounts.insert(account)),
             _ => mixed.push(at),
         }
     }
-    if mixed.is_empty() {
-        return Ok(accounts);
-    }
-    let mask = ProjectionMask::columns(metadata.parquet_schema(), [ACCOUNT]);
-    let chunk = |group: &usize| column.map(|column| metadata.metadata().row_group(*group).column(column).byte_range());
-    let chunks = HeldChunks::read(file, mixed.iter().filter_map(chunk)).of_dataset(&path)?;
-    let read = || {
-        for group in mixed {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
-            let mut first = 0;
-            for batch in builder.with_projection(mask.clone()).with_row_groups(vec![group]).build()? {
-                let batch = batch?;
-                let from = (stored, group, first);
-                first += batch.num_rows();
-                let left = only_left(batch, from, superseded)?;
-                let mut last = None;
-                for account in
-                    left.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten()
-                {
-                    if last != Some(account) {
-                        accounts.insert(account.to_owned());
-                        last = Some(account);
-                    }
-                }
+    columns.read(&[ACCOUNT], &mixed, superseded, &mut |left| {
+        let mut last = None;
+        for account in left.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten() {
+            if last != Some(account) {
+                accounts.insert(account.to_owned());
+                last = Some(account);
             }
         }
-        Ok(accounts)
+    })?;
+    Ok(accounts)
+}
+
+/// Returns the accounts of which events in some files get another day.
+pub(super) fn moved_accounts(
+    files: &[DataFile],
+    superseded: &Superseded,
+    dir: &Path,
+    changes: &ZoneChanges,
+    monitor: &Monitor,
+) -> Result<BTreeSet<String>, IngestError> {
+    let of_file = |file: &DataFile| {
+        let concerned = file.row_groups.iter().enumerate().filter(|(_, row_group)| changes.concern(row_group));
+        let concerned: Vec<usize> = concerned.map(|(at, _)| at).collect();
+        let (mut moved, mut read) = (BTreeSet::new(), Ok(()));
+        if concerned.is_empty() {
+            return Ok(moved);
+        }
+        let columns = StoredColumns::open(dir, file)?;
+        // One row group after another, because a file of many takes much memory.
+        for row_group in concerned {
+            monitor.check()?;
+            let names = [ACCOUNT, DATE, DATE_TIME, DATE_SOURCE_COLUMN];
+            columns.read(&names, &[row_group], superseded, &mut |batch| {
+                let mut insert = |account: &str| {
+                    if !moved.contains(account) {
+                        moved.insert(account.to_owned());
+                    }
+                };
+                if read.is_ok() {
+                    read = changes.days(&batch, &mut insert).map(drop);
+                }
+            })?;
+        }
+        read.map(|()| moved)
     };
-    catch_panics(read).of_dataset(&path)
+    let sets: Vec<BTreeSet<String>> = files.par_iter().map(of_file).collect::<Result<_, IngestError>>()?;
+    Ok(sets.into_iter().flatten().collect())
+}
+
+/// A stored file of which some columns are read.
+struct StoredColumns<'a> {
+    stored: &'a DataFile,
+    path: PathBuf,
+    file: CheckedFile,
+    metadata: ArrowReaderMetadata,
+}
+
+impl<'a> StoredColumns<'a> {
+    /// Opens a file, and reads its footer.
+    fn open(dir: &Path, stored: &'a DataFile) -> Result<Self, IngestError> {
+        let path = dir.join(&stored.path);
+        let file = CheckedFile::open(dir, stored).of_dataset(&path)?;
+        let open = || {
+            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())?;
+            check_chunk_ranges(metadata.metadata(), file.len())?;
+            Ok(metadata)
+        };
+        let metadata = catch_panics(open).of_dataset(&path)?;
+        Ok(Self { stored, path, file, metadata })
+    }
+
+    /// Returns the positions of columns, of the ones that the file has.
+    fn positions<'n>(&'n self, names: &'n [&str]) -> impl Iterator<Item = usize> + Clone + 'n {
+        let columns = self.metadata.parquet_schema().columns().iter().enumerate();
+        columns.filter(|(_, column)| names.contains(&column.name())).map(|(at, _)| at)
+    }
+
+    /// Reads columns of some row groups, of the ones that the file has, and passes the rows on that are left.
+    fn read(
+        &self,
+        names: &[&str],
+        row_groups: &[usize],
+        superseded: &Superseded,
+        take: &mut dyn FnMut(RecordBatch),
+    ) -> Result<(), IngestError> {
+        if row_groups.is_empty() {
+            return Ok(());
+        }
+        let metadata = &self.metadata;
+        let mask = ProjectionMask::leaves(metadata.parquet_schema(), self.positions(names));
+        let chunk = |group: usize, column| metadata.metadata().row_group(group).column(column).byte_range();
+        let positions = self.positions(names);
+        let ranges = row_groups.iter().flat_map(|group| positions.clone().map(move |column| chunk(*group, column)));
+        let chunks = HeldChunks::read(self.file.clone(), ranges).of_dataset(&self.path)?;
+        let read = || {
+            for group in row_groups {
+                let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());
+                let mut first = 0;
+                for batch in builder.with_projection(mask.clone()).with_row_groups(vec![*group]).build()? {
+                    let batch = batch?;
+                    let from = (self.stored, *group, first);
+                    first += batch.num_rows();
+                    take(only_left(batch, from, superseded)?);
+                }
+            }
+            Ok(())
+        };
+        catch_panics(read).of_dataset(&self.path)
+    }
 }
 
 /// Returns the value that all rows of a row group have in a column, if the statistics prove that there is one.

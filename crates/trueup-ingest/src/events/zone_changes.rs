@@ -1,18 +1,25 @@
-//! Accounts that have stored events and get another time zone. The days of stored events that were computed from a
+//! Accounts that have stored events and get another time zone, or the same one with other rules, because the dataset
+//! was written with an earlier release of the time zone database. The days of stored events that were computed from a
 //! `dateTime` are computed again; days that were given stay.
 
 use super::event_batch::{column, primitive_column, unsound_column};
+use super::stored_files;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
+use crate::monitor::Monitor;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType};
 use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use trueup_core::dataset::manifest::{Manifest, RowGroupEntry};
 use trueup_core::model::{
-    ACCOUNT, DATE, DATE_COMPUTED, DATE_SOURCE_COLUMN, DATE_TIME, UtcMicros, Zone, format_date_time,
+    ACCOUNT, Account, Accounts, DATE, DATE_COMPUTED, DATE_SOURCE_COLUMN, DATE_TIME, UtcMicros, Zone, format_date_time,
+    tzdata_release,
 };
 use trueup_core::{Day, Shown};
 
@@ -21,10 +28,13 @@ use trueup_core::{Day, Shown};
 pub(crate) struct ZoneChanges {
     /// By account.
     changes: BTreeMap<String, ZoneChange>,
+    /// The release of the time zone database by which the stored days were computed, if it is an older one.
+    older: Option<String>,
     /// The number of events that got another day.
     moved: AtomicU64,
 }
 
+/// The time zones of an account; the same one twice if its rules have changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ZoneChange {
     pub(crate) from: Zone,
@@ -36,7 +46,35 @@ const NAMED: usize = 5;
 
 impl ZoneChanges {
     pub(crate) fn new(changes: BTreeMap<String, ZoneChange>) -> Self {
-        Self { changes, moved: AtomicU64::new(0) }
+        Self { changes, ..Self::default() }
+    }
+
+    /// Adds the accounts whose stored events have days that are others by the rules of now. `older` computed them, and
+    /// `accounts` are those of the new version.
+    pub(crate) fn add_changed_rules(
+        &mut self,
+        older: String,
+        accounts: &Accounts,
+        latest: &Manifest,
+        dir: &Path,
+        monitor: &Monitor,
+    ) -> Result<(), IngestError> {
+        let kept = |account: &&Account| account.time_zone != Zone::UTC && !self.has(&account.key);
+        let change = |account: &Account| ZoneChange { from: account.time_zone, to: account.time_zone };
+        let zones = accounts.iter().filter(kept).map(|account| (account.key.clone(), change(account)));
+        let zones = Self::new(zones.collect());
+        let moved = stored_files::moved_accounts(&latest.events, &latest.superseded, dir, &zones, monitor)?;
+        self.changes.extend(zones.changes.into_iter().filter(|(account, _)| moved.contains(account)));
+        self.older = Some(older);
+        Ok(())
+    }
+
+    /// Returns whether a row group of a stored file may have rows of an account that is here.
+    pub(super) fn concern(&self, row_group: &RowGroupEntry) -> bool {
+        row_group.accounts.as_ref().is_none_or(|(first, last)| {
+            let within = (Bound::Included(&**first), Bound::Included(&**last));
+            first <= last && self.changes.range::<str, _>(within).next().is_some()
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -69,37 +107,58 @@ impl ZoneChanges {
 
     /// Returns what the user should know once the changes are carried out; `None` without changes.
     pub(crate) fn warning(&self) -> Option<String> {
-        let changes = self.changes.iter().take(NAMED);
-        let changes =
-            changes.map(|(account, ZoneChange { from, to })| format!("`{}` from `{from}` to `{to}`", Shown(account)));
-        let named = changes.collect::<Vec<_>>().join(", ");
-        let more = match self.changes.len().saturating_sub(NAMED) {
+        let changed: Vec<_> = self.changes.iter().filter(|(_, change)| change.from != change.to).collect();
+        let named = changed.iter().take(NAMED);
+        let named =
+            named.map(|(account, ZoneChange { from, to })| format!("`{}` from `{from}` to `{to}`", Shown(account)));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = match changed.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
+        let zones = (!changed.is_empty()).then(|| format!("time zones change: {named}{more}; "));
+        let rules = self.older.as_ref().map(|older| {
+            format!("time zones were those of tzdata {older}, and are those of tzdata {} now; ", tzdata_release())
+        });
+        if zones.is_none() && rules.is_none() {
+            return None;
+        }
         let moved = self.moved();
         let events = if moved == 1 { "event has" } else { "events have" };
-        (!self.is_empty()).then(|| format!("time zones change: {named}{more}; {moved} {events} another day now"))
+        let (zones, rules) = (zones.unwrap_or_default(), rules.unwrap_or_default());
+        Some(format!("{zones}{rules}{moved} {events} another day now"))
     }
 
     /// Computes days of stored events again: the days that were computed from a `dateTime`, of accounts that get
-    /// another time zone.
+    /// another time zone or other rules.
     ///
     /// # Errors
-    /// A new day is out of range, or the file does not say whether the day of an event with a `dateTime` was computed.
+    /// A new day is out of range, or the file does not say whether the day of an event with a `dateTime` was computed,
+    /// and the account gets another time zone.
     pub(super) fn apply(&self, batch: RecordBatch) -> Result<RecordBatch, IngestError> {
         if self.is_empty() {
             return Ok(batch);
         }
-        let accounts = texts(&batch, ACCOUNT).doing("read stored events")?;
+        let mut moved = 0;
+        let days = self.days(&batch, &mut |_| moved += 1)?;
+        self.moved.fetch_add(moved, Ordering::Relaxed);
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+        let columns = columns
+            .map(|(field, old)| if field.name() == DATE { Arc::new(days.clone()) } else { old.clone() })
+            .collect();
+        RecordBatch::try_new(batch.schema(), columns).doing("read stored events")
+    }
+
+    /// Returns the days of stored events, and passes the account of each event that gets another day.
+    pub(super) fn days(&self, batch: &RecordBatch, moved: &mut dyn FnMut(&str)) -> Result<Date32Array, IngestError> {
+        let accounts = texts(batch, ACCOUNT).doing("read stored events")?;
         let sources = match batch.column_by_name(DATE_SOURCE_COLUMN) {
-            Some(_) => Some(texts(&batch, DATE_SOURCE_COLUMN).doing("read stored events")?),
+            Some(_) => Some(texts(batch, DATE_SOURCE_COLUMN).doing("read stored events")?),
             None => None,
         };
-        let dates: PrimitiveArray<Date32Type> = primitive_column(&batch, DATE).doing("read stored events")?;
+        let dates: PrimitiveArray<Date32Type> = primitive_column(batch, DATE).doing("read stored events")?;
         let times: PrimitiveArray<TimestampMicrosecondType> =
-            primitive_column(&batch, DATE_TIME).doing("read stored events")?;
-        let mut moved = 0;
+            primitive_column(batch, DATE_TIME).doing("read stored events")?;
         let mut last: Option<(&str, Option<&ZoneChange>)> = None;
         let mut day = |row: usize| -> Result<i32, IngestError> {
             let account = accounts.value(row);
@@ -112,23 +171,21 @@ impl ZoneChanges {
             let source = sources.as_ref().filter(|sources| sources.is_valid(row)).map(|sources| sources.value(row));
             let time = UtcMicros(times.value(row));
             match source {
+                // Without another time zone, the day stays what it was.
+                None if change.from == change.to => Ok(dates.value(row)),
                 None => Err(change.refused(account, UNKNOWN.to_owned())),
                 Some(DATE_COMPUTED) => {
                     let outside = || change.refused(account, outside(time));
                     let day = i32::from(time.day_in(change.to).ok_or_else(outside)?.number());
-                    moved += u64::from(day != dates.value(row));
+                    if day != dates.value(row) {
+                        moved(account);
+                    }
                     Ok(day)
                 }
                 Some(_) => Ok(dates.value(row)),
             }
         };
-        let days: Date32Array = (0..batch.num_rows()).map(&mut day).collect::<Result<Vec<_>, _>>()?.into();
-        self.moved.fetch_add(moved, Ordering::Relaxed);
-        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
-        let columns = columns
-            .map(|(field, old)| if field.name() == DATE { Arc::new(days.clone()) } else { old.clone() })
-            .collect();
-        RecordBatch::try_new(batch.schema(), columns).doing("read stored events")
+        Ok((0..batch.num_rows()).map(&mut day).collect::<Result<Vec<_>, _>>()?.into())
     }
 }
 

@@ -21,9 +21,9 @@ use crate::{
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
-use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::manifest::{Manifest, OtherTzdata};
 use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, read_definitions};
-use trueup_core::model::Accounts;
+use trueup_core::model::{Accounts, tzdata_release};
 
 impl Ingest {
     /// Runs the ingest, which `monitor` may stop. If another one was published meanwhile, runs it again from the new
@@ -68,6 +68,9 @@ impl Ingest {
         let warnings = plan.warnings(false);
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
+            let accounts = accounts::stored(latest.as_ref(), &self.common.dir)?;
+            let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
+            summary.warnings.extend(other_tzdata.map(|other| other.to_string()));
             return Ok(summary);
         }
         let faulty_rows = match rejects {
@@ -131,8 +134,8 @@ impl Ingest {
             version.supersede(written.superseded);
             manifest.events = written.kept;
             manifest.events.extend(written.files);
-            summary.warnings.extend(zone_changes.warning());
         }
+        summary.warnings.extend(zone_changes.warning());
         self.write_spend_and_insights(&plan, &mut manifest, version, reader, summary)?;
         if !reader.is_refusing() {
             self.check_rejects(summary)?;
@@ -179,6 +182,11 @@ impl Ingest {
     ) -> Result<AccountsWritten, IngestError> {
         let dir = self.common.dir.as_path();
         let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
+        let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&all_accounts)) {
+            Some(newer @ OtherTzdata::Newer(_)) => return Err(ErrorKind::NewerTzdata(newer).into()),
+            Some(OtherTzdata::Older(older)) => Some(older),
+            None => None,
+        };
         let mut account_files = None;
         let mut zone_changes = ZoneChanges::default();
         if let Some(inputs) = plan.inputs(Table::Accounts) {
@@ -191,11 +199,15 @@ impl Ingest {
             accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
             account_files = Some(accounts::write(&all_accounts, version)?);
         }
+        if let (Some(older), Some(latest)) = (older_tzdata, &latest) {
+            zone_changes.add_changed_rules(older, &all_accounts, latest, dir, reader.monitor)?;
+        }
         // The version gets its number, and what there is to say of its commit, when it is published.
         let mut manifest = latest.unwrap_or_else(|| {
             Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
         });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
+        tzdata_release().clone_into(&mut manifest.tzdata);
         Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
     }
 

@@ -5,6 +5,7 @@ use crate::error::ErrorKind;
 use std::fmt;
 use std::path::PathBuf;
 use trueup_core::Shown;
+use trueup_core::model::tzdata_release;
 
 /// What is wrong with a distributed ingest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +47,15 @@ pub enum StageFault {
     OtherBase {
         /// The number of these versions.
         version: u64,
+    },
+    /// The program of a part has another release of the time zone database than the one that began the ingest.
+    #[error(
+        "the ingest was planned with tzdata {planned}, but this part has {}; use the same trueup for all parts",
+        tzdata_release()
+    )]
+    OtherTzdata {
+        /// The release of the program that began the ingest.
+        planned: String,
     },
     /// A part has rows of an account that belongs to another part.
     #[error("the rows of account `{}` belong to part {belongs}, but part {part} has some of them", Shown(.account))]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::dataset::manifest::{DataFile, Manifest, hex};
-use trueup_core::model::{Account, Accounts, ClockZone, Zone};
+use trueup_core::model::{Account, Accounts, ClockZone, Zone, tzdata_release};
 
 /// What every part of a distributed ingest needs to know. It goes from process to process [as text](Self::to_json).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub struct StagePlan {
     /// The identity of the version before, as [`base_of`] returns it.
     pub(crate) base: String,
     pub(crate) parts: u32,
+    /// The release of the time zone database by which all parts compute days.
+    tzdata: String,
     /// The accounts that may have new rows; `None` if any may.
     pub(crate) accounts: Option<BTreeSet<String>>,
     /// The paths of the stored event files whose rows the parts take over.
@@ -65,6 +67,7 @@ impl StagePlan {
             version: base.map_or(0, |manifest| manifest.version) + 1,
             base: base_of(base),
             parts,
+            tzdata: tzdata_release().to_owned(),
             accounts,
             rewritten: rewritten.iter().map(|file| file.path.clone()).collect(),
             time_zones: zoned.map(|account| (account.key.clone(), account.time_zone.name().to_owned())).collect(),
@@ -123,8 +126,12 @@ impl StagePlan {
         Ok(PartOfAccounts { part, parts: self.parts, planned: self.accounts.as_ref() })
     }
 
-    /// Returns the accounts with their time zones, and nothing else of them.
+    /// Returns the accounts with their time zones, and nothing else of them. Fails if this program has another release
+    /// of the time zone database than the one that made the plan.
     pub(crate) fn zoned_accounts(&self) -> Result<Accounts, StageFault> {
+        if self.tzdata != tzdata_release() {
+            return Err(StageFault::OtherTzdata { planned: self.tzdata.clone() });
+        }
         let mut accounts = Accounts::default();
         for (key, zone) in &self.time_zones {
             accounts.insert(Account { time_zone: time_zone(zone)?, ..Account::new(key) });

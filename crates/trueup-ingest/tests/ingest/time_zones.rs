@@ -1,6 +1,12 @@
 //! The time zones of events: clock times without an offset, and accounts that get another time zone.
 
 use crate::dataset::Case;
+use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
+use trueup_core::dataset::manifest::{DataFile, Manifest, OtherTzdata};
+use trueup_core::dataset::{Commit, CommitOperation, manifest_file};
+use trueup_core::files::Files;
+use trueup_core::model::{Account, Accounts, tzdata_release};
 use trueup_ingest::{IngestError, IngestSummary};
 
 const HEADER: &str = "account,opportunityId,type,dateTime\n";
@@ -133,4 +139,118 @@ fn files_of_a_dataset_say_which_days_were_computed() {
     assert_eq!(copy.manifest().events[0].sha256, file.sha256);
     set_zone(&copy, "zones.csv", "UTC").unwrap();
     assert_eq!(sorted(&copy), ["a|1|sold|2025-01-01|2025-01-01T02:00:00Z||"]);
+}
+
+/// Publishes a version with the files of the newest one, as if another release of the time zone database had computed
+/// its days: account `a` moves from a zone eight hours behind UTC to Vancouver, which was that by then.
+fn compute_by_other_release(case: &Case, tzdata: &str) {
+    let earlier = case.manifest();
+    let other = Case::new();
+    let accounts = other.file("zones.csv", "account,timeZone\na,America/Vancouver\nc,America/New_York\n");
+    other.ingest().accounts(accounts).run().unwrap();
+    let file = other.manifest().accounts.remove(0);
+    let path = "accounts/other.parquet".to_owned();
+    fs::copy(other.dataset().join(&file.path), case.dataset().join(&path)).unwrap();
+    let manifest = Manifest {
+        version: earlier.version + 1,
+        commit: Commit::after(Some(earlier.commit.time), UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO),
+        tzdata: tzdata.to_owned(),
+        accounts: vec![DataFile { path, ..file }],
+        ..earlier
+    };
+    let staging = tempfile::tempdir().unwrap();
+    manifest_file::publish(&Files::default(), &case.dataset(), staging.path(), &manifest).unwrap();
+}
+
+/// Returns a dataset of an account whose rules have changed, of one in UTC, and of one with the same rules.
+fn of_other_release(tzdata: &str) -> Case {
+    let case = Case::new();
+    let accounts = case.file("accounts.csv", "account,timeZone\na,Etc/GMT+8\nc,America/New_York\n");
+    case.ingest().accounts(accounts).run().unwrap();
+    case.events("other.csv", &format!("{HEADER}c,1,sold,2026-11-28T07:30:00Z\n"));
+    case.events(
+        "events.csv",
+        "account,opportunityId,type,date,dateTime\na,alone,sold,,2026-11-28T07:30:00Z\n\
+         a,noon,sold,,2026-11-28T20:30:00Z\na,given,sold,2026-11-27,2026-11-28T07:30:00Z\n\
+         b,alone,sold,,2026-11-28T07:30:00Z\n",
+    );
+    compute_by_other_release(&case, tzdata);
+    assert_eq!(sorted(&case), stored_of_other_release("2026-11-27"));
+    case
+}
+
+fn stored_of_other_release(alone: &str) -> [String; 5] {
+    [
+        format!("a|alone|sold|{alone}|2026-11-28T07:30:00Z||"),
+        "a|given|sold|2026-11-27|2026-11-28T07:30:00Z||".to_owned(),
+        "a|noon|sold|2026-11-28|2026-11-28T20:30:00Z||".to_owned(),
+        "b|alone|sold|2026-11-28|2026-11-28T07:30:00Z||".to_owned(),
+        "c|1|sold|2026-11-28|2026-11-28T07:30:00Z||".to_owned(),
+    ]
+}
+
+#[test]
+fn days_of_an_older_release_are_computed_again_with_the_next_ingest() {
+    let case = of_other_release("2025b");
+    let unmoved = case.manifest().events.iter().find(|file| case.rows_of(file).len() == 1).unwrap().path.clone();
+    let summary = case.ingest().spend(case.file("spend.csv", "account,date,adSpend\na,2026-11-28,1\n")).run();
+    assert_eq!(
+        summary.unwrap().warnings,
+        [format!(
+            "time zones were those of tzdata 2025b, and are those of tzdata {} now; 1 event has another day now",
+            tzdata_release()
+        )]
+    );
+    assert_eq!(sorted(&case), stored_of_other_release("2026-11-28"));
+    let manifest = case.manifest();
+    assert_eq!(manifest.tzdata, tzdata_release());
+    assert!(manifest.events.iter().any(|file| file.path == unmoved), "a file without changes stays");
+    // The release is recorded, so that nothing is left to be said or done.
+    let summary = case.ingest().spend(case.file("more.csv", "account,date,adSpend\na,2026-11-28,2\n")).run();
+    assert_eq!(summary.unwrap().warnings, Vec::<String>::new());
+}
+
+#[test]
+fn an_ingest_that_changes_nothing_says_that_days_are_of_an_older_release() {
+    let case = of_other_release("2025b");
+    let before = case.snapshot();
+    let summary = case.events("other.csv", &format!("{HEADER}c,1,sold,2026-11-28T07:30:00Z\n"));
+    let outdated = format!(
+        "days of events were computed by tzdata 2025b, and this trueup has {}; the next ingest that changes the dataset \
+         computes them again",
+        tzdata_release()
+    );
+    assert_eq!((summary.changed, summary.warnings.contains(&outdated)), (false, true), "{:?}", summary.warnings);
+    assert_eq!(case.snapshot(), before);
+}
+
+#[test]
+fn an_ingest_by_an_older_release_than_that_of_the_dataset_is_refused() {
+    let case = of_other_release("9999z");
+    let before = case.snapshot();
+    let error = set_zone(&case, "zones.csv", "UTC").unwrap_err();
+    assert!(error.is_data());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "days of events were computed by tzdata 9999z, and this trueup has {}, which is older; ingest with a newer trueup",
+            tzdata_release()
+        )
+    );
+    let mut after = case.snapshot();
+    after.retain(|path, _| before.contains_key(path));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn another_release_concerns_no_dataset_without_zones() {
+    let case = of_other_release("2025b");
+    let mut accounts = Accounts::default();
+    assert_eq!(case.manifest().other_tzdata(&accounts), None);
+    accounts.insert(Account::new("b"));
+    assert_eq!(case.manifest().other_tzdata(&accounts), None);
+    accounts.insert(Account { time_zone: "Asia/Tokyo".parse().unwrap(), ..Account::new("b") });
+    assert_eq!(case.manifest().other_tzdata(&accounts), Some(OtherTzdata::Older("2025b".to_owned())));
+    let manifest = Manifest { events: Vec::new(), ..case.manifest() };
+    assert_eq!(manifest.other_tzdata(&accounts), None);
 }

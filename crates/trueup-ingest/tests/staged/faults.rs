@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest_file;
 use trueup_core::definitions::Definitions;
+use trueup_core::model::tzdata_release;
 use trueup_ingest::{Define, ErrorKind, Ingest, IngestError, StageFault, StagePlan, Staged, part_of};
 
 /// A dataset with a version, and the rows of the next one.
@@ -233,4 +234,14 @@ fn what_the_parts_or_the_beginning_cannot_have_is_refused() {
     assert!(stage(Ingest::into(&dataset).spend("spend.csv"), true).contains("has events alone"));
     assert!(stage(Ingest::into(&dataset).rejects("rejects"), true).contains("has no file of rejects"));
     assert!(stage(Ingest::into(&dataset), false).contains("there is nothing to ingest"));
+}
+
+#[test]
+fn a_part_with_another_release_of_the_time_zone_database_is_refused() {
+    let (_case, dataset, rows) = begun();
+    let ingest = into(&dataset).begin_staged(2, None).unwrap();
+    let plan = ingest.plan().to_json().unwrap().replace(tzdata_release(), "2025b");
+    let plan = StagePlan::from_json(&plan).unwrap();
+    let error = stage(&dataset, &plan, 0, &rows).unwrap_err();
+    assert!(error.to_string().contains("planned with tzdata 2025b, but this part has"), "{error}");
 }

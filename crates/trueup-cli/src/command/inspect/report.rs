@@ -14,6 +14,8 @@ pub(super) struct Contents<'a> {
     version: Option<u64>,
     layout: Option<u32>,
     created_by: Option<&'a str>,
+    /// The release of the time zone database that computed days.
+    tzdata: Option<&'a str>,
     tables: BTreeMap<&'static str, TableSize>,
     event_row_groups: usize,
     accounts: Vec<AccountEntry<'a>>,
@@ -66,6 +68,7 @@ impl<'a> Contents<'a> {
             version: manifest.map(|manifest| manifest.version),
             layout: manifest.map(|manifest| manifest.schema_version),
             created_by: manifest.map(|manifest| manifest.created_by.as_str()),
+            tzdata: manifest.map(|manifest| manifest.tzdata.as_str()),
             tables: manifest.map(sizes).unwrap_or_default(),
             event_row_groups: dataset.event_row_groups(),
             accounts: keys.into_iter().map(account).collect(),
