@@ -28,6 +28,14 @@ pub struct IngestSummary {
     pub warnings: Vec<String>,
 }
 
+impl IngestSummary {
+    /// Adds warnings.
+    pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.extend(warnings);
+        self
+    }
+}
+
 /// What a compaction has merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,6 +8,7 @@
 //! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
 //! | `block_cache` | keeps blocks of objects in a local folder |
 //! | `write` | creates, uploads, lists and removes objects, and publishes manifests |
+//! | `web_client` | makes the clients of stores and web servers: their TLS, and where redirects may lead |
 //! | `source`, `web` | read the inputs of an ingest from beginning to end: objects, and files of web servers |
 //! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
 //! | `fault` | says what a store answered, in one line and without credentials |
@@ -32,6 +33,8 @@ mod runtime;
 mod source;
 #[cfg(feature = "object-store")]
 mod web;
+#[cfg(feature = "object-store")]
+mod web_client;
 #[cfg(feature = "object-store")]
 mod write;
 

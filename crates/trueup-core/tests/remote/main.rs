@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod redirects;
 mod stored;
 
 use std::collections::{BTreeSet, HashSet};

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup_core::dataset::{is_url, without_credentials};
+use trueup_core::dataset::{RemoteFile, is_url, without_credentials};
 use trueup_core::formats::unpacked_name;
 
 /// An input as it was given.
@@ -24,6 +24,8 @@ pub(super) struct GivenInput {
     /// Whether the path of `input` says which file it is, unlike the name of a reader, or a URL with a `?`, whose rest
     /// is not shown.
     is_path: bool,
+    /// The file at a URL that is received.
+    pub(super) remote: Option<RemoteFile>,
 }
 
 impl Ingest {
@@ -53,7 +55,7 @@ impl Ingest {
                     }
                     let options = options(Some(format.map_or(InputFormat::Arrow, InputFormat::from)), Vec::new());
                     let input = Input { options, ..Input::given(&shown) };
-                    given.push(GivenInput { table, input, producer: Some(producer), is_path: false });
+                    given.push(GivenInput { table, input, producer: Some(producer), is_path: false, remote: None });
                     continue;
                 }
             };
@@ -68,15 +70,16 @@ impl Ingest {
                     let shown = file.shown();
                     let options = options(format(shown), FolderColumn::all(shown));
                     let input = Input { options, ..Input::given(shown) };
+                    let remote = Some(file.clone());
                     let producer = Some(Producer::Reader(Box::new(file.into_reader())));
-                    given.push(GivenInput { table, input, producer, is_path });
+                    given.push(GivenInput { table, input, producer, is_path, remote });
                 }
                 continue;
             }
             for file in expand(&path, format(&path).is_some())? {
                 let input = Input { options: options(format(&file), FolderColumn::all(&file)), ..Input::given(&file) };
                 let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
-                given.push(GivenInput { table, input, producer, is_path: true });
+                given.push(GivenInput { table, input, producer, is_path: true, remote: None });
             }
         }
         if given.is_empty() {

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::{Manifest, OtherTzdata};
-use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, read_definitions};
+use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, RemoteFile, read_definitions};
 use trueup_core::model::{Accounts, tzdata_release};
 
 impl Ingest {
@@ -38,11 +38,13 @@ impl Ingest {
             let rejects = self.checked_rejects(&given)?;
             let again = again.filter(|_| rejects.as_ref().is_none_or(|(path, outputs)| !outputs.is_final(path)));
             let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, monitor)?;
-            let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
+            let ReceivedInputs { inputs: given, received: _received, warnings } =
+                receive(given, &mut version, monitor)?;
             let threads = self.common.threads;
             let done;
             (self, done) = on_threads(threads, move || {
                 let done = self.run_here(&given, rejects, version, latest, monitor);
+                let done = done.map(|summary| summary.with_warnings(warnings));
                 Ok((self, done))
             })?;
             match (done, again) {
@@ -290,6 +292,8 @@ pub(super) struct ReceivedInputs {
     pub(super) inputs: Vec<(Table, Input)>,
     /// Holds what was received.
     pub(super) received: Vec<Scratch>,
+    /// What the user should know of where they came from.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Receives the inputs that are no files.
@@ -298,15 +302,18 @@ pub(super) fn receive(
     version: &mut VersionBuilder,
     monitor: &Monitor,
 ) -> Result<ReceivedInputs, IngestError> {
-    let mut received = Vec::new();
-    for GivenInput { input, producer, .. } in &mut given {
+    let (mut received, mut warnings) = (Vec::new(), Vec::new());
+    for GivenInput { input, producer, remote, .. } in &mut given {
         // On the caller's thread, because a stream may depend on it.
         if let Some(producer) = producer.take() {
             let scratch = version.scratch()?;
             input.path = producer.receive(&input.shown, &scratch, monitor)?;
             received.push(scratch);
+            if let Some(host) = remote.as_ref().and_then(RemoteFile::redirected_to) {
+                warnings.push(format!("`{}` is redirected to the host `{host}`", input.shown.display()));
+            }
         }
     }
     let inputs = given.into_iter().map(|given| (given.table, given.input)).collect();
-    Ok(ReceivedInputs { inputs, received })
+    Ok(ReceivedInputs { inputs, received, warnings })
 }

@@ -72,10 +72,11 @@ impl Ingest {
         if base_of(base.as_ref()) != plan.base {
             return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
         }
-        let ReceivedInputs { inputs: given, received: _received } = receive(given, &mut version, monitor)?;
+        let ReceivedInputs { inputs: given, received: _received, warnings } = receive(given, &mut version, monitor)?;
         let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
         on_threads(self.common.threads, move || {
-            let staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
+            let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
+            staged.warnings.extend(warnings);
             version.hand_over(monitor)?;
             Ok(staged)
         })

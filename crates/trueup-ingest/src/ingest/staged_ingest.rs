@@ -106,9 +106,12 @@ impl Ingest {
         let begun = VersionBuilder::begin(&self.common.files, &self.common.dir, &monitor);
         let (mut version, latest) = begun.map_err(|error| monitor.explain(error))?;
         let received = receive(given, &mut version, &monitor).map_err(|error| monitor.explain(error))?;
-        let ReceivedInputs { inputs: given, received: _received } = received;
+        let ReceivedInputs { inputs: given, received: _received, warnings } = received;
         on_threads(self.common.threads, move || {
-            let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor);
+            let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor).map(|mut begun| {
+                begun.summary = begun.summary.with_warnings(warnings);
+                begun
+            });
             begun.map_err(|error| monitor.explain(error))
         })
     }

@@ -134,6 +134,12 @@ impl RemoteFile {
         match self.0 {}
     }
 
+    /// Returns `None`.
+    #[must_use]
+    pub fn redirected_to(&self) -> Option<&str> {
+        match self.0 {}
+    }
+
     /// Returns a reader of the file's bytes.
     #[must_use]
     pub fn into_reader(self) -> RemoteReader {

@@ -4,6 +4,7 @@ use super::fault::describe;
 use super::location::{RETRIES, RemoteFolder, WebPages};
 use super::runtime::Pending;
 use super::web::says_where_it_ends;
+use super::web_client::RedirectFault;
 use reqwest::header::CACHE_CONTROL;
 use std::io;
 use std::time::Duration;
@@ -48,13 +49,19 @@ impl WebPages {
                 },
                 Ok(answer) => {
                     let status = answer.status();
-                    let fault = format!("the server answers {status} instead of a list of the folder `{}`", self.url);
+                    let other = answer.url().host_str().filter(|host| Some(*host) != self.url.host_str());
+                    let other = other.map_or_else(String::new, |host| format!(" `{host}`, to which a redirect leads,"));
+                    let fault =
+                        format!("the server{other} answers {status} instead of a list of the folder `{}`", self.url);
                     if !status.is_server_error() || attempt == RETRIES {
                         return Err(io::Error::other(format!("{fault}; name a version, so that none is needed")));
                     }
                     io::Error::other(fault)
                 }
-                Err(error) => io::Error::other(describe(&error)),
+                Err(error) => match RedirectFault::of(&error) {
+                    Some(fault) => return Err(io::Error::new(io::ErrorKind::PermissionDenied, fault.to_string())),
+                    None => io::Error::other(describe(&error)),
+                },
             };
             if attempt == RETRIES {
                 return Err(io::Error::new(fault.kind(), format!("{fault} ({attempt} repetitions)")));

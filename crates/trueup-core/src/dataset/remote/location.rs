@@ -4,12 +4,13 @@
 
 use super::aws_profile::with_profile;
 use super::fault;
+use super::web_client::{StoreConnector, web_client};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::path::{Path as ObjectPath, PathPart};
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -19,9 +20,6 @@ use url::Url;
 
 /// The time for an answer to one request, with its body.
 pub(super) const REQUEST_TIME: Duration = Duration::from_secs(30);
-
-/// The time to connect to a server.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// The time from the first attempt of a request after which it is not repeated.
 pub(super) const RETRY_TIME: Duration = Duration::from_secs(30);
@@ -103,7 +101,6 @@ impl RemoteFolder {
                  store",
             ));
         }
-        install_tls();
         let pages = match scheme {
             ObjectStoreScheme::Http => Some(WebPages::new(&url)?),
             _ => None,
@@ -125,18 +122,6 @@ impl RemoteFolder {
     }
 }
 
-/// Installs the provider of TLS that connections use.
-pub(super) fn install_tls() {
-    // Another provider that the program has installed is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
-/// Returns the settings of a client of web servers. The end of an answer of HTTP/1 is certain if the answer has a
-/// length or comes in chunks. With HTTP/2, a server can end an answer early, and the client reports no error.
-pub(super) fn web_client() -> reqwest::ClientBuilder {
-    reqwest::Client::builder().http1_only().connect_timeout(CONNECT_TIME)
-}
-
 impl Store {
     /// Makes a client of the store that repeats no request.
     pub(super) fn without_retries(&self) -> io::Result<Box<dyn ObjectStore>> {
@@ -152,13 +137,12 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Box
         max_retries: retries,
         retry_timeout: RETRY_TIME,
     };
-    let times = [
-        (ClientConfigKey::Timeout, format!("{} seconds", REQUEST_TIME.as_secs())),
-        (ClientConfigKey::ConnectTimeout, format!("{} seconds", CONNECT_TIME.as_secs())),
-    ];
     Ok(match scheme {
         ObjectStoreScheme::AmazonS3 => {
-            let builder = AmazonS3Builder::from_env().with_url(url.as_str()).with_retry(retry);
+            let builder = AmazonS3Builder::from_env()
+                .with_url(url.as_str())
+                .with_retry(retry)
+                .with_http_connector(StoreConnector);
             // Not every store with this protocol can remove several objects at once.
             let mut builder = with_profile(builder)?.with_disable_bulk_delete(true);
             let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
@@ -166,36 +150,31 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Box
             if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }
-            for (key, value) in times {
-                builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
-            }
             Box::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::GoogleCloudStorage => {
-            let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str()).with_retry(retry);
-            for (key, value) in times {
-                builder = builder.with_config(GoogleConfigKey::Client(key), value);
-            }
+            let builder = GoogleCloudStorageBuilder::from_env()
+                .with_url(url.as_str())
+                .with_retry(retry)
+                .with_http_connector(StoreConnector);
             Box::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::MicrosoftAzure => {
-            let mut builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str()).with_retry(retry);
-            for (key, value) in times {
-                builder = builder.with_config(AzureConfigKey::Client(key), value);
-            }
+            let builder = MicrosoftAzureBuilder::from_env()
+                .with_url(url.as_str())
+                .with_retry(retry)
+                .with_http_connector(StoreConnector);
             Box::new(builder.build().map_err(refused)?)
         }
         _ => {
-            let options = ClientOptions::new()
-                .with_allow_http(true)
-                .with_timeout(REQUEST_TIME)
-                .with_connect_timeout(CONNECT_TIME);
+            let options = ClientOptions::new().with_allow_http(true);
             let origin = &url[..url::Position::BeforePath];
             Box::new(
                 HttpBuilder::new()
                     .with_url(origin)
                     .with_client_options(options)
                     .with_retry(retry)
+                    .with_http_connector(StoreConnector)
                     .build()
                     .map_err(refused)?,
             )
@@ -207,7 +186,7 @@ impl WebPages {
     fn new(url: &Url) -> io::Result<Self> {
         let mut url = url.clone();
         url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
-        let client = web_client().timeout(REQUEST_TIME).build();
+        let client = web_client()?.timeout(REQUEST_TIME).build();
         Ok(Self { client: client.map_err(io::Error::other)?, url })
     }
 }

@@ -4,7 +4,7 @@
 use super::ReadFault;
 use super::fault::{REPLACED, io_error};
 use super::fetch::{REQUEST_BYTES, read_part};
-use super::location::{RemoteFolder, Store, install_tls};
+use super::location::{RemoteFolder, Store};
 use super::runtime::Pending;
 use super::web::WebReader;
 use bytes::{Buf, Bytes};
@@ -12,7 +12,7 @@ use object_store::{Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreScheme
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use url::Url;
 
 /// The most parts of an object that are on their way at the same time.
@@ -24,6 +24,8 @@ pub struct RemoteFile {
     /// The URL without what may be secret in it.
     shown: PathBuf,
     place: SourcePlace,
+    /// The other host that the file comes from, once a redirect has led there.
+    redirected: Arc<OnceLock<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,7 +71,7 @@ impl RemoteFile {
                 let place = SourcePlace::Object { store: parent.store, object };
                 // The name is that of an object, also what follows a `#` in it.
                 let shown = super::location_of(&super::without_credentials(Path::new(folder)), name);
-                Ok(RemoteFiles::One(Self { shown, place }))
+                Ok(RemoteFiles::One(Self::new(shown, place)))
             }
             None => Self::below(url).map(RemoteFiles::Below),
         }
@@ -104,7 +106,7 @@ impl RemoteFile {
             let below = object.location.as_ref();
             let below = below.strip_prefix(folder.prefix.as_ref()).unwrap_or(below).trim_start_matches('/');
             let shown = PathBuf::from(format!("{root}/{below}"));
-            Self { shown, place: SourcePlace::Object { store: folder.store.clone(), object } }
+            Self::new(shown, SourcePlace::Object { store: folder.store.clone(), object })
         };
         Ok(found.into_iter().map(file).collect())
     }
@@ -125,8 +127,17 @@ impl RemoteFile {
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(refused("a URL has no user or password here; use one with a signature, or download the file"));
         }
-        install_tls();
-        Ok(Some(Self { shown: super::without_credentials(url), place: SourcePlace::Web(parsed) }))
+        Ok(Some(Self::new(super::without_credentials(url), SourcePlace::Web(parsed))))
+    }
+
+    fn new(shown: PathBuf, place: SourcePlace) -> Self {
+        Self { shown, place, redirected: Arc::default() }
+    }
+
+    /// Returns the other host that the bytes of the file came from, if a redirect has led its reader there.
+    #[must_use]
+    pub fn redirected_to(&self) -> Option<&str> {
+        self.redirected.get().map(String::as_str)
     }
 
     /// Returns the URL for messages, without what may be secret in it.
@@ -140,7 +151,7 @@ impl RemoteFile {
     pub fn into_reader(self) -> RemoteReader {
         let reader = match self.place {
             SourcePlace::Object { store, object } => Reader::Object(ObjectReader::new(store, object)),
-            SourcePlace::Web(url) => Reader::Web(WebReader::new(url)),
+            SourcePlace::Web(url) => Reader::Web(WebReader::new(url, self.redirected)),
         };
         RemoteReader { reader, fault: None }
     }

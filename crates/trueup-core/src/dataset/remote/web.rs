@@ -2,12 +2,14 @@
 //! so the file comes as one answer; what is cut off is continued if the server can.
 
 use super::fault::describe;
-use super::location::{REQUEST_TIME, RETRIES, web_client};
+use super::location::{REQUEST_TIME, RETRIES};
 use super::runtime::Pending;
+use super::web_client::{RedirectFault, web_client};
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, RANGE, TRANSFER_ENCODING};
 use reqwest::{Response, StatusCode};
 use std::io;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use url::Url;
 
@@ -29,6 +31,10 @@ pub(super) struct WebReader {
 #[derive(Debug)]
 struct Download {
     url: Url,
+    /// The client; `None` before the first request.
+    client: Option<reqwest::Client>,
+    /// The other host that a redirect has led to.
+    redirected: Arc<OnceLock<String>>,
     answer: Option<Response>,
     /// The bytes that have arrived.
     position: u64,
@@ -39,8 +45,9 @@ struct Download {
 }
 
 impl WebReader {
-    pub(super) const fn new(url: Url) -> Self {
-        let download = Download { url, answer: None, position: 0, tag: None, repetitions: 0 };
+    /// Returns a reader, which notes in `redirected` the other host that a redirect leads to.
+    pub(super) const fn new(url: Url, redirected: Arc<OnceLock<String>>) -> Self {
+        let download = Download { url, client: None, redirected, answer: None, position: 0, tag: None, repetitions: 0 };
         Self { held: Bytes::new(), download: Some(download) }
     }
 
@@ -83,9 +90,10 @@ impl Download {
             };
             if !may_pass || self.repetitions == RETRIES {
                 let (position, repetitions) = (self.position, self.repetitions);
+                let host = self.redirected.get().map_or_else(String::new, |host| format!(", redirected to `{host}`"));
                 return Err(io::Error::new(
                     error.kind(),
-                    format!("{error} (after {position} bytes, {repetitions} repetitions)"),
+                    format!("{error} (after {position} bytes, {repetitions} repetitions{host})"),
                 ));
             }
             let times = u32::try_from(self.repetitions).unwrap_or(u32::MAX);
@@ -108,12 +116,21 @@ impl Download {
     /// Asks for the bytes from the position on.
     async fn ask(&mut self) -> Result<Response, Fault> {
         // The time limit is that of each part of the answer. The whole answer may be long, and has none.
-        let client = web_client().read_timeout(REQUEST_TIME).build();
-        let mut request = client.map_err(passing)?.get(self.url.clone());
+        let client = match &self.client {
+            Some(client) => client,
+            None => {
+                let client = web_client().map_err(Fault::Final)?.read_timeout(REQUEST_TIME).build();
+                self.client.insert(client.map_err(passing)?)
+            }
+        };
+        let mut request = client.get(self.url.clone());
         if let (true, Some(tag)) = (self.position > 0, &self.tag) {
             request = request.header(RANGE, format!("bytes={}-", self.position)).header(IF_RANGE, tag);
         }
         let answer = request.send().await.map_err(passing)?;
+        if let Some(host) = answer.url().host_str().filter(|host| Some(*host) != self.url.host_str()) {
+            self.redirected.get_or_init(|| host.to_owned());
+        }
         let (status, headers) = (answer.status(), answer.headers());
         if self.position > 0 {
             if status != StatusCode::PARTIAL_CONTENT || !has_rest(headers, self.position) {
@@ -142,6 +159,9 @@ enum Fault {
 }
 
 fn passing(error: reqwest::Error) -> Fault {
+    if let Some(fault) = RedirectFault::of(&error) {
+        return Fault::Final(io::Error::new(io::ErrorKind::PermissionDenied, fault.to_string()));
+    }
     // The URL may hold a token, and the message of the ingest names the URL without the token.
     Fault::Passing(io::Error::new(io::ErrorKind::ConnectionAborted, describe(&error.without_url())))
 }
