@@ -15,8 +15,8 @@
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] has the file operations that write a
-//! dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and functions that all modules
-//! share.
+//! dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold
+//! small types and functions that all modules share.
 
 mod aggregate;
 pub mod benchmarks;

@@ -54,9 +54,9 @@ impl EventKeys<'_> {
     /// Returns which rows stay if a later row replaces the earlier ones with its account and event id; `None` if all
     /// rows stay. All rows without an event id stay.
     ///
-    /// `is_new` says whether a row is one of those that arrive together; among the rows of an id, new rows follow all
-    /// others. New rows that share an id but differ in stage or customer are several events: none of them stays, and
-    /// none replaces another row.
+    /// `is_new` says whether a row arrives now; among the rows of an id, new rows follow all others. New rows that
+    /// share an id but differ in stage or customer are several events: none of them stays, and none replaces another
+    /// row.
     ///
     /// # Errors
     /// Returns an error if there are more rows than `u32` can number.

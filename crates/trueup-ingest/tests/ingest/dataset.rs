@@ -221,8 +221,8 @@ pub(crate) fn write_parquet((header, rows): TestTable<'_>, group_rows: usize, pa
 pub(crate) const HEADER: [&str; 8] =
     ["account", "opportunityId", "type", "date", "eventId", "total", "campaign", "zip"];
 
-/// Returns random rows of up to seven accounts. Some event ids recur, each for the same customer and stage; in other rows
-/// they are those of others.
+/// Returns random rows of up to seven accounts. Some event ids recur, each for the same customer and stage; in other
+/// rows they are of other customers.
 pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut random = Random::new(seed);

@@ -200,8 +200,8 @@ fn the_events_of_a_record_have_an_id_per_stage() {
         [events.columns]\naccount = { value = \"a\" }\nopportunityId = \"Contact\"\n\
         eventId = { column = \"Record ID\", remove = \"#\" }\n\
         [events.stages]\nlead-originated = { date = \"Created\" }\n\
-        booked = { date = \"Met\", eventId = \"Meeting\" }\nclosed = { date = \"Won\", total = \"Amount\" }\n";
-    let deals = "Record ID,Contact,Created,Met,Meeting,Won,Amount\n\
+        booked = { date = \"Seen\", eventId = \"Meeting\" }\nclosed = { date = \"Won\", total = \"Amount\" }\n";
+    let deals = "Record ID,Contact,Created,Seen,Meeting,Won,Amount\n\
         #7,c1,2025-01-01,2025-01-02,m1,2025-01-03,5\n,c2,2025-01-01,,,2025-01-04,6\n";
     let case = Case::new(mapping).file("deals.csv", deals);
     let ids: Vec<String> = case.events().iter().map(|row| format!("{} {}", row["type"], row["eventId"])).collect();

@@ -44,8 +44,8 @@ pub(super) struct Partitions {
     /// The partitions of rows. All rows of a customer are in the same one.
     pub(super) customers: Vec<SpillFile>,
     /// The partitions of event ids: for each row with an id, its account, the id, where the row is in `customers`
-    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]), and its [`EVENT_HASH`]. All rows with the same id are
-    /// in the same partition.
+    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]), and its [`EVENT_HASH`]. All rows with the same id
+    /// are in the same partition.
     pub(super) ids: Vec<SpillFile>,
     /// The position of the first row that the dataset did not have.
     pub(super) first_new: u64,
