@@ -65,7 +65,7 @@ mod version_numbers;
 mod version_summary;
 
 pub use as_of::{AsOf, InvalidAsOf, version_ranges};
-pub use block_checksums::BlockHasher;
+pub use block_checksums::{BlockHasher, BlockSums};
 pub use checked_file::{CheckedFile, CheckedReader};
 pub use column_cache::ColumnCacheCounts;
 pub use commit::{Commit, CommitOperation, CommitTime};

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use trueup_core::dataset::BlockHasher;
 use trueup_core::dataset::manifest::{DataFile, RowGroupEntry, hex};
+use trueup_core::dataset::{BlockHasher, BlockSums};
 use trueup_core::files::OpenFile;
 
 /// A data file that is being written.
@@ -32,7 +32,7 @@ pub(crate) struct FileFinisher {
 struct WrittenFile {
     size: u64,
     sha256: String,
-    blocks: String,
+    blocks: BlockSums,
 }
 
 /// Bytes that are sent to the thread at a time.

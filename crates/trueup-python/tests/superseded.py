@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import zlib
 from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
+from block_sums import block_sums
 from pyroaring import BitMap
 
-BLOCK = 65_536
 SCHEMA = pyarrow.schema(
     [
         pyarrow.field("path", pyarrow.string(), nullable=False),
@@ -69,7 +68,7 @@ def supersede(folder: Path, customers: set[tuple[str, str]]) -> None:
         "size": len(data),
         "rows": len(vectors),
         "sha256": hashlib.sha256(data).hexdigest(),
-        "blocks": "".join(f"{zlib.crc32(data[at : at + BLOCK]):08x}" for at in range(0, len(data), BLOCK)),
+        "blocks": block_sums(data),
     }
     manifest["version"] += 1
     manifest["commit"]["time"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -2,6 +2,10 @@
 
 use super::error::DatasetError;
 use super::manifest::BLOCK_BYTES;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::iter::StepBy;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,12 +15,60 @@ const BLOCK_LENGTH: usize = 1 << 16;
 
 const _: () = assert!(BLOCK_LENGTH as u64 == BLOCK_BYTES);
 
-/// Computes the CRC-32 of each block of a file while it is written.
+/// The bytes of a checksum. Half of them would still find every accident, but nobody can make another block with the
+/// same 128 bits.
+const SUM_BYTES: usize = 16;
+
+/// The checksums of a file's blocks, in order: the first 16 bytes of the BLAKE3 hash of each. JSON has them in Base64
+/// without padding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockSums(Box<[u8]>);
+
+impl BlockSums {
+    /// Takes the checksums of all blocks, one after another; `None` if the last one is cut.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.len().is_multiple_of(SUM_BYTES).then(|| Self(bytes.into()))
+    }
+
+    /// Returns the checksums of all blocks, one after another.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns the number of checksums.
+    pub(super) fn len(&self) -> u64 {
+        (self.0.len() / SUM_BYTES) as u64
+    }
+
+    /// Returns the checksum of the block with a number.
+    fn get(&self, number: u64) -> Option<&[u8]> {
+        let start = usize::try_from(number).ok()?.checked_mul(SUM_BYTES)?;
+        self.0.get(start..start.checked_add(SUM_BYTES)?)
+    }
+}
+
+impl Serialize for BlockSums {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        STANDARD_NO_PAD.encode(&self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlockSums {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(D::Error::custom)?;
+        Self::from_bytes(&bytes).ok_or_else(|| D::Error::custom("a checksum of a block is cut"))
+    }
+}
+
+/// Computes the checksum of each block of a file while it is written.
 #[derive(Clone, Debug, Default)]
 pub struct BlockHasher {
-    /// The checksums of complete blocks, as [`finish`](Self::finish) returns them.
-    sums: String,
-    current: crc32fast::Hasher,
+    /// The checksums of complete blocks.
+    sums: Vec<u8>,
+    current: blake3::Hasher,
     /// Bytes of the current block.
     length: u64,
 }
@@ -36,19 +88,27 @@ impl BlockHasher {
         }
     }
 
-    /// Returns the checksums, eight digits of lower-case hex each.
+    /// Returns the checksums.
     #[must_use]
-    pub fn finish(mut self) -> String {
+    pub fn finish(mut self) -> BlockSums {
         if self.length > 0 {
             self.end_block();
         }
-        self.sums
+        BlockSums(self.sums.into())
     }
 
     fn end_block(&mut self) {
         self.length = 0;
-        self.sums += &format!("{:08x}", std::mem::take(&mut self.current).finalize());
+        self.sums.extend_from_slice(&sum(&self.current.finalize()));
+        self.current.reset();
     }
+}
+
+/// Returns the checksum of a block, given its hash.
+fn sum(hash: &blake3::Hash) -> [u8; SUM_BYTES] {
+    let mut sum = [0; SUM_BYTES];
+    sum.iter_mut().zip(hash.as_bytes()).for_each(|(sum, byte)| *sum = *byte);
+    sum
 }
 
 /// The length of a file and the checksums of its blocks, as the manifest says.
@@ -56,16 +116,15 @@ impl BlockHasher {
 pub(super) struct BlockChecksums {
     path: PathBuf,
     size: u64,
-    /// Eight digits for each block, as [`BlockHasher`] computes them.
-    sums: String,
+    /// One for each block.
+    sums: BlockSums,
 }
 
 impl BlockChecksums {
     /// Takes the checksums of the file of `size` bytes at `path`, one for each block.
-    pub(super) fn new(path: PathBuf, size: u64, sums: String) -> Result<Self, DatasetError> {
-        let blocks = size.div_ceil(BLOCK_BYTES);
-        if Some(sums.len() as u64) != blocks.checked_mul(8) || !sums.is_ascii() {
-            let found = sums.len() as u64 / 8;
+    pub(super) fn new(path: PathBuf, size: u64, sums: BlockSums) -> Result<Self, DatasetError> {
+        let (found, blocks) = (sums.len(), size.div_ceil(BLOCK_BYTES));
+        if found != blocks {
             return Err(DatasetError::Length { path, unit: "checksums of blocks", found, promised: blocks });
         }
         Ok(Self { path, size, sums })
@@ -81,6 +140,11 @@ impl BlockChecksums {
         self.size
     }
 
+    /// Returns the checksums.
+    pub(super) const fn sums(&self) -> &BlockSums {
+        &self.sums
+    }
+
     /// Returns the range of the bytes of the blocks that contain `bytes` of the file.
     pub(super) fn blocks_around(&self, bytes: &Range<u64>) -> Range<u64> {
         let end = bytes.end.min(self.size);
@@ -91,10 +155,7 @@ impl BlockChecksums {
     /// Compares whole blocks, the first of which begins at `start`, with their checksums.
     pub(super) fn check(&self, start: u64, bytes: &[u8]) -> Result<(), DatasetError> {
         for (from, block) in starts(start).zip(bytes.chunks(BLOCK_LENGTH)) {
-            let sum = format!("{:08x}", crc32fast::hash(block));
-            let number = usize::try_from(from / BLOCK_BYTES).unwrap_or(usize::MAX);
-            let digits = number.saturating_mul(8)..number.saturating_add(1).saturating_mul(8);
-            if self.sums.get(digits) != Some(&sum) {
+            if self.sums.get(from / BLOCK_BYTES) != Some(&sum(&blake3::hash(block))) {
                 return Err(DatasetError::Checksum { path: self.path.clone(), from });
             }
         }

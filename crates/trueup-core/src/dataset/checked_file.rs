@@ -129,7 +129,7 @@ impl PromisedFile {
         let opened =
             |file, cached| CheckedFile { promised: self.clone(), file, cached, interrupt: Interrupt::default() };
         let Place::Folder(folder) = &self.place else {
-            return Ok(opened(None, CachedFile::open(&self.sha256, self.size()).map(Arc::new)));
+            return Ok(opened(None, CachedFile::open(|| self.cache_key(), self.size()).map(Arc::new)));
         };
         let file = open_plain(folder, &self.name).map_err(|error| error.into_error(self.path()))?;
         match file.metadata().map(|metadata| metadata.len()) {
@@ -137,6 +137,18 @@ impl PromisedFile {
             Ok(found) => Err(self.other_length(found)),
             Err(source) => Err(DatasetError::Io { path: self.path().to_owned(), source }),
         }
+    }
+
+    /// Returns the key of the object in the block cache: a hash of where the object is and of what its bytes must be,
+    /// so that a dataset can only write what it reads itself.
+    fn cache_key(&self) -> String {
+        let mut digest = Sha256::new();
+        let origin = self.path().as_os_str().as_encoded_bytes();
+        for part in [origin, self.sha256.as_bytes(), self.checksums.sums().as_bytes()] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        hex(&digest.finalize())
     }
 
     /// Checks that the file is there, and as long as the manifest says.

@@ -3,6 +3,7 @@
 //! A list never changes, and later versions name it for as long as they have enough of its files. It holds for each
 //! file what a query needs before it reads the file, so that opening a dataset reads no file of events or spend.
 
+use super::block_checksums::BlockSums;
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::footer::read_all_rows;
@@ -11,7 +12,8 @@ use crate::scan::ColumnFault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, Date32Array, GenericListArray, ListArray, RecordBatch, StringArray, StructArray, UInt64Array,
+    Array, ArrayRef, BinaryArray, Date32Array, GenericListArray, ListArray, RecordBatch, StringArray, StructArray,
+    UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
@@ -40,7 +42,7 @@ pub fn encode_list(files: &[DataFile]) -> ParquetResult<Vec<u8>> {
         numbers(|file| file.size),
         numbers(|file| file.rows),
         texts(|file| &file.sha256),
-        texts(|file| &file.blocks),
+        Arc::new(files.iter().map(|file| Some(file.blocks.as_bytes())).collect::<BinaryArray>()),
         columns,
         row_groups,
     ];
@@ -69,7 +71,7 @@ fn schema() -> Schema {
         number("size"),
         number("rows"),
         text("sha256"),
-        text("blocks"),
+        Field::new("blocks", DataType::Binary, false),
         list("columns", column_name()),
         list("rowGroups", row_group()),
     ])
@@ -168,30 +170,33 @@ fn decode_list(path: &Path, bytes: bytes::Bytes) -> Result<Vec<DataFile>, Datase
 
 fn decode_batch(batch: &RecordBatch) -> Result<Vec<DataFile>, ColumnFault> {
     let column = |name| batch.column_by_name(name);
-    let (paths, sums, blocks) =
-        (texts("path", column("path"))?, texts("sha256", column("sha256"))?, texts("blocks", column("blocks"))?);
+    let (paths, sums) = (texts("path", column("path"))?, texts("sha256", column("sha256"))?);
+    let blocks = column("blocks").and_then(|array| array.as_binary_opt::<i32>());
+    let blocks = blocks.filter(|blocks| blocks.null_count() == 0);
+    let blocks = blocks.ok_or_else(|| ColumnFault::new("blocks", "the type is wrong"))?;
     let (sizes, rows) = (numbers("size", column("size"))?, numbers("rows", column("rows"))?);
     let (columns, row_groups) = (lists("columns", column("columns"))?, lists("rowGroups", column("rowGroups"))?);
     let names = texts("columns", Some(columns.values()))?;
     let entries = decode_row_groups(row_groups)?;
     let mut last_columns: Arc<[String]> = Arc::default();
     let files = (0..batch.num_rows()).map(|row| {
+        let blocks = BlockSums::from_bytes(blocks.value(row));
         let text = |texts: &StringArray| texts.value(row).to_owned();
         let of_file = || range(columns, row).map(|at| names.value(at));
         if !of_file().eq(last_columns.iter()) {
             last_columns = of_file().map(str::to_owned).collect();
         }
-        DataFile {
+        Ok(DataFile {
             path: text(paths),
             size: sizes.value(row),
             rows: rows.value(row),
             sha256: text(sums),
-            blocks: text(blocks),
+            blocks: blocks.ok_or_else(|| ColumnFault::new("blocks", "a checksum is cut"))?,
             columns: last_columns.clone(),
             row_groups: entries[range(row_groups, row)].into(),
-        }
+        })
     });
-    Ok(files.collect())
+    files.collect()
 }
 
 /// Decodes the row groups of all files of a batch.

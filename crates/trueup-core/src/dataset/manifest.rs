@@ -1,5 +1,6 @@
 //! The manifest: what a version of a dataset consists of.
 
+use super::block_checksums::BlockSums;
 use super::commit::Commit;
 use super::deletion_vector::DeletionVector;
 use crate::model::{Accounts, Zone, tzdata_release};
@@ -158,7 +159,7 @@ pub struct DataFile {
     /// The SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
     /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
-    pub blocks: String,
+    pub blocks: BlockSums,
     /// The names of the columns, of a file of events or spend. Consecutive files of a list that have the same columns
     /// share the memory of the names.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
@@ -450,13 +451,9 @@ impl DataFile {
         if !name.is_some_and(is_plain_name) {
             return Err(ManifestFault::Path { table: folder, path: self.path.clone() });
         }
-        let blocks = self.size.div_ceil(BLOCK_BYTES).checked_mul(8);
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if self.sha256.len() == 64
-            && blocks == Some(self.blocks.len() as u64)
-            && is_hex(&self.sha256)
-            && is_hex(&self.blocks)
-        {
+        let has_each_block = self.blocks.len() == self.size.div_ceil(BLOCK_BYTES);
+        if self.sha256.len() == 64 && is_hex(&self.sha256) && has_each_block {
             return Ok(());
         }
         Err(ManifestFault::Checksum { path: self.path.clone() })

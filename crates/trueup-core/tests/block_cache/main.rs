@@ -244,3 +244,87 @@ fn verification_reads_the_store_and_not_the_cache() {
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert!(faults[0].contains(name.as_str()), "{faults:?}");
 }
+
+/// Returns the CRC-32 of some bytes (the polynomial of zlib), with which blocks were compared once.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+/// Changes the four bytes at `at` so that the block has this CRC-32. A CRC is linear: each bit that is changed changes
+/// the checksum by the same bits, whatever the others are.
+fn forge(block: &mut [u8], at: usize, wanted: u32) {
+    let base = crc32(block);
+    let mut effects: Vec<(u32, u32)> = (0..32)
+        .map(|bit| {
+            block[at + bit / 8] ^= 1 << (bit % 8);
+            let effect = crc32(block) ^ base;
+            block[at + bit / 8] ^= 1 << (bit % 8);
+            (effect, 1 << bit)
+        })
+        .collect();
+    let (mut missing, mut flipped) = (base ^ wanted, 0);
+    for bit in 0..32 {
+        let Some(pivot) = effects.iter().position(|(effect, _)| effect >> bit & 1 == 1) else { continue };
+        let (effect, bits) = effects.swap_remove(pivot);
+        for (other, others) in effects.iter_mut().filter(|(other, _)| other >> bit & 1 == 1) {
+            (*other, *others) = (*other ^ effect, *others ^ bits);
+        }
+        if missing >> bit & 1 == 1 {
+            (missing, flipped) = (missing ^ effect, flipped ^ bits);
+        }
+    }
+    block[at..].iter_mut().zip(u32::to_le_bytes(flipped)).for_each(|(byte, flipped)| *byte ^= flipped);
+    assert_eq!((missing, crc32(block)), (0, wanted));
+}
+
+/// Another dataset with the manifest of the first and forged blocks cannot change the answers of the first through a
+/// folder that both use.
+#[test]
+fn a_forged_copy_does_not_reach_a_dataset_through_the_cache() {
+    let cached = Cached::small(1 << 30);
+    let expected = answers(&cached.stored.local());
+    let url = |name: &str| PathBuf::from(cached.stored.url().to_str().unwrap().replace("/acme", &format!("/{name}")));
+    let copy = |name: &str| {
+        let to = cached.stored.folder().with_file_name(name);
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            fs::create_dir_all(to.join(&folder)).unwrap();
+            for entry in fs::read_dir(cached.stored.folder().join(&folder)).unwrap() {
+                let entry = entry.unwrap();
+                let below = folder.join(entry.file_name());
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(below);
+                } else {
+                    fs::copy(entry.path(), to.join(below)).unwrap();
+                }
+            }
+        }
+        to
+    };
+    let forged = copy("forged");
+    for file in &cached.stored.local().manifest().unwrap().events {
+        let path = forged.join(&file.path);
+        let mut bytes = fs::read(&path).unwrap();
+        for block in bytes.chunks_mut(65_536) {
+            let wanted = crc32(block);
+            block[10] ^= 0xff;
+            forge(block, 20, wanted);
+        }
+        assert_ne!(bytes, fs::read(cached.stored.folder().join(&file.path)).unwrap());
+        fs::write(path, bytes).unwrap();
+    }
+    let dataset = trueup_core::Dataset::open(url("forged")).unwrap();
+    for query in queries(&dataset) {
+        let refused = dataset.query(&query).unwrap_err().to_string();
+        assert!(refused.contains("/forged/events/"), "{refused}");
+    }
+    assert_eq!(cached.answers().0, expected);
+    // A sound copy has entries of its own: what the first dataset has read is requested for it, too.
+    drop((copy("sound"), cached.stored.server.take_log()));
+    let sound = trueup_core::Dataset::open(url("sound")).unwrap();
+    assert_eq!(answers(&sound), expected);
+    let requested = cached.stored.server.take_log();
+    assert!(requested.iter().any(|request| request.path.contains("/sound/events/")), "{requested:?}");
+    assert_eq!(cached.answers().2, []);
+}

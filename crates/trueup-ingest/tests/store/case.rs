@@ -10,6 +10,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tempfile::TempDir;
+use trueup_core::dataset::BlockSums;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 use trueup_ingest::Ingest;
@@ -180,7 +181,7 @@ pub(crate) fn insights(accounts: &[&str], bytes: usize) -> String {
 }
 
 /// Returns the files of the newest version without the ids of ingests: name, size, rows and checksums.
-pub(crate) fn files(dataset: &Path) -> Vec<(String, u64, u64, String, String)> {
+pub(crate) fn files(dataset: &Path) -> Vec<(String, u64, u64, String, BlockSums)> {
     let dataset = Dataset::open(dataset).unwrap();
     let tables = dataset.manifest().unwrap().tables();
     let files = tables.iter().flat_map(|(_, files)| *files).map(|file| {

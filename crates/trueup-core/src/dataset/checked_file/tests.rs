@@ -1,6 +1,6 @@
 //! Reading ranges of a file, and finding changed bytes.
 
-use super::super::block_checksums::BlockHasher;
+use super::super::block_checksums::{BlockHasher, BlockSums};
 use super::*;
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn written() -> (TempDir, PathBuf, Vec<u8>, DataFile) {
     let mut sums = BlockHasher::default();
     bytes.chunks(777).for_each(|chunk| sums.add(chunk));
     let blocks = sums.finish();
-    assert_eq!(blocks.len(), 4 * 8);
+    assert_eq!(blocks.as_bytes().len(), 4 * 16);
     let path = dir.path().join("f");
     fs::write(&path, &bytes).unwrap();
     let size = bytes.len() as u64;
@@ -65,8 +65,8 @@ fn a_byte_that_changes_while_the_file_is_open_is_found_each_time() {
 #[test]
 fn ranges_of_an_object_that_are_near_each_other_are_read_together() {
     let blocks = 100;
-    let promised =
-        DataFile { path: "f".to_owned(), size: blocks * BLOCK_BYTES, blocks: "0".repeat(800), ..DataFile::default() };
+    let sums = BlockSums::from_bytes(&[0; 100 * 16]).unwrap();
+    let promised = DataFile { path: "f".to_owned(), size: blocks * BLOCK_BYTES, blocks: sums, ..DataFile::default() };
     let file = CheckedFile::open(Path::new("http://127.0.0.1:1/x"), &promised).unwrap();
     let block = |number: u64| number * BLOCK_BYTES;
     // One block is between the first two ranges, two are between the second and the third, and three between the last
@@ -80,8 +80,10 @@ fn ranges_of_an_object_that_are_near_each_other_are_read_together() {
 #[test]
 fn a_promise_without_a_checksum_for_each_block_is_refused() {
     let (dir, _, _, promised) = written();
-    for blocks in ["", "00000000", &promised.blocks[1..], &format!("{}00000000", promised.blocks)] {
-        let promised = DataFile { blocks: blocks.to_owned(), ..promised.clone() };
-        assert!(CheckedFile::open(dir.path(), &promised).is_err(), "{blocks}");
+    let sums = promised.blocks.as_bytes();
+    for sums in [&[], &sums[..16], &sums[16..], &[sums, &[0; 16]].concat()] {
+        let promised = DataFile { blocks: BlockSums::from_bytes(sums).unwrap(), ..promised.clone() };
+        assert!(CheckedFile::open(dir.path(), &promised).is_err(), "{sums:?}");
     }
+    assert_eq!(BlockSums::from_bytes(&sums[1..]), None);
 }

@@ -1,4 +1,5 @@
 use super::super::as_of;
+use super::super::block_checksums::BlockSums;
 use super::super::commit::CommitOperation;
 use super::super::expiry::{Expiry, Retention, Unnamed};
 use super::super::manifest::{DataFile, ManifestFault};
@@ -19,8 +20,13 @@ fn committed_at(seconds: u64) -> Commit {
     Commit { time, operation: CommitOperation::Ingest, duration_ms: 0 }
 }
 
+/// Returns as many checksums of blocks.
+fn sums(blocks: usize) -> BlockSums {
+    BlockSums::from_bytes(&vec![0; blocks * 16]).unwrap()
+}
+
 fn file(path: &str) -> DataFile {
-    DataFile { path: path.to_owned(), size: 1, sha256: "0".repeat(64), blocks: "0".repeat(8), ..DataFile::default() }
+    DataFile { path: path.to_owned(), size: 1, sha256: "0".repeat(64), blocks: sums(1), ..DataFile::default() }
 }
 
 /// Publishes a manifest with file operations that may fail.
@@ -123,7 +129,7 @@ fn a_manifest_with_a_fault_is_not_published() {
     assert!(
         publish_in(dir.path(), &two).unwrap_err().to_string().ends_with("at most one file of accounts, but found 2")
     );
-    let unsound = DataFile { blocks: "0".repeat(16), ..file("events/a") };
+    let unsound = DataFile { blocks: sums(2), ..file("events/a") };
     let unsound = Manifest { events: vec![unsound], ..manifest(1) };
     assert!(matches!(
         publish_in(dir.path(), &unsound),

@@ -171,7 +171,7 @@ impl Pending {
 pub(in super::super) struct CachedFile(Infallible);
 
 impl CachedFile {
-    pub(in super::super) const fn open(_: &str, _: u64) -> Option<Self> {
+    pub(in super::super) fn open(_: impl FnOnce() -> String, _: u64) -> Option<Self> {
         None
     }
 

@@ -1,9 +1,11 @@
 //! The block cache: what was read from object stores, in files of a local folder, for later queries of any process.
 //!
-//! An object has one sparse file, named by the SHA-256 that the manifest gives for it, and each block is where it is in
-//! the object. Nothing records which blocks are there. What comes from the cache is compared with the manifest's
-//! checksums as if it came from the store, so that a hole, half a block, or other bytes count as missing. Therefore
-//! processes may share a folder without a lock, and one that is killed leaves nothing to repair.
+//! An object has one sparse file, and each block is where it is in the object. The name of the file is a hash of the
+//! object's location and of the checksums that the manifest gives for it, so that no dataset writes what another one
+//! reads, even if it has files with the same checksums. Nothing records which blocks are there. What comes from the
+//! cache is compared with the manifest's checksums as if it came from the store, so that a hole, half a block, or other
+//! bytes count as missing. Therefore processes may share a folder without a lock, and one that is killed leaves nothing
+//! to repair.
 
 #[cfg(test)]
 mod tests;
@@ -94,8 +96,8 @@ impl BlockCache {
     }
 
     /// Returns what the cache has of an object.
-    fn file(&self, sha256: &str, size: u64) -> CachedFile {
-        let name = format!("{sha256}{ENDING}");
+    fn file(&self, key: &str, size: u64) -> CachedFile {
+        let name = format!("{key}{ENDING}");
         let file = open_plain(&self.0.path, &name).ok();
         if let Some(file) = &file {
             record_use(file);
@@ -116,11 +118,11 @@ pub(in super::super) struct CachedFile {
 }
 
 impl CachedFile {
-    /// Returns what the cache of the process has of an object; `None` if there is no cache, or if `sha256` is not in
-    /// lower-case hex.
-    pub(in super::super) fn open(sha256: &str, size: u64) -> Option<Self> {
+    /// Returns what the cache of the process has of an object; `None` if there is no cache. The key of an object is a
+    /// SHA-256 in lower-case hex.
+    pub(in super::super) fn open(key: impl FnOnce() -> String, size: u64) -> Option<Self> {
         let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        is_digest(sha256).then(|| cache.file(sha256, size))
+        Some(cache.file(&key(), size))
     }
 
     /// Returns the smallest range with all of `blocks` that the file has no bytes for. Bytes in the file may turn out
