@@ -6,14 +6,18 @@
 //! | `request` | reads the month, the metrics, the dimensions and the filters of a request |
 //! | `fields` | lists the metrics and dimensions, and the amounts that each metric is the ratio of |
 //! | `data` | [`BenchmarkData::gather`] reads the amounts of all accounts for a range of days, once |
-//! | `answer` | [`BenchmarkData::answer`] selects the cohort and splits its amounts by segment |
+//! | `answer` | [`BenchmarkData::answer`] shows what is published of the segments of a request |
+//! | `cells` | selects the cohort, splits its amounts by segment, and says which accounts are pooled there |
+//! | `lattice` | decides which segments are published, so that no subtraction of published ones shows a withheld one |
+//! | `pool` | says which sums are safe, and pools and ranks the accounts of one segment in exact ratios |
 //! | `comparison` | [`BenchmarkComparison`] compares the rows of an answer with the benchmarks of their segments |
-//! | `pool` | pools and ranks the accounts of one segment in exact ratios, and withholds what could reveal an account |
 
 mod answer;
+mod cells;
 mod comparison;
 mod data;
 mod fields;
+mod lattice;
 mod pool;
 mod request;
 #[cfg(test)]

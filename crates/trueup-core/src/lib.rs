@@ -50,7 +50,7 @@ pub use execute::{
 };
 pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};
-pub use memory::{MemoryBudget, NoRoom, Reservation};
+pub use memory::{Evict, MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
 pub use text::{Shown, TextList};
 

@@ -45,7 +45,7 @@ struct Shared {
     state: Mutex<State>,
     /// Signals that bytes were given back.
     changed: Condvar,
-    /// The caches whose columns count.
+    /// The caches whose columns, or other contents, count.
     caches: Mutex<Vec<Weak<dyn Evict>>>,
 }
 
@@ -55,14 +55,14 @@ struct State {
     reserved: usize,
     /// The part of `reserved` that each user has; only users with bytes are listed.
     by_user: HashMap<Arc<str>, usize>,
-    /// Bytes of decoded columns.
+    /// Bytes of decoded columns, and of what other caches hold.
     columns: usize,
     /// The most bytes that columns, queries and answers ever took together.
     peak: usize,
 }
 
-/// A cache that can give up its memory.
-pub(crate) trait Evict: Send + Sync {
+/// A cache that can give up its memory, such as that of decoded columns or of gathered months of benchmarks.
+pub trait Evict: Send + Sync {
     /// Drops at least `bytes`, if the cache holds that many. Returns the bytes that it dropped.
     fn evict(&self, bytes: usize) -> usize;
 }
@@ -222,14 +222,14 @@ impl MemoryBudget {
         caches.iter().fold(0, |dropped, cache| dropped + cache.evict(bytes.saturating_sub(dropped)))
     }
 
-    /// Adds a cache that drops columns when there is no room.
-    pub(crate) fn watch(&self, cache: Weak<dyn Evict>) {
+    /// Adds a cache that drops columns, or what it holds in place of columns, when there is no room.
+    pub fn watch(&self, cache: Weak<dyn Evict>) {
         self.shared.caches.lock().unwrap_or_else(PoisonError::into_inner).push(cache);
     }
 
-    /// Changes the counted bytes of a cache from `before` to `after`. Returns `false`, and changes nothing, if there is
-    /// no room.
-    pub(crate) fn count_columns(&self, before: usize, after: usize) -> bool {
+    /// Changes the counted bytes of a [watched](Self::watch) cache from `before` to `after`. Returns `false`, and
+    /// changes nothing, if there is no room.
+    pub fn count_columns(&self, before: usize, after: usize) -> bool {
         let mut state = self.shared.state();
         let columns = state.columns - before + after;
         let fits = after <= before || state.reserved + columns <= self.shared.limit;

@@ -1,14 +1,16 @@
 //! The amounts that the benchmarks of one range of days are computed from.
 
 use super::BenchmarkDimension;
+use super::cells::{EVENT_WORKING_BYTES, SPEND_WORKING_BYTES, SegmentCodes};
 use super::fields::{AccountAmounts, AmountMetric};
+use super::lattice::Lattice;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::model::Account;
 use crate::query::{DateRange, EventsQuery};
 use crate::{Code, Execution, ResultTable, Texts, Values};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The exact amounts of all accounts in one range of days, from which every benchmark of that range is answered.
 ///
@@ -41,8 +43,13 @@ pub struct BenchmarkData {
     pub(super) accounts: SortedTexts,
     /// The texts of each dimension.
     pub(super) texts: [SortedTexts; 4],
+    /// The combinations of the dimensions that events have, in the order of their codes.
+    pub(super) combinations: Vec<SegmentCodes>,
+    /// In the order of accounts.
     pub(super) events: Vec<EventAmounts>,
     pub(super) spend: Vec<SpendAmounts>,
+    /// What is published to the callers that asked last, the newest last.
+    pub(super) lattices: Mutex<VecDeque<Arc<Lattice>>>,
 }
 
 /// The amounts of one account for one combination of the dimensions.
@@ -50,8 +57,8 @@ pub struct BenchmarkData {
 pub(super) struct EventAmounts {
     /// The code of the account.
     pub(super) account: Code,
-    /// The code of the value of each dimension, in the order of [`BenchmarkDimension::ALL`].
-    pub(super) segment: [Code; 4],
+    /// The index of the combination of the dimensions.
+    pub(super) combination: u32,
     /// The amounts of the events. Spend is 0, because events do not have it.
     pub(super) amounts: AccountAmounts,
 }
@@ -96,27 +103,39 @@ impl BenchmarkData {
             dictionaries.zip(&columns.keys).map(|(texts, column)| texts.codes(column)).collect()
         };
         let (event_codes, spend_codes) = (codes(&events), codes(&spend));
+        let segment = |row: usize| -> SegmentCodes { std::array::from_fn(|index| event_codes[index + 1][row]) };
+        let mut combinations: Vec<SegmentCodes> = (0..event_codes[0].len()).map(segment).collect();
+        combinations.sort_unstable();
+        combinations.dedup();
+        combinations.shrink_to_fit();
         let events = (0..event_codes[0].len()).map(|row| {
             let mut of_account = [0; AmountMetric::ALL.len()];
             for (amount, values) in amounts(false).zip(&events.amounts) {
                 of_account[amount as usize] = integer(values, row);
             }
-            let segment = std::array::from_fn(|index| event_codes[index + 1][row]);
-            EventAmounts { account: event_codes[0][row], segment, amounts: of_account }
+            // Each combination is in the list, and a month has fewer than 2^32.
+            let combination = combinations.binary_search(&segment(row)).unwrap_or_default();
+            let combination = u32::try_from(combination).unwrap_or_default();
+            EventAmounts { account: event_codes[0][row], combination, amounts: of_account }
         });
         let spend = (0..spend_codes[0].len()).map(|row| SpendAmounts {
             account: spend_codes[0][row],
             segment: std::array::from_fn(|index| spend_codes[index + 1][row]),
             spend: integer(spend.amounts[0], row),
         });
+        let events: Vec<EventAmounts> = events.collect();
+        // The first field orders the rows of a query.
+        debug_assert!(events.is_sorted_by_key(|entry| entry.account));
         let industry = |account: &Account| Some((account.key.clone(), Arc::from(account.industry.as_deref()?)));
         Ok(Self {
             range,
             industries: dataset.accounts().iter().filter_map(industry).collect(),
-            events: events.collect(),
+            combinations,
+            events,
             spend: spend.filter(|entry| entry.spend != 0).collect(),
             accounts,
             texts,
+            lattices: Mutex::default(),
         })
     }
 
@@ -125,7 +144,36 @@ impl BenchmarkData {
     pub fn empty(range: DateRange) -> Self {
         let (industries, accounts) = (BTreeMap::new(), SortedTexts(Vec::new()));
         let texts = std::array::from_fn(|_| SortedTexts(Vec::new()));
-        Self { range, industries, accounts, texts, events: Vec::new(), spend: Vec::new() }
+        Self {
+            range,
+            industries,
+            accounts,
+            texts,
+            combinations: Vec::new(),
+            events: Vec::new(),
+            spend: Vec::new(),
+            lattices: Mutex::default(),
+        }
+    }
+
+    /// Returns the bytes that the data takes, with what is decided about it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let texts = self.texts.iter().chain([&self.accounts]).map(SortedTexts::bytes).sum::<usize>();
+        let industry =
+            |(key, industry): (&String, &Arc<str>)| key.len() + industry.len() + size_of::<(String, Arc<str>)>();
+        let industries: usize = self.industries.iter().map(industry).sum();
+        let lattices = self.lattices.lock().unwrap_or_else(PoisonError::into_inner);
+        let decided: usize = lattices.iter().map(|lattice| lattice.bytes()).sum();
+        let amounts = self.events.capacity() * size_of::<EventAmounts>()
+            + self.combinations.capacity() * size_of::<SegmentCodes>();
+        amounts + self.spend.capacity() * size_of::<SpendAmounts>() + texts + industries + decided
+    }
+
+    /// Returns the bytes that an [answer](Self::answer) takes at most while it is computed.
+    #[must_use]
+    pub const fn working_bytes(&self) -> usize {
+        self.events.len() * EVENT_WORKING_BYTES + self.spend.len() * SPEND_WORKING_BYTES
     }
 
     /// Returns the days that the amounts cover.
@@ -191,6 +239,13 @@ impl SortedTexts {
         // Every text has a code, so the default is never used.
         let shared: Vec<Code> = column.dictionary().iter().map(|text| self.code(text).unwrap_or(Code(0))).collect();
         column.codes().iter().map(|code| shared[*code as usize]).collect()
+    }
+
+    /// Returns the bytes that the texts take.
+    fn bytes(&self) -> usize {
+        // Each text has two counts.
+        let text = |text: &Arc<str>| text.len() + size_of::<Arc<str>>() + 2 * size_of::<usize>();
+        self.0.iter().map(text).sum()
     }
 
     /// Returns the text of a code.

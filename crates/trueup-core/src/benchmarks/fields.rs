@@ -230,6 +230,11 @@ impl BenchmarkDimension {
     /// The dimensions that spend has. They are the first ones of [`ALL`](Self::ALL).
     pub(super) const IN_SPEND: [Self; 2] = [Self::AttributionCategory, Self::AttributionChannel];
 
+    /// Returns whether spend has it, so that spend adds up along it.
+    pub(super) const fn is_in_spend(self) -> bool {
+        self.index() < Self::IN_SPEND.len()
+    }
+
     /// Returns the name of its field.
     #[must_use]
     pub const fn name(self) -> &'static str {

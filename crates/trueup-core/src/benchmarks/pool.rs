@@ -1,17 +1,18 @@
-//! The statistics of one segment's accounts, unless they could reveal a single account. They are exact ratios, which
-//! are ordered, interpolated, and rounded once at the end.
+//! The conditions under which the figures of one segment do not reveal a single account, and these figures: exact
+//! ratios, which are ordered, interpolated, and rounded once at the end.
 
+use super::cells::Cell;
 use super::fields::{AccountAmounts, BenchmarkMetric};
 use arrow_array::types::{ArrowPrimitiveType, Decimal256Type};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// The conditions under which a value describes an industry and not an account.
 ///
 /// There are two conditions: enough accounts of others have the value, and none of these has too large a share of their
 /// sum. The accounts of others are the ones that the caller may not see. The caller's own accounts protect nobody,
-/// because the caller can subtract them.
+/// because the caller can subtract them. What is left of a published figure when others are subtracted from it must
+/// satisfy the same conditions.
 ///
 /// ```
 /// use trueup_core::benchmarks::Privacy;
@@ -52,14 +53,15 @@ impl Privacy {
     }
 
     /// Returns whether that number of accounts of others is enough.
-    const fn is_enough(self, accounts: usize) -> bool {
+    pub(super) const fn is_enough(self, accounts: usize) -> bool {
         accounts >= self.accounts
     }
 
-    /// Returns whether an account's part of a sum is too large. Signs are ignored. Where debits and credits cancel
-    /// out, a part can be larger than the sum.
-    const fn dominates(self, part: i128, sum: i128) -> bool {
-        part.unsigned_abs() * 100 > sum.unsigned_abs() * self.share as u128
+    /// Returns whether one account holds too large a part of the sum. Signs are ignored. Where debits and credits
+    /// cancel out, a part can be larger than the sum.
+    pub(super) const fn is_dominated(self, holdings: &Holdings) -> bool {
+        // A sum is below 2^105, and so its product with a percentage fits.
+        holdings.largest * 100 > holdings.sum.unsigned_abs() * self.share as u128
     }
 }
 
@@ -122,80 +124,40 @@ impl fmt::Display for Series {
     }
 }
 
-/// An account of the cohort.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CohortAccount {
-    /// The number of its industry. The accounts without an industry share one number.
-    pub(super) industry: usize,
-    /// Whether it is an account of others: out of the caller's reach.
-    pub(super) is_other: bool,
+/// What some accounts hold together of one amount.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Holdings {
+    holders: usize,
+    sum: i128,
+    /// The largest magnitude of an account's part.
+    largest: u128,
 }
 
-/// An account of the cohort with customers in the segment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SegmentMember {
-    pub(super) account: CohortAccount,
-    pub(super) amounts: AccountAmounts,
-}
-
-/// Returns the members of every industry with enough accounts of others. An account of others counts if `is_counted`
-/// returns true for it.
-pub(super) fn participants(
-    members: &[SegmentMember],
-    privacy: Privacy,
-    is_counted: impl Fn(&SegmentMember) -> bool,
-) -> Vec<&SegmentMember> {
-    let mut others: BTreeMap<usize, usize> = BTreeMap::new();
-    for member in members.iter().filter(|member| member.account.is_other && is_counted(member)) {
-        *others.entry(member.account.industry).or_default() += 1;
+impl Holdings {
+    /// Adds the part of one account.
+    pub(super) fn add(&mut self, part: i128) {
+        self.holders += usize::from(part != 0);
+        self.sum += part;
+        self.largest = self.largest.max(part.unsigned_abs());
     }
-    let is_enough = |member: &&SegmentMember| {
-        others.get(&member.account.industry).is_some_and(|accounts| privacy.is_enough(*accounts))
-    };
-    members.iter().filter(is_enough).collect()
-}
 
-/// Returns whether one account of others has too large a part of a numerator or of a denominator.
-///
-/// Numerators are checked twice, among all accounts of others and among those with a value, because an account without
-/// a value is part of the pooled numerator too. Its denominator is 0, so that one check of denominators is enough.
-fn is_dominated(members: &[&SegmentMember], metric: BenchmarkMetric, privacy: Privacy) -> bool {
-    let ratio = metric.ratio();
-    let others = || members.iter().filter(|member| member.account.is_other).map(|member| &member.amounts);
-    let with_value = || others().filter(|amounts| ratio.denominator_of(amounts) != 0);
-    let has_dominant_part = |parts: Vec<i128>| {
-        let sum: i128 = parts.iter().sum();
-        parts.into_iter().any(|part| privacy.dominates(part, sum))
-    };
-    [
-        others().map(|amounts| ratio.numerator_of(amounts)).collect(),
-        with_value().map(|amounts| ratio.numerator_of(amounts)).collect(),
-        with_value().map(|amounts| ratio.denominator_of(amounts)).collect(),
-    ]
-    .into_iter()
-    .any(has_dominant_part)
-}
-
-/// Returns a metric's value per series; `None` if the values are to be withheld, or if the pooled denominator is 0.
-///
-/// An industry participates if enough accounts of others in it have a value of this metric. Two cohorts can therefore
-/// differ only by industries that could be requested alone, and their difference reveals nothing about fewer accounts.
-pub(super) fn series_values(
-    members: &[SegmentMember],
-    metric: BenchmarkMetric,
-    privacy: Privacy,
-) -> Option<[f64; Series::ALL.len()]> {
-    let ratio = metric.ratio();
-    let members = participants(members, privacy, |member| ratio.denominator_of(&member.amounts) != 0);
-    if members.is_empty() || is_dominated(&members, metric, privacy) {
-        return None;
+    /// Returns the number of accounts whose part is not 0.
+    pub(super) const fn holders(&self) -> usize {
+        self.holders
     }
-    let numerator: i128 = members.iter().map(|member| ratio.numerator_of(&member.amounts)).sum();
-    let denominator: i128 = members.iter().map(|member| ratio.denominator_of(&member.amounts)).sum();
-    let value = |member: &&SegmentMember| {
-        Fraction::new(ratio.numerator_of(&member.amounts), ratio.denominator_of(&member.amounts), ratio.unit())
+}
+
+/// Returns the value per series of a metric that is published in a segment, from the cells of the segment; `None` if
+/// the pooled denominator is 0.
+pub(super) fn series_values(cells: &[Cell], metric: BenchmarkMetric) -> Option<[f64; Series::ALL.len()]> {
+    let ratio = metric.ratio();
+    let pooled = || cells.iter().filter(|cell| cell.pooled.contains(metric)).map(|cell| &cell.amounts);
+    let numerator: i128 = pooled().map(|amounts| ratio.numerator_of(amounts)).sum();
+    let denominator: i128 = pooled().map(|amounts| ratio.denominator_of(amounts)).sum();
+    let value = |amounts: &AccountAmounts| {
+        Fraction::new(ratio.numerator_of(amounts), ratio.denominator_of(amounts), ratio.unit())
     };
-    let mut sorted: Vec<Fraction> = members.iter().filter_map(value).collect();
+    let mut sorted: Vec<Fraction> = pooled().filter_map(value).collect();
     sorted.sort_unstable();
     let mut values = [0.0; Series::ALL.len()];
     for (value, series) in values.iter_mut().zip(Series::ALL) {

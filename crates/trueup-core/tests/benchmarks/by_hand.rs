@@ -76,14 +76,17 @@ fn ten_accounts_of_others_are_enough_but_nine_are_not() {
 
 #[test]
 fn spend_is_not_split_by_a_dimension_that_it_does_not_have() {
-    let mut platform = eleven();
-    // Spend on a channel without customers is part of the whole, but of no row by channel.
-    platform[0] = spending(platform[0].clone(), "Social", 110);
+    // Spend on a channel without customers is part of the whole, but of no row by channel. It is all that is left of
+    // the whole, so that many must have it.
+    let platform: Vec<Account> = eleven().into_iter().map(|account| spending(account, "Social", 10)).collect();
+    let alone = [spending(eleven()[0].clone(), "Social", 110)];
+    let alone: Vec<Account> = alone.into_iter().chain(eleven().into_iter().skip(1)).collect();
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(16.0)]");
     let by_channel =
         BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], [BenchmarkDimension::AttributionChannel]);
     let of_search = ask(&platform, &by_channel, &[5], &[5], 10);
+    assert_eq!(ask(&alone, &by_channel, &[5], &[5], 10), [""; 0]);
     assert_eq!((of_search.len(), &*of_search[0]), (6, "benchmark 11 [\"Search\"] [Some(15.0)]"));
     let dimensions = [BenchmarkDimension::CustomerStatus, BenchmarkDimension::AttributionChannel];
     let by_both =

@@ -2,7 +2,7 @@
 //! is refused.
 
 use crate::by_hand::eleven;
-use crate::oracle::{self, Segments, members, ratio, series_values};
+use crate::oracle::{self, Segments, figures, ratio};
 use crate::platform::{Platform, RandomRequest, key, month, platform, request};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -54,13 +54,13 @@ fn columns((numerator, denominator): (i128, i128), benchmark: Option<f64>) -> [O
 
 /// Returns the columns of each row that the oracle computes, with the texts of the row.
 fn expected(dataset: &Dataset, request: &RandomRequest, own: &Segments, account: Option<&str>) -> Vec<String> {
-    let members = members(dataset, request);
+    let figures = figures(dataset, request);
     let row = |(segment, amounts): (&Vec<String>, &std::collections::BTreeMap<String, i128>)| {
-        let of_metric = |metric: &BenchmarkMetric| {
-            let benchmark = members.get(segment).and_then(|members| series_values(members, *metric, request));
+        let of_metric = |(at, metric): (usize, &BenchmarkMetric)| {
+            let benchmark = figures.get(segment).and_then(|figures| figures.metrics[at].as_ref());
             columns(ratio(*metric, amounts), benchmark.map(|series| series[0]))
         };
-        let columns: Vec<_> = request.selection.metrics().iter().map(of_metric).collect();
+        let columns: Vec<_> = request.selection.metrics().iter().enumerate().map(of_metric).collect();
         format!("{account:?} {segment:?} {columns:?}")
     };
     own.iter().map(row).collect()

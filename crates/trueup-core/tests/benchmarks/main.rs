@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod audit;
 mod by_hand;
 mod compared;
 mod oracle;

@@ -57,6 +57,10 @@ impl Member {
         ratio(metric, &self.amounts)
     }
 
+    pub(crate) fn has_customers(&self) -> bool {
+        self.amounts["customers"] > 0
+    }
+
     pub(crate) fn has_value(&self, metric: BenchmarkMetric) -> bool {
         self.ratio(metric).1 != 0
     }
@@ -88,57 +92,247 @@ pub(crate) fn segments(dataset: &Dataset, accounts: &[&str], request: &RandomReq
     segments
 }
 
-/// "every account of the platform whose industry is one of those of the accounts in scope, with at least one customer
-/// in the segment. If an account in scope has no industry: the whole platform."
-pub(crate) fn members(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Vec<String>, Vec<Member>> {
+/// The accounts of the cohort in one segment, by key.
+pub(crate) type Group = BTreeMap<String, Member>;
+
+/// The indexes of dimensions in the order in which the specification names them.
+pub(crate) type Set = Vec<usize>;
+
+/// "The segments over all 16 sets of the four dimensions": of one of these sets. "every account of the platform [...]
+/// whose industry is one of those of the accounts in scope [...] If an account in scope has no industry: the whole
+/// platform."
+fn groups(dataset: &Dataset, request: &RandomRequest, set: &Set) -> BTreeMap<Vec<String>, Group> {
     let industry = |key: &str| dataset.accounts().get(key).and_then(|account| account.industry.clone());
     let wanted: BTreeSet<Option<String>> = request.scope.iter().map(|key| industry(key)).collect();
-    let mut members: BTreeMap<Vec<String>, Vec<Member>> = BTreeMap::new();
-    for key in dataset.account_keys().unwrap() {
-        if !wanted.contains(&None) && !wanted.contains(&industry(&key)) {
-            continue;
+    let names: Vec<&str> = set.iter().map(|index| BenchmarkDimension::ALL[*index].name()).collect();
+    let fields = ["account"].into_iter().chain(names.iter().copied()).chain(AMOUNTS);
+    let table = dataset.query(&EventsQuery::new(fields, month().start, month().end)).unwrap();
+    let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
+    for row in table.rows() {
+        let text = |name: &str| match row.get(name) {
+            Some(Value::Text(text)) => text.to_owned(),
+            other => unreachable!("{other:?}"),
+        };
+        let amount = |name: &&str| match row.get(name) {
+            Some(Value::Count(count)) => ((*name).to_owned(), i128::from(count)),
+            Some(Value::Money(micros)) => ((*name).to_owned(), micros),
+            other => unreachable!("{other:?}"),
+        };
+        let key = text("account");
+        if wanted.contains(&None) || wanted.contains(&industry(&key)) {
+            let amounts = AMOUNTS.iter().map(amount).collect();
+            let member = Member { industry: industry(&key), is_other: !request.reach.contains(&key), amounts };
+            groups.entry(names.iter().map(|name| text(name)).collect()).or_default().insert(key, member);
         }
-        for (segment, amounts) in segments(dataset, &[&key], request) {
-            if amounts["customers"] > 0 {
-                let member = Member { industry: industry(&key), is_other: !request.reach.contains(&key), amounts };
-                members.entry(segment).or_default().push(member);
+    }
+    groups
+}
+
+/// "with at least one customer in the segment"; "An industry with fewer than `k` such accounts takes no part": such
+/// accounts are out of reach and have a value.
+fn participants(group: &Group, k: usize, has_value: impl Fn(&Member) -> bool) -> Group {
+    let with_customers = group.iter().filter(|(_, member)| member.has_customers());
+    let with_customers: Group = with_customers.map(|(key, member)| (key.clone(), member.clone())).collect();
+    let others_in = |industry: &Option<String>| {
+        let others = with_customers.values().filter(|other| other.is_other && has_value(other));
+        others.filter(|other| other.industry == *industry).count()
+    };
+    let takes_part = |member: &Member| others_in(&member.industry) >= k;
+    with_customers.iter().filter(|(_, member)| takes_part(member)).map(|(key, it)| (key.clone(), it.clone())).collect()
+}
+
+/// Returns the accounts of the cohort by the selected dimensions, with the filters of the request.
+pub(crate) fn members(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Vec<String>, Group> {
+    let set = request_set(request);
+    let filters = request.selection.filters();
+    groups(dataset, request, &set)
+        .into_iter()
+        .filter(|(segment, _)| filters.iter().all(|(dimension, text)| segment[place(&set, dimension)] == *text))
+        .map(|(segment, group)| {
+            (request.selection.dimensions().iter().map(|it| segment[place(&set, it)].clone()).collect(), group)
+        })
+        .collect()
+}
+
+/// "over the dimensions asked for and filtered on"
+fn request_set(request: &RandomRequest) -> Set {
+    let is_in = |dimension| {
+        request.selection.dimensions().contains(dimension) || request.selection.filters().contains_key(dimension)
+    };
+    (0..4).filter(|index| is_in(&BenchmarkDimension::ALL[*index])).collect()
+}
+
+/// Returns the place of a dimension in the segments over a set.
+fn place(set: &Set, dimension: &BenchmarkDimension) -> usize {
+    set.iter().position(|index| BenchmarkDimension::ALL[*index] == *dimension).unwrap()
+}
+
+/// The accounts that are pooled for a metric in a segment.
+pub(crate) fn pooled(group: &Group, metric: BenchmarkMetric, k: usize) -> Group {
+    participants(group, k, |member| member.has_value(metric))
+}
+
+/// "none holds more than 25% of what they hold together"
+fn is_dominated(parts: &[i128], share: u8) -> bool {
+    let together: i128 = parts.iter().sum();
+    parts.iter().any(|part| part.abs() * 100 > together.abs() * i128::from(share))
+}
+
+/// "A group of accounts is safe for a metric if at least `k` accounts outside the caller's reach [...] have a value (a
+/// denominator that is not 0) in it, and neither among those with a value, nor among all accounts of others that are
+/// pooled, one account holds more than 25% of what they hold together, of the numerator or of the denominator".
+fn is_safe(pooled: &Group, metric: BenchmarkMetric, request: &RandomRequest) -> bool {
+    let others: Vec<(i128, i128)> =
+        pooled.values().filter(|member| member.is_other).map(|member| member.ratio(metric)).collect();
+    let with_value: Vec<(i128, i128)> = others.iter().copied().filter(|(_, denominator)| *denominator != 0).collect();
+    let numerators = |group: &[(i128, i128)]| group.iter().map(|(numerator, _)| *numerator).collect::<Vec<_>>();
+    let denominators = |group: &[(i128, i128)]| group.iter().map(|(_, denominator)| *denominator).collect::<Vec<_>>();
+    with_value.len() >= request.k
+        && [&with_value, &others].into_iter().all(|group| {
+            !is_dominated(&numerators(group), request.share) && !is_dominated(&denominators(group), request.share)
+        })
+}
+
+/// "only where that one adds up along the dimension (spend does not along `customerStatus` and
+/// `normalizedBusinessUnit`)": whether the numerator and whether the denominator of a metric do.
+fn add_up(metric: BenchmarkMetric, dimension: usize) -> [bool; 2] {
+    let along = !["customerStatus", "normalizedBusinessUnit"].contains(&BenchmarkDimension::ALL[dimension].name());
+    let is_spend = match metric.name() {
+        name if name.starts_with("avgCost") => [true, false],
+        name if name.starts_with("roas") => [false, true],
+        _ => [false, false],
+    };
+    is_spend.map(|is_spend| !is_spend || along)
+}
+
+/// "for an account that is pooled in the parent, its rest is its part of the parent minus its parts of the published
+/// children along that dimension in which it is pooled [...] The rests of the accounts of others must all be 0 in the
+/// parts that add up, or be safe: at least `k` accounts have a rest that is not 0, and none holds more than 25% of what
+/// they hold together."
+fn is_rest_safe(
+    parent: &Group,
+    children: &[&Group],
+    metric: BenchmarkMetric,
+    dimension: usize,
+    request: &RandomRequest,
+) -> bool {
+    let part = |member: &Member, side: usize| [member.ratio(metric).0, member.ratio(metric).1][side];
+    (0..2).filter(|side| add_up(metric, dimension)[*side]).all(|side| {
+        let others = parent.iter().filter(|(_, member)| member.is_other);
+        let rests = others.map(|(key, member)| {
+            let of_children = children.iter().filter_map(|child| child.get(key)).map(|member| part(member, side));
+            part(member, side) - of_children.sum::<i128>()
+        });
+        let rests: Vec<i128> = rests.filter(|rest| *rest != 0).collect();
+        rests.is_empty() || rests.len() >= request.k && !is_dominated(&rests, request.share)
+    })
+}
+
+/// Returns the segments of every set that are published for a metric, with the accounts that are pooled there.
+///
+/// "For each metric a segment is published only if it is safe, all segments that it is a child of are published, and
+/// what is left of each of them is safe [...] As long as they are not, the published child with the fewest pooled
+/// accounts of others (ties: by dimension values, in byte order) is withheld too. Sets of dimensions are decided by
+/// size, then in the order in which this section names the dimensions; for each set, its parents by the dimension that
+/// they leave out, in that order, their segments in row order, again and again until nothing changes."
+fn published(
+    groups: &BTreeMap<Set, BTreeMap<Vec<String>, Group>>,
+    metric: BenchmarkMetric,
+    request: &RandomRequest,
+) -> BTreeMap<Set, BTreeMap<Vec<String>, Group>> {
+    let mut sets: Vec<&Set> = groups.keys().collect();
+    sets.sort_by_key(|set| (set.len(), (*set).clone()));
+    let mut decided: BTreeMap<Set, BTreeMap<Vec<String>, Group>> = BTreeMap::new();
+    for set in sets {
+        // Each parent set with the place of the dimension that it leaves out.
+        let parent_sets: Vec<(usize, Set)> = (0..set.len())
+            .map(|at| (at, set.iter().copied().filter(|dimension| *dimension != set[at]).collect()))
+            .collect();
+        let parent_of = |segment: &[String], at: usize| {
+            segment
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| *index != at)
+                .map(|(_, text)| text.clone())
+                .collect::<Vec<_>>()
+        };
+        let mut shown: BTreeMap<Vec<String>, Group> = BTreeMap::new();
+        for (segment, group) in &groups[set] {
+            let pooled = pooled(group, metric, request.k);
+            let has_parents =
+                parent_sets.iter().all(|(at, parents)| decided[parents].contains_key(&parent_of(segment, *at)));
+            if has_parents && is_safe(&pooled, metric, request) {
+                shown.insert(segment.clone(), pooled);
             }
         }
-    }
-    members
-}
-
-/// "an industry with fewer than `k` such accounts takes no part": such accounts are out of reach and have a value.
-fn participants(members: &[Member], k: usize, has_value: impl Fn(&Member) -> bool) -> Vec<Member> {
-    let of_industry = |industry: &Option<String>| {
-        members.iter().filter(|other| other.industry == *industry && other.is_other && has_value(other)).count()
-    };
-    members.iter().filter(|member| of_industry(&member.industry) >= k).cloned().collect()
-}
-
-/// Returns the six values of one metric in one segment.
-pub(crate) fn series_values(members: &[Member], metric: BenchmarkMetric, request: &RandomRequest) -> Option<Vec<f64>> {
-    let members = participants(members, request.k, |member| member.has_value(metric));
-    if members.iter().filter(|member| member.is_other && member.has_value(metric)).count() < request.k {
-        return None;
-    }
-    let ratios: Vec<(i128, i128)> = members.iter().map(|member| member.ratio(metric)).collect();
-    // "none of these holds more than 25% of what they hold together": checked among the accounts with a value and, as
-    // docs/compat.md adds, among all pooled accounts.
-    let others: Vec<(i128, i128)> =
-        members.iter().filter(|member| member.is_other).map(|member| member.ratio(metric)).collect();
-    let with_value: Vec<(i128, i128)> = others.iter().copied().filter(|(_, denominator)| *denominator != 0).collect();
-    for group in [with_value, others] {
-        let (all_numerator, all_denominator) =
-            group.iter().fold((0, 0), |(a, b), (numerator, denominator)| (a + numerator, b + denominator));
-        for (numerator, denominator) in &group {
-            for (part, together) in [(*numerator, all_numerator), (*denominator, all_denominator)] {
-                if part.abs() * 100 > i128::abs(together) * i128::from(request.share) {
-                    return None;
+        loop {
+            let mut is_changed = false;
+            for (at, parents) in &parent_sets {
+                for (parent, of_parent) in &decided[parents] {
+                    loop {
+                        let children: Vec<(&Vec<String>, &Group)> =
+                            shown.iter().filter(|(segment, _)| parent_of(segment, *at) == *parent).collect();
+                        let of_children: Vec<&Group> = children.iter().map(|(_, group)| *group).collect();
+                        if is_rest_safe(of_parent, &of_children, metric, set[*at], request) {
+                            break;
+                        }
+                        let others = |group: &Group| group.values().filter(|member| member.is_other).count();
+                        let fewest = children.iter().map(|(segment, group)| (others(group), *segment)).min();
+                        let Some((_, segment)) = fewest.map(|(count, segment)| (count, segment.clone())) else { break };
+                        shown.remove(&segment);
+                        is_changed = true;
+                    }
                 }
             }
+            if !is_changed {
+                break;
+            }
+        }
+        decided.insert(set.clone(), shown);
+    }
+    decided
+}
+
+/// What an answer has of one segment.
+pub(crate) struct Figures {
+    pub(crate) cohort_accounts: usize,
+    /// The six values of each metric.
+    pub(crate) metrics: Vec<Option<Vec<f64>>>,
+}
+
+/// Returns what a request is answered, by the selected dimensions in order. "Filters select segments of the lattice
+/// (over the dimensions asked for and filtered on), and cannot open it." "a segment without any metric left is
+/// withheld."
+pub(crate) fn figures(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Vec<String>, Figures> {
+    let subsets = (0..16_usize).map(|bits| (0..4).filter(|index| bits >> index & 1 == 1).collect::<Set>());
+    let groups: BTreeMap<Set, _> = subsets.map(|set| (set.clone(), groups(dataset, request, &set))).collect();
+    let set = request_set(request);
+    let (dimensions, filters) = (request.selection.dimensions(), request.selection.filters());
+    let published = request.selection.metrics().iter().map(|metric| published(&groups, *metric, request));
+    let published: Vec<_> = published.collect();
+    let mut figures = BTreeMap::new();
+    for (segment, group) in &groups[&set] {
+        let value = |dimension: &BenchmarkDimension| &segment[place(&set, dimension)];
+        if !filters.iter().all(|(dimension, text)| value(dimension) == text) {
+            continue;
+        }
+        let metrics =
+            request.selection.metrics().iter().zip(&published).map(|(metric, published)| {
+                published[&set].get(segment).and_then(|pooled| series_values(pooled, *metric))
+            });
+        let metrics: Vec<_> = metrics.collect();
+        if metrics.iter().any(Option::is_some) {
+            let cohort_accounts = participants(group, request.k, |_| true).len();
+            figures
+                .insert(dimensions.iter().map(|it| value(it).clone()).collect(), Figures { cohort_accounts, metrics });
         }
     }
+    figures
+}
+
+/// Returns the six values of one metric in one segment. A pooled denominator of 0 has none.
+fn series_values(pooled: &Group, metric: BenchmarkMetric) -> Option<Vec<f64>> {
+    let ratios: Vec<(i128, i128)> = pooled.values().map(|member| member.ratio(metric)).collect();
     let numerator: i128 = ratios.iter().map(|(numerator, _)| numerator).sum();
     let denominator: i128 = ratios.iter().map(|(_, denominator)| denominator).sum();
     if denominator == 0 {
@@ -153,17 +347,11 @@ pub(crate) fn series_values(members: &[Member], metric: BenchmarkMetric, request
 /// Returns each row as a line: series, cohort, segment, and metrics, `None` where withheld.
 pub(crate) fn answer(dataset: &Dataset, request: &RandomRequest) -> Vec<String> {
     let mut lines = Vec::new();
-    for (segment, members) in members(dataset, request) {
-        let figures: Vec<_> =
-            request.selection.metrics().iter().map(|metric| series_values(&members, *metric, request)).collect();
-        if figures.iter().all(Option::is_none) {
-            continue;
-        }
-        let cohort = participants(&members, request.k, |_| true).len();
+    for (segment, Figures { cohort_accounts, metrics }) in figures(dataset, request) {
         for (index, series) in ["benchmark", "p10", "p25", "p50", "p75", "p90"].into_iter().enumerate() {
             let metrics: Vec<Option<f64>> =
-                figures.iter().map(|figures| figures.as_ref().map(|series| series[index])).collect();
-            lines.push(format!("{series} {cohort} {segment:?} {metrics:?}"));
+                metrics.iter().map(|metric| metric.as_ref().map(|series| series[index])).collect();
+            lines.push(format!("{series} {cohort_accounts} {segment:?} {metrics:?}"));
         }
     }
     lines

@@ -168,7 +168,8 @@ fn spend() -> impl Strategy<Value = Spend> {
 
 pub(crate) fn account() -> impl Strategy<Value = Account> {
     let industry = prop_oneof![12 => Just(Some("plumbing")), 5 => Just(Some("heating")), 1 => Just(None)];
-    (industry, vec(customer(), 0..7), vec(spend(), 0..3)).prop_map(|(industry, customers, spend)| Account {
+    let customers = prop_oneof![1 => vec(customer(), 0..4), 5 => vec(customer(), 5..10)];
+    (industry, customers, vec(spend(), 0..3)).prop_map(|(industry, customers, spend)| Account {
         industry,
         customers,
         spend,

@@ -2,7 +2,7 @@
 
 use crate::by_hand::{ask, plumber, spending};
 use crate::oracle;
-use crate::platform::{Account, Platform, account, platform, request};
+use crate::platform::{Account, Customer, Platform, account, platform, request};
 use proptest::prelude::*;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
 
@@ -105,8 +105,9 @@ fn a_segment_without_any_metric_is_withheld() {
         &[5],
         10,
     );
-    assert_eq!(answer.len(), 12);
-    assert!(!answer.iter().any(|line| line.contains("Rare")), "{answer:?}");
+    // `New` is withheld, too: without it and `Old`, only the rare customer would be left of the total.
+    assert_eq!(answer.len(), 6);
+    assert!(answer.iter().all(|line| line.contains("Old")), "{answer:?}");
 }
 
 /// Eleven accounts of one industry, three of another, and three without one.
@@ -145,8 +146,9 @@ fn an_industry_that_is_too_small_in_a_segment_does_not_participate_there() {
     }));
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], [BenchmarkDimension::NormalizedBusinessUnit]);
     let answer = ask(&platform, &selection, &[5, 11], &[5, 11], 7);
-    assert_eq!(answer[0], "benchmark 8 [\"Install\"] [Some(0.5)]");
-    assert_eq!(answer[6], "benchmark 11 [\"Repair\"] [Some(0.25)]");
+    // `Install` is withheld, although eight accounts have it: without it and `Repair`, what is left of the total would
+    // be the repairs of the four accounts that are not pooled there.
+    assert_eq!((answer.len(), &*answer[0]), (6, "benchmark 11 [\"Repair\"] [Some(0.25)]"));
 }
 
 #[test]
@@ -161,6 +163,75 @@ fn an_industry_with_too_few_values_does_not_participate_in_the_metric() {
         BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer, BenchmarkMetric::AvgCostPerLead], []);
     let answer = ask(&platform, &selection, &[5, 22], &[5, 22], 10);
     assert_eq!(answer[0], "benchmark 23 [] [Some(4.0), Some(1.0)]");
+}
+
+/// Fourteen accounts, of which one alone has customers with the status `VIP`: 40 leads of each account are of the other
+/// statuses, and `vip` of the one.
+fn with_a_rare_status(vip: usize) -> Vec<Account> {
+    (0..14)
+        .map(|number| {
+            let mut account = spending(plumber(40, 10 + number), "Search", 1_000 + 10 * number);
+            let closes = |customer: &mut Customer| {
+                if customer.stages.len() > 1 {
+                    (customer.stages, customer.total) =
+                        (&["lead-originated", "booked", "sold", "closed"], "500".to_owned());
+                }
+            };
+            if number == 5 {
+                account.customers.extend((0..vip).map(|at| {
+                    let mut customer = plumber(1, usize::from(at * 10 < vip * 7)).customers.remove(0);
+                    (customer.values[2], customer.last_values[2]) = ("VIP", "VIP");
+                    customer
+                }));
+            }
+            account.customers.iter_mut().for_each(closes);
+            account
+        })
+        .collect()
+}
+
+/// The figures of the one account would be those of the total minus those of all other segments.
+#[test]
+fn a_figure_of_one_account_is_not_what_published_figures_leave() {
+    let metrics = BenchmarkMetric::ALL;
+    for vip in [1, 20, 60] {
+        let platform = with_a_rare_status(vip);
+        let shown = |dimensions: &[BenchmarkDimension]| -> Vec<String> {
+            let selection = |metric| BenchmarkSelection::new([metric], dimensions.iter().copied());
+            let of_metric = |metric: BenchmarkMetric| {
+                let rows = ask(&platform, &selection(metric), &[0], &[0], 10);
+                let pooled = rows.into_iter().filter(|row| row.starts_with("benchmark") && row.contains("Some"));
+                pooled.map(move |row| format!("{metric} {row}"))
+            };
+            metrics.into_iter().flat_map(of_metric).collect()
+        };
+        let (total, by_status) = (shown(&[]), shown(&[BenchmarkDimension::CustomerStatus]));
+        assert!(total.iter().any(|row| row.starts_with("bookRate ")), "{total:?}");
+        for metric in metrics {
+            let of_metric = format!("{metric} ");
+            let segments: Vec<&String> = by_status.iter().filter(|row| row.starts_with(&of_metric)).collect();
+            assert!(segments.iter().all(|row| !row.contains("VIP")), "{segments:?}");
+            // Of `New` and `Old` together, nothing but the one account would be left.
+            assert!(segments.len() < 2, "{segments:?}");
+        }
+        // Without the rare status, both are shown.
+        let common = ask(
+            &with_a_rare_status(0),
+            &BenchmarkSelection::new([BenchmarkMetric::BookRate], [BenchmarkDimension::CustomerStatus]),
+            &[0],
+            &[0],
+            10,
+        );
+        assert_eq!(common.iter().filter(|row| row.starts_with("benchmark")).count(), 2, "{common:?}");
+        // A filter selects the same segments.
+        for status in ["New", "Old"] {
+            let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
+            let filtered =
+                ask(&platform, &selection.filter(BenchmarkDimension::CustomerStatus, status), &[0], &[0], 10);
+            let is_shown = by_status.iter().any(|row| row.starts_with("bookRate ") && row.contains(status));
+            assert_eq!(!filtered.is_empty(), is_shown, "{status}");
+        }
+    }
 }
 
 proptest! {
@@ -187,8 +258,8 @@ proptest! {
         for row in filled.data().answer(&request.query()) {
             let segment: Vec<String> = row.dimensions.iter().map(|text| text.to_string()).collect();
             for (metric, value) in request.selection.metrics().iter().zip(&row.metrics) {
-                let members = others.get(&segment).map_or(&[][..], |members| members);
-                let values = members.iter().filter(|member| member.is_other && member.has_value(*metric)).count();
+                let members = others.get(&segment).into_iter().flat_map(|group| group.values());
+                let values = members.filter(|member| member.is_other && member.has_value(*metric)).count();
                 prop_assert!(value.is_none() || values >= request.k, "{metric} of {segment:?} from {values}");
             }
         }

@@ -8,23 +8,26 @@ mod tests;
 
 use super::error::{BenchmarkJobError, FailureHook, ServiceError, Upstream};
 use super::memory::internal_execution;
-use crate::benchmarks::{BenchmarkData, BenchmarkPeriod, Month};
+use crate::benchmarks::{BenchmarkData, BenchmarkPeriod};
 use crate::query::DateRange;
 use crate::{Dataset, Error, Interrupt, MemoryBudget};
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+use trueup_core::Evict;
 
 /// How many partial months are kept. A day has two: the current month to date, and the previous month to the same day.
 /// Around midnight, requests of two days overlap.
 const MAX_PARTIAL_MONTHS: usize = 4;
 
-/// The data of benchmarks of one dataset, computed or being computed.
+/// The data of benchmarks of one dataset, computed or being computed. It counts against the budget of the service, and
+/// the data that was not used for the longest time is dropped when something else needs the memory.
 pub(super) struct BenchmarkCache {
     dataset: Arc<Dataset>,
     memory: Option<MemoryBudget>,
@@ -34,16 +37,64 @@ pub(super) struct BenchmarkCache {
 
 #[derive(Default)]
 struct Jobs {
-    /// Whole months, which are never dropped. No job is started for a month before the first row of the dataset or
-    /// after its last, so that these are few.
-    months: HashMap<Month, Arc<BenchmarkJob>>,
-    /// Partial months, the newest last; at most [`MAX_PARTIAL_MONTHS`].
-    partial_months: VecDeque<(DateRange, Arc<BenchmarkJob>)>,
+    /// Whole and partial months; at most [`MAX_PARTIAL_MONTHS`] of the latter. No job is started for a month before the
+    /// first row of the dataset or after its last.
+    periods: HashMap<DateRange, KeptJob>,
+    /// The number of jobs that were begun, and of uses, which orders the jobs by age.
+    uses: u64,
+}
+
+struct KeptJob {
+    job: Arc<BenchmarkJob>,
+    is_whole: bool,
+    /// The value of [`Jobs::uses`] when the job was begun.
+    begun: u64,
+    /// The value of [`Jobs::uses`] at the last use.
+    last_use: u64,
+    /// The bytes of its data that count against the budget.
+    counted: usize,
+}
+
+/// The data of a period, for one request.
+pub(super) struct UsedData {
+    data: Arc<BenchmarkData>,
+    /// `None` if nothing is kept.
+    cache: Option<Arc<BenchmarkCache>>,
+}
+
+impl UsedData {
+    /// Returns data that is not kept.
+    pub(super) fn unkept(data: BenchmarkData) -> Self {
+        Self { data: Arc::new(data), cache: None }
+    }
+}
+
+impl Deref for UsedData {
+    type Target = BenchmarkData;
+
+    fn deref(&self) -> &BenchmarkData {
+        &self.data
+    }
+}
+
+impl Drop for UsedData {
+    fn drop(&mut self) {
+        // What the request has decided about the data is kept with it.
+        if let Some(cache) = &self.cache {
+            cache.count(&self.data);
+        }
+    }
 }
 
 impl BenchmarkCache {
     pub(super) fn new(dataset: Arc<Dataset>, memory: Option<&MemoryBudget>) -> Arc<Self> {
-        Arc::new(Self { dataset, memory: memory.cloned(), jobs: Mutex::default(), started: AtomicU64::new(0) })
+        let cache =
+            Arc::new(Self { dataset, memory: memory.cloned(), jobs: Mutex::default(), started: AtomicU64::new(0) });
+        if let Some(memory) = memory {
+            let watched: Weak<Self> = Arc::downgrade(&cache);
+            memory.watch(watched);
+        }
+        cache
     }
 
     /// Returns how many jobs were started.
@@ -60,7 +111,7 @@ impl BenchmarkCache {
         worker: &Worker,
         on_failure: &FailureHook,
         limit: &WaitLimit<'_>,
-    ) -> Option<Outcome> {
+    ) -> Option<Result<UsedData, Arc<BenchmarkJobError>>> {
         let (job, is_new) = self.find(period);
         if is_new {
             self.start(&job, worker, on_failure, move |cache, interrupt| {
@@ -72,31 +123,69 @@ impl BenchmarkCache {
                 return None;
             }
         }
-        job.wait(limit)
+        let outcome = job.wait(limit)?;
+        Some(outcome.map(|data| UsedData { data, cache: Some(Arc::clone(self)) }))
     }
 
     /// Returns the job of a period, and whether it is new. The caller must start a new job.
     fn find(&self, period: BenchmarkPeriod) -> (Arc<BenchmarkJob>, bool) {
         let mut jobs = self.jobs();
-        let known = if period.is_whole() {
-            jobs.months.get(&period.month)
-        } else {
-            jobs.partial_months.iter().find(|(range, _)| *range == period.range).map(|(_, job)| job)
-        };
-        if let Some(known) = known {
-            return (Arc::clone(known), false);
+        jobs.uses += 1;
+        let now = jobs.uses;
+        if let Some(known) = jobs.periods.get_mut(&period.range) {
+            known.last_use = now;
+            return (Arc::clone(&known.job), false);
         }
         let job = Arc::<BenchmarkJob>::default();
-        if period.is_whole() {
-            jobs.months.insert(period.month, Arc::clone(&job));
-        } else {
-            jobs.partial_months.push_back((period.range, Arc::clone(&job)));
-            if jobs.partial_months.len() > MAX_PARTIAL_MONTHS {
-                jobs.partial_months.pop_front();
-            }
+        let is_whole = period.is_whole();
+        let new = KeptJob { job: Arc::clone(&job), is_whole, begun: now, last_use: now, counted: 0 };
+        jobs.periods.insert(period.range, new);
+        let partial = || jobs.periods.iter().filter(|(_, kept)| !kept.is_whole);
+        if partial().count() > MAX_PARTIAL_MONTHS {
+            let oldest = partial().min_by_key(|(_, kept)| kept.begun).map(|(range, _)| *range);
+            self.drop_job(&mut jobs, oldest);
         }
         self.started.fetch_add(1, Ordering::Relaxed);
         (job, true)
+    }
+
+    /// Counts the bytes of a period's data as they are now. Drops other data if there is no room, and this data if that
+    /// is not enough. Returns whether this data is still kept.
+    fn count(&self, data: &Arc<BenchmarkData>) -> bool {
+        let mut jobs = self.jobs();
+        let range = data.range();
+        loop {
+            let Some(kept) = jobs.periods.get_mut(&range).filter(|kept| kept.job.has(data)) else { return false };
+            let Some(memory) = &self.memory else { return true };
+            let bytes = data.bytes();
+            if memory.count_columns(kept.counted, bytes) {
+                kept.counted = bytes;
+                return true;
+            }
+            let oldest = jobs.oldest(Some(range)).or(Some(range));
+            self.drop_job(&mut jobs, oldest);
+        }
+    }
+
+    fn drop_job(&self, jobs: &mut Jobs, range: Option<DateRange>) -> usize {
+        let dropped = range.and_then(|range| jobs.periods.remove(&range)).map_or(0, |kept| kept.counted);
+        if let Some(memory) = &self.memory {
+            memory.count_columns(dropped, 0);
+        }
+        dropped
+    }
+
+    /// Ends a job with its data, if there is room for it.
+    fn finish(&self, finished: &Arc<BenchmarkJob>, data: BenchmarkData, on_failure: &FailureHook) {
+        // Columns make room for data, and are not dropped for less than that.
+        let room = self.memory.as_ref().map(|memory| memory.reserve(data.bytes())).transpose();
+        drop(match room {
+            Ok(room) => room,
+            Err(no_room) => return self.fail(finished, BenchmarkJobError::Query(no_room.into()), on_failure),
+        });
+        let data = Arc::new(data);
+        finished.finish(Ok(Arc::clone(&data)));
+        self.count(&data);
     }
 
     /// Runs `compute` in the background, unless the cache is dropped first: when no request sees a replaced dataset any
@@ -112,7 +201,7 @@ impl BenchmarkCache {
         let task = move |interrupt: &Interrupt| {
             let Some(cache) = cache.upgrade() else { return };
             match attempt(|| compute(&cache, interrupt)) {
-                Ok(data) => _ = started.finish(Ok(Arc::new(data))),
+                Ok(data) => cache.finish(&started, data, &hook),
                 Err(error) => cache.fail(&started, error, &hook),
             }
         };
@@ -125,9 +214,8 @@ impl BenchmarkCache {
     fn fail(&self, failed: &Arc<BenchmarkJob>, error: BenchmarkJobError, on_failure: &FailureHook) {
         let error = Arc::new(error);
         {
-            let mut jobs = self.jobs();
-            jobs.months.retain(|_, job| !Arc::ptr_eq(job, failed));
-            jobs.partial_months.retain(|(_, job)| !Arc::ptr_eq(job, failed));
+            // It has no data yet, and so nothing that counts.
+            self.jobs().periods.retain(|_, kept| !Arc::ptr_eq(&kept.job, failed));
         }
         let has_waiting_request = failed.finish(Err(Arc::clone(&error)));
         // The service refuses each waiting request with this error, and calls the hook for it.
@@ -138,6 +226,34 @@ impl BenchmarkCache {
 
     fn jobs(&self) -> MutexGuard<'_, Jobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Evict for BenchmarkCache {
+    fn evict(&self, bytes: usize) -> usize {
+        let (mut jobs, mut dropped) = (self.jobs(), 0);
+        while dropped < bytes {
+            let Some(oldest) = jobs.oldest(None) else { break };
+            dropped += self.drop_job(&mut jobs, Some(oldest));
+        }
+        dropped
+    }
+}
+
+impl Drop for BenchmarkCache {
+    fn drop(&mut self) {
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = &self.memory {
+            memory.count_columns(jobs.periods.values().map(|kept| kept.counted).sum(), 0);
+        }
+    }
+}
+
+impl Jobs {
+    /// Returns the period, other than `except`, whose data counts and was not used for the longest time.
+    fn oldest(&self, except: Option<DateRange>) -> Option<DateRange> {
+        let counted = self.periods.iter().filter(|(range, kept)| kept.counted > 0 && Some(**range) != except);
+        counted.min_by_key(|(_, kept)| kept.last_use).map(|(range, _)| *range)
     }
 }
 
@@ -171,6 +287,11 @@ struct JobState {
 impl BenchmarkJob {
     fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the job has ended with this data.
+    fn has(&self, data: &Arc<BenchmarkData>) -> bool {
+        matches!(&self.state().outcome, Some(Ok(found)) if Arc::ptr_eq(found, data))
     }
 
     /// Waits for the outcome. Returns `None` if there is none within the limit.

@@ -1,5 +1,8 @@
 use super::*;
 use crate::Execution;
+use crate::benchmarks::{BenchmarkQuery, BenchmarkSelection, Privacy};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -67,7 +70,7 @@ fn all_waiting_requests_share_one_computation() {
         let ask = |_| {
             scope.spawn(|| {
                 let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
-                cache.data(january, &worker, &log, &limit).unwrap().unwrap()
+                Arc::clone(&cache.data(january, &worker, &log, &limit).unwrap().unwrap().data)
             })
         };
         let threads: Vec<_> = (0..8).map(ask).collect();
@@ -118,6 +121,7 @@ fn a_failure_without_a_waiting_request_is_logged() {
 fn whole_months_are_kept_and_partial_months_only_the_newest() {
     let cache = cache();
     let is_new = |month: &str, today: &str| cache.find(period(month, today)).1;
+    let number = |is_whole: bool| cache.jobs().periods.values().filter(|kept| kept.is_whole == is_whole).count();
     assert!(is_new("2025-02", "2025-03-10") && !is_new("2025-02", "2025-03-11"));
     for today in 10..31 {
         let today = format!("2025-03-{today}");
@@ -125,11 +129,110 @@ fn whole_months_are_kept_and_partial_months_only_the_newest() {
         // From the 28th of March on, the previous month up to the same day is all of February.
         assert_eq!(is_new("previous-mtd", &today), &*today < "2025-03-28");
         assert!(!is_new("previous-mtd", &today));
-        assert!(cache.jobs().partial_months.len() <= MAX_PARTIAL_MONTHS);
+        assert!(number(false) <= MAX_PARTIAL_MONTHS);
     }
     // The last day makes the month whole.
     assert!(is_new("2025-03", "2025-03-31") && !is_new("2025-03", "2025-07-01"));
-    assert_eq!(cache.jobs().months.len(), 2);
+    assert_eq!(number(true), 2);
+}
+
+/// Returns a dataset with one lead in each month of 2025 and each of 200 accounts.
+fn year() -> Arc<Dataset> {
+    let rows: Vec<(usize, usize)> = (0..200).flat_map(|account| (1..=12).map(move |month| (account, month))).collect();
+    let column = |text: &dyn Fn(&(usize, usize)) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(text)))
+    };
+    let events = RecordBatch::try_from_iter([
+        ("account", column(&|(account, _)| format!("account-{account:03}"))),
+        ("opportunityId", column(&|(_, month)| format!("customer-{month}"))),
+        ("type", column(&|_| "lead-originated".to_owned())),
+        ("date", column(&|(_, month)| format!("2025-{month:02}-10"))),
+    ]);
+    Arc::new(Dataset::from_tables(&Tables { events: vec![events.unwrap()], ..Tables::default() }).unwrap())
+}
+
+/// Returns the data of a month of 2025.
+fn ask(cache: &Arc<BenchmarkCache>, worker: &Worker, log: &FailureHook, month: usize) -> UsedData {
+    let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
+    let data = cache.data(period(&format!("2025-{month:02}"), "2026-01-10"), worker, log, &limit);
+    data.unwrap().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn kept(cache: &BenchmarkCache) -> Vec<String> {
+    let mut kept: Vec<_> = cache.jobs().periods.keys().map(|range| range.start.to_string()[5..7].to_owned()).collect();
+    kept.sort();
+    kept
+}
+
+#[test]
+fn months_count_against_the_budget_and_the_oldest_are_dropped() {
+    let (worker, (log, _)) = (Worker::default(), log());
+    let unlimited = BenchmarkCache::new(year(), None);
+    let bytes = ask(&unlimited, &worker, &log, 1).bytes();
+    assert!(bytes > 200 * 100, "{bytes}");
+    // There is no room for all months, and gathering one needs room of its own, which is given back.
+    let memory = MemoryBudget::new(bytes * 8);
+    let cache = BenchmarkCache::new(year(), Some(&memory));
+    for month in 1..=12 {
+        ask(&cache, &worker, &log, month);
+        assert!(memory.held() > 0 && memory.held() <= memory.limit());
+    }
+    let months = kept(&cache);
+    assert!((2..=8).contains(&months.len()) && memory.peak() <= memory.limit(), "{months:?}");
+    assert!(
+        months.iter().rev().eq((1..=12)
+            .rev()
+            .map(|month| format!("{month:02}"))
+            .take(months.len())
+            .collect::<Vec<_>>()
+            .iter())
+    );
+    // A use makes another month the oldest. What needs memory takes the place of the oldest.
+    ask(&cache, &worker, &log, months[0].parse().unwrap());
+    let reserved = memory.reserve(memory.limit() - memory.held() + 1).unwrap();
+    assert!(memory.held() <= memory.limit());
+    let expected: Vec<&String> = months.iter().filter(|month| **month != months[1]).collect();
+    assert_eq!(kept(&cache).iter().collect::<Vec<_>>(), expected);
+    drop(reserved);
+    // A month that was dropped is gathered again, and a dropped cache counts nothing.
+    let started = cache.started();
+    ask(&cache, &worker, &log, months[1].parse().unwrap());
+    assert_eq!(cache.started(), started + 1);
+    drop((cache, worker));
+    let begun = Instant::now();
+    while memory.held() > 0 {
+        assert!(begun.elapsed() < LONG, "{} bytes", memory.held());
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_month_without_room_fails_and_is_not_kept() {
+    let (worker, (log, _)) = (Worker::default(), log());
+    let unlimited = BenchmarkCache::new(year(), None);
+    let bytes = ask(&unlimited, &worker, &log, 1).bytes();
+    let cache = BenchmarkCache::new(year(), Some(&MemoryBudget::new(bytes)));
+    let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
+    let outcome = cache.data(period("2025-01", "2026-01-10"), &worker, &log, &limit).unwrap();
+    assert!(matches!(outcome.err().as_deref(), Some(BenchmarkJobError::Query(Error::NoRoom(_)))));
+    assert_eq!(kept(&cache), Vec::<String>::new());
+}
+
+/// What a request decides about a month counts, too.
+#[test]
+fn what_is_decided_about_a_month_counts() {
+    let (worker, (log, _)) = (Worker::default(), log());
+    let memory = MemoryBudget::new(1 << 24);
+    let cache = BenchmarkCache::new(year(), Some(&memory));
+    let (own, selection) = (BTreeSet::from(["account-000".to_owned()]), BenchmarkSelection::default());
+    let data = ask(&cache, &worker, &log, 1);
+    let query = BenchmarkQuery { selection: &selection, scope: &own, reach: &own, privacy: Privacy::default() };
+    let before = data.bytes();
+    assert!(!data.answer(&query).is_empty());
+    let after = data.bytes();
+    assert!(after > before);
+    drop(data);
+    assert_eq!(memory.held(), after);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `GET /api/{organization}/benchmarks`: anonymous figures of an industry for one month.
 
 use super::super::Service;
-use super::super::benchmark_cache::WaitLimit;
+use super::super::benchmark_cache::{UsedData, WaitLimit};
 use super::super::error::{BenchmarkJobError, ServiceError, Upstream};
+use super::super::memory::UserMemory;
 use super::super::request::Parameters;
 use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
@@ -15,7 +16,6 @@ use crate::benchmarks::{
 use crate::query::Filter;
 use crate::{Day, Error, Interrupt, filter};
 use std::io::{self, Write};
-use std::sync::Arc;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "benchmarks",
@@ -62,9 +62,12 @@ impl Service {
     /// Returns the benchmarks of a period for the industries of the accounts in scope, ordered by the values of the
     /// dimensions (byte by byte), then by series.
     ///
-    /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too
-    /// few accounts, or one of which a single account makes up too much, is `None`, and a segment without any figure is
-    /// absent. There are no rows if the period is before the first or after the last day of the dataset.
+    /// `reach` is all that the caller may read. A figure of too few accounts outside it, or one of which a single
+    /// account makes up too much, is `None`, and so are others that would leave such a figure when they are subtracted
+    /// from a figure of more segments. A segment without any figure is absent. No account is named, but a percentile
+    /// may equal the figure of one unnamed account, rounded, and the difference between two versions may show the part
+    /// of an account that joined or left. There are no rows if the period is before the first or after the last day of
+    /// the dataset.
     ///
     /// # Errors
     /// The data is not there within the limits, or could not be computed, for example because it found no memory.
@@ -92,7 +95,14 @@ impl Service {
         period: BenchmarkPeriod,
     ) -> Result<Vec<BenchmarkRow>, ServiceError> {
         let interrupt = Interrupt::after(self.limits.deadline);
-        self.benchmarks_within(&self.snapshot(), reach, scope, (period, selection), &interrupt)
+        self.benchmarks_within(
+            &self.snapshot(),
+            reach,
+            scope,
+            (period, selection),
+            &self.memory.for_program(),
+            &interrupt,
+        )
     }
 
     /// Returns how many times the service began to compute the data of a whole or partial month, for the current
@@ -110,9 +120,11 @@ impl Service {
         reach: &LoginScope,
         scope: &Scope,
         (period, selection): (BenchmarkPeriod, &BenchmarkSelection),
+        memory: &UserMemory<'_>,
         interrupt: &Interrupt,
     ) -> Result<Vec<BenchmarkRow>, ServiceError> {
         let data = self.benchmark_data(snapshot, period, interrupt)?;
+        let _working = memory.reserve(data.working_bytes()).map_err(ServiceError::no_room)?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
         Ok(data.answer(&BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
     }
@@ -123,10 +135,10 @@ impl Service {
         snapshot: &Snapshot,
         period: BenchmarkPeriod,
         interrupt: &Interrupt,
-    ) -> Result<Arc<BenchmarkData>, ServiceError> {
+    ) -> Result<UsedData, ServiceError> {
         // No account has a customer on days without rows.
         if !snapshot.overlaps(period.range) {
-            return Ok(Arc::new(BenchmarkData::empty(period.range)));
+            return Ok(UsedData::unkept(BenchmarkData::empty(period.range)));
         }
         let limit = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
         let data = snapshot.benchmarks.data(period, &self.worker, &self.on_failure, &limit);
@@ -140,9 +152,9 @@ impl Service {
 
 fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
     let (period, selection) = query(context.parameters, service.clock.today())?;
-    let query = (period, &selection);
-    let rows = service.benchmarks_within(&context.snapshot, context.reach, &context.scope, query, context.interrupt)?;
-    Answer::text(&context.memory, |out| write_rows(&selection, &rows, out))
+    let RequestContext { snapshot, reach, scope, memory, interrupt, .. } = context;
+    let rows = service.benchmarks_within(snapshot, reach, scope, (period, &selection), memory, interrupt)?;
+    Answer::text(memory, |out| write_rows(&selection, &rows, out))
 }
 
 /// Reads the query. Reports the first fault in this fixed order: no metric, a malformed query string, then the month,

@@ -184,6 +184,7 @@ impl Service {
         let query = comparison.query().clone();
         let answer = self.events_within(snapshot, scope, query, comparison.width(), memory, interrupt)?;
         let data = self.benchmark_data(snapshot, period, interrupt)?;
+        let _working = memory.reserve(data.working_bytes()).map_err(ServiceError::no_room)?;
         let reach = reach.accounts().accounts().map(str::to_owned).collect();
         comparison.finish(answer, &data, &reach, self.privacy, interrupt).map_err(ServiceError::query)
     }
