@@ -4,6 +4,7 @@
 //!
 //! - `manifest`, `file_list`, `deletion_vector`, `manifest_file`: the manifest, the lists of files and the superseded
 //!   rows that it names, and all of them in the folder of a dataset
+//! - `batch_list`: what was ingested, in lists that the manifest names
 //! - `commit`, `as_of`: when and by what a version was made, and the version that a number or a time means
 //! - `open`: a dataset from its folder, from a version of it that is open, or from tables in memory
 //! - `decode_ahead`: what is decoded when a dataset is reopened
@@ -30,6 +31,7 @@
 //! The pages go to `scan`, which decodes them to typed columns.
 
 mod as_of;
+mod batch_list;
 mod block_checksums;
 mod checked_file;
 mod column_cache;
@@ -65,14 +67,15 @@ mod version_numbers;
 mod version_summary;
 
 pub use as_of::{AsOf, InvalidAsOf, version_ranges};
+pub use batch_list::{Batch, BatchTable, ReadFile, Reading, encode_batches, read_batch_list};
 pub use block_checksums::{BlockHasher, BlockSums};
 pub use checked_file::{CheckedFile, CheckedReader};
 pub use column_cache::ColumnCacheCounts;
 pub use commit::{Commit, CommitOperation, CommitTime};
-pub use deletion_vector::{Days, DeletionVector, encode_vectors};
+pub use deletion_vector::{Days, DeletionVector, encode_vectors, read_vector_file};
 pub use error::DatasetError;
 pub use event_file::{EventFile, EventRowGroup};
-pub use file_list::encode_list;
+pub use file_list::{encode_list, read_list};
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
@@ -133,6 +136,17 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// Reads what the version was made from: the batches of all its ingests, the oldest first; none in memory.
+    ///
+    /// # Errors
+    /// A list of batches is missing, unreadable or damaged.
+    pub fn batches(&self) -> Result<Vec<Batch>, Error> {
+        match (&self.folder, &self.manifest) {
+            (Some(folder), Some(manifest)) => Ok(manifest.read_batches(folder)?),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Returns the manifest of the version that was opened; `None` in memory.
     #[must_use]
     pub const fn manifest(&self) -> Option<&Manifest> {

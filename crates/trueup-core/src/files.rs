@@ -4,6 +4,7 @@
 //! [`Files::default`], which calls the operating system. A test, or an ingest that may be interrupted, gives
 //! [`Files::failing`] a [`FaultInjector`], which decides before each operation whether it fails, and with which error.
 
+use crate::dataset::manifest::MAX_BYTES;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, ReadDir};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -56,6 +57,11 @@ pub trait FaultInjector: fmt::Debug + Send + Sync {
     /// Decides before each operation what happens instead; `None` lets the operation happen. `path` is that of the file
     /// or folder; for a link and a rename it is the new one.
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault>;
+
+    /// Returns the most bytes of a manifest that is published: as many as readers accept, unless a test wants fewer.
+    fn max_manifest_bytes(&self) -> u64 {
+        MAX_BYTES
+    }
 }
 
 /// The file operations of the operating system, which a [`FaultInjector`] can make fail. `Files` is an injector, too,
@@ -66,6 +72,10 @@ pub struct Files(Option<Arc<dyn FaultInjector>>);
 impl FaultInjector for Files {
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
         self.0.as_ref().and_then(|faults| faults.before(operation, path))
+    }
+
+    fn max_manifest_bytes(&self) -> u64 {
+        self.0.as_ref().map_or(MAX_BYTES, |faults| faults.max_manifest_bytes())
     }
 }
 

@@ -1,75 +1,154 @@
-//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the entry of the
-//! batch in the manifest.
+//! The batch of an ingest: the tables that it changes, and the record of what was ingested, by which events without ids
+//! are recognized if they come again.
+//!
+//! `reading` finds out which files the events are in, and what else decides their rows. `repetition` compares that with
+//! the records of earlier ingests.
 
-use crate::error::{ErrorContext, OPEN};
+mod reading;
+mod repetition;
+
+use reading::EventOrigins;
+pub use repetition::{Difference, Repetition};
+
+use crate::error::{ErrorContext, ErrorKind};
+use crate::events::NewEvents;
 use crate::input::MappedInputs;
 use crate::monitor::{Monitor, Phase};
-use crate::source::file_name;
+use crate::source::{ReadLimits, file_name};
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input, RowCounts};
-use rayon::prelude::*;
-use sha2::{Digest, Sha256};
-use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest, hex};
+use reading::EventReading;
+use repetition::Verdict;
+use std::path::{Path, PathBuf};
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{Batch, BatchTable};
 use trueup_core::files::Files;
+use trueup_core::model::{Accounts, ClockZone};
 
-/// The tables that an ingest changes, and the tables whose inputs it skips because the dataset already has that batch.
+/// What the batch of an ingest depends on besides its inputs.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchSettings<'a> {
+    /// The folder of the dataset.
+    pub(crate) dir: &'a Path,
+    pub(crate) clock_zone: Option<ClockZone>,
+    /// Patterns of columns that are left out.
+    pub(crate) ignore: &'a [String],
+    /// Whether events are applied whatever was ingested before.
+    pub(crate) again: bool,
+    pub(crate) limits: ReadLimits,
+}
+
+/// The tables that an ingest changes. Events are not among them if the dataset already has that batch, and one of its
+/// events has no id.
 pub(crate) struct BatchPlan {
     tables: Vec<PlannedTable>,
-    skipped: Vec<SkippedTable>,
+    reading: Option<EventReading>,
+    /// Whether the time zones of accounts decide rows.
+    has_account_zones: bool,
+    /// The earlier batches with which the events are compared; none if they are applied whatever was ingested before.
+    earlier: Vec<Batch>,
+    /// Whether the events still have to be compared.
+    is_undecided: bool,
+    skipped: Option<SkippedEvents>,
 }
 
 struct PlannedTable {
     table: Table,
     inputs: Vec<Input>,
-    /// The files whose checksum identifies the batch: the inputs as given, and the mapping file if the inputs come from
-    /// it.
-    origins: Vec<Input>,
-    checksum: BatchChecksum,
+    /// The names of the inputs as given, and of the mapping if the inputs come from it.
+    names: Vec<String>,
 }
 
-struct SkippedTable {
-    table: Table,
+struct SkippedEvents {
     /// The version that the batch became.
     version: u64,
-    /// Whether the table received later batches, so that it may no longer hold the rows of this batch.
+    /// Whether there are later batches of events, so that the dataset may no longer hold the events of this one.
     is_overtaken: bool,
 }
 
 impl BatchPlan {
-    /// Plans an ingest, which skips each table whose batch the dataset already has. Events are compared with every
-    /// earlier batch, because events without an id would be added twice. Other tables are compared with their latest
-    /// batch, because it may have replaced an earlier one.
+    /// Plans an ingest that follows `latest`. [`decide`](Self::decide) then finds out whether its events are applied.
     pub(crate) fn new(
         given: &[(Table, Input)],
         mapped: &MappedInputs,
         latest: Option<&Manifest>,
+        settings: BatchSettings<'_>,
         files: &Files,
         monitor: &Monitor,
     ) -> Result<Self, IngestError> {
-        let (mut tables, mut skipped) = (Vec::new(), Vec::new());
+        let mut tables = Vec::new();
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
             let (inputs, origins) = mapped.inputs(table, given);
-            if inputs.is_empty() {
-                continue;
-            }
-            if batches(latest, table).next().is_none() {
-                // The first batch of a table is always new, so its checksum may be computed while it is ingested.
-                let checksum = BatchChecksum::begin(files.clone(), origins.clone())?;
-                tables.push(PlannedTable { table, inputs, origins, checksum });
-                continue;
-            }
-            monitor.begin(Phase::CheckingInputs, Some(origins.iter().map(Input::size).sum()));
-            let checksum = BatchChecksum::of(files, &origins, monitor)?;
-            match find_batch(latest, table, &checksum) {
-                Some(found) => skipped.push(found),
-                None => tables.push(PlannedTable { table, inputs, origins, checksum: BatchChecksum::Known(checksum) }),
+            if !inputs.is_empty() {
+                let names = origins.iter().map(|input| file_name(&input.shown)).collect();
+                tables.push(PlannedTable { table, inputs, names });
             }
         }
-        Ok(Self { tables, skipped })
+        let has_account_zones = settings.clock_zone == Some(ClockZone::Account);
+        let (skipped, is_undecided) = (None, false);
+        let mut plan = Self { tables, reading: None, has_account_zones, earlier: Vec::new(), is_undecided, skipped };
+        let Some(inputs) = plan.inputs(Table::Events) else { return Ok(plan) };
+        let origins = EventOrigins::new(&inputs, mapped, settings)?;
+        if let Some(latest) = latest.filter(|_| !settings.again) {
+            plan.earlier = latest.read_batches(settings.dir).of_dataset(settings.dir)?;
+            plan.earlier.retain(|batch| batch.reading.is_some());
+        }
+        // Only these can come again, so that otherwise the checksums may be computed while the events are ingested.
+        let has_events_without_id = |batch: &Batch| repetition::files(batch).any(|file| file.without_id > 0);
+        plan.is_undecided = plan.earlier.iter().any(has_events_without_id);
+        plan.reading = Some(if plan.is_undecided {
+            monitor.begin(Phase::CheckingInputs, Some(origins.bytes()));
+            EventReading::of(files, &origins, settings.limits, monitor)?
+        } else {
+            EventReading::begin(files.clone(), origins, settings.limits)?
+        });
+        Ok(plan)
+    }
+
+    /// Returns whether the ingest changes accounts, whose time zones may decide whether its events are applied.
+    pub(crate) fn changes_accounts(&self) -> bool {
+        self.inputs(Table::Accounts).is_some()
+    }
+
+    /// Finds out, once the accounts of the new version are known, whether the events are applied.
+    ///
+    /// # Errors
+    /// The events were ingested before, but not all of them, or in another way, and some would count twice.
+    pub(crate) fn decide(&mut self, accounts: &Accounts) -> Result<(), IngestError> {
+        let reading = self.reading.as_ref().filter(|_| self.is_undecided).and_then(EventReading::known);
+        let Some(reading) = reading else { return Ok(()) };
+        match repetition::judge(reading, &self.earlier, accounts) {
+            Ok(Verdict::New) => {}
+            Ok(Verdict::Repeated(version)) => {
+                let is_overtaken = self.earlier.last().is_some_and(|last| last.version > version);
+                self.skipped = Some(SkippedEvents { version, is_overtaken });
+                self.reading = None;
+                self.tables.retain(|planned| planned.table != Table::Events);
+            }
+            Err(repetition) => return Err(ErrorKind::IngestedBefore(Box::new(repetition)).into()),
+        }
+        self.is_undecided = false;
+        Ok(())
+    }
+
+    /// Takes note of the events that were written.
+    ///
+    /// # Errors
+    /// Some have no id, although all of them had ids when their files were ingested before; or an input cannot be read.
+    pub(crate) fn note_events(&mut self, new: &NewEvents, accounts: &Accounts) -> Result<(), IngestError> {
+        let NewEvents { without_id, accounts: present } = new;
+        let paths: Vec<PathBuf> =
+            self.inputs(Table::Events).into_iter().flatten().map(|input| input.path.clone()).collect();
+        let Some(reading) = &mut self.reading else { return Ok(()) };
+        let zoned = self.has_account_zones.then_some((accounts, present));
+        reading.note(paths.into_iter().zip(without_id.iter().copied()), zoned);
+        if self.earlier.is_empty() || without_id.iter().all(|count| *count == 0) {
+            return Ok(());
+        }
+        match repetition::judge_written(reading.finish()?, &self.earlier, accounts) {
+            Ok(()) => Ok(()),
+            Err(repetition) => Err(ErrorKind::IngestedBefore(Box::new(repetition)).into()),
+        }
     }
 
     /// Returns whether the ingest changes no table.
@@ -77,14 +156,16 @@ impl BatchPlan {
         self.tables.is_empty()
     }
 
-    /// Returns a warning for each skipped table. Unless the ingest has parts of events, which make a version in any
-    /// case, there is none if everything is skipped and nothing is overtaken, because the summary then says that the
-    /// dataset has not changed.
-    pub(crate) fn warnings(&self, has_parts: bool) -> Vec<String> {
-        if !has_parts && self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
-            return Vec::new();
-        }
-        self.skipped.iter().map(SkippedTable::warning).collect()
+    /// Returns a warning if the events are not applied. If the ingest changes nothing, there is none unless the dataset
+    /// may no longer hold the events, because the summary then says that the dataset has not changed.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let SkippedEvents { version, is_overtaken } =
+            self.skipped.as_ref().filter(|skipped| !self.is_empty() || skipped.is_overtaken)?;
+        debug_assert!(*is_overtaken || !self.is_empty(), "the summary does not say it");
+        Some(format!(
+            "these events were ingested before, as version {version}; they are not applied again, because some have no \
+             `eventId` and would count twice (`--again` applies them)"
+        ))
     }
 
     /// Returns the inputs of a table that the ingest changes; `None` for any other table.
@@ -93,19 +174,7 @@ impl BatchPlan {
         Some(planned.inputs.iter().collect())
     }
 
-    /// Waits until all checksums are known, so that the inputs need not be there any longer.
-    ///
-    /// # Errors
-    /// An input cannot be read.
-    pub(crate) fn finish_checksums(&mut self) -> Result<(), IngestError> {
-        for planned in &mut self.tables {
-            let checksum = std::mem::replace(&mut planned.checksum, BatchChecksum::Known(String::new()));
-            planned.checksum = BatchChecksum::Known(checksum.finish()?);
-        }
-        Ok(())
-    }
-
-    /// Returns the entry of the batch in the manifest.
+    /// Returns the record of the batch.
     ///
     /// # Errors
     /// An input cannot be read.
@@ -117,124 +186,10 @@ impl BatchPlan {
                 Table::Accounts => summary.accounts,
                 Table::Insights => summary.insights,
             };
-            let inputs = planned.origins.iter().map(|input| file_name(&input.shown)).collect();
-            let table = BatchTable { checksum: planned.checksum.finish()?, inputs, rows: taken, rejected };
-            Ok((planned.table.name().to_owned(), table))
+            (planned.table.name().to_owned(), BatchTable { inputs: planned.names, rows: taken, rejected })
         });
-        Ok(Batch { version, tables: tables.collect::<Result<_, IngestError>>()? })
-    }
-}
-
-/// Returns the batches of a table and the versions that they became, the latest first.
-fn batches(latest: Option<&Manifest>, table: Table) -> impl Iterator<Item = (u64, &BatchTable)> {
-    let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
-    batches.iter().rev().filter_map(move |batch| Some((batch.version, batch.tables.get(table.name())?)))
-}
-
-/// Finds an earlier batch of a table with that checksum, if the table need not be ingested again.
-fn find_batch(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<SkippedTable> {
-    let (age, (version, _)) = batches(latest, table).enumerate().find(|(_, (_, batch))| batch.checksum == checksum)?;
-    let is_overtaken = age > 0;
-    (table == Table::Events || !is_overtaken).then_some(SkippedTable { table, version, is_overtaken })
-}
-
-impl SkippedTable {
-    fn warning(&self) -> String {
-        let version = self.version;
-        let (these_were, they_are) = match self.table {
-            Table::Events => ("these events were", "they are"),
-            Table::Spend => ("this spend was", "it is"),
-            Table::Accounts => ("these accounts were", "they are"),
-            Table::Insights => ("these insights were", "they are"),
-        };
-        format!("{these_were} ingested before, as version {version}; {they_are} not applied again")
-    }
-}
-
-/// The checksum of a table's inputs in hex. It is the checksum of the sorted checksums of the files, so the order of
-/// the files does not matter.
-enum BatchChecksum {
-    Known(String),
-    /// A thread computes it while the inputs are ingested.
-    Pending(ChecksumThread),
-}
-
-/// A thread that computes the checksum of the inputs. It stops when this is dropped.
-struct ChecksumThread {
-    thread: JoinHandle<Result<String, IngestError>>,
-    _stop: SetOnDrop,
-}
-
-/// A flag that is set when this is dropped.
-struct SetOnDrop(Arc<AtomicBool>);
-
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl BatchChecksum {
-    /// Computes the checksum of some files.
-    fn of(files: &Files, inputs: &[Input], monitor: &Monitor) -> Result<String, IngestError> {
-        let advance = |length| {
-            monitor.add(0, length);
-            true
-        };
-        let sums = inputs.par_iter().map(|input| file_checksum(files, input, &advance)).collect::<Result<_, _>>()?;
-        Ok(combine(sums))
-    }
-
-    /// Begins to compute the checksum of some files.
-    fn begin(files: Files, inputs: Vec<Input>) -> Result<Self, IngestError> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let read = move || {
-            let sums = inputs.iter().map(|input| file_checksum(&files, input, &|_| !stopped.load(Ordering::Relaxed)));
-            Ok(combine(sums.collect::<Result<_, _>>()?))
-        };
-        let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
-        Ok(Self::Pending(ChecksumThread { thread, _stop: SetOnDrop(stop) }))
-    }
-
-    /// Returns the checksum, once it is known.
-    fn finish(self) -> Result<String, IngestError> {
-        match self {
-            Self::Known(checksum) => Ok(checksum),
-            Self::Pending(ChecksumThread { thread, .. }) => {
-                let failed = || io::Error::other("the thread that computes it has failed");
-                thread.join().map_err(|_| failed()).doing("compute the checksum of the inputs")?
-            }
-        }
-    }
-}
-
-/// Returns the checksum of some checksums, whatever their order.
-pub(crate) fn combine(mut sums: Vec<String>) -> String {
-    sums.sort_unstable();
-    let mut hasher = Sha256::new();
-    for sum in sums {
-        hasher.update(sum.as_bytes());
-        hasher.update(b"\n");
-    }
-    hex(&hasher.finalize())
-}
-
-/// Computes the checksum of a file, and of the columns that its folders give. `go_on` receives the number of bytes of
-/// each read, and returns whether to continue.
-fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
-    let mut file = files.open(&input.path).at(OPEN, &input.path)?;
-    let mut hasher = Sha256::new();
-    for column in &input.options.folders {
-        hasher.update(column.shown().as_bytes());
-        hasher.update(b"/");
-    }
-    let mut bytes = vec![0; 1 << 20];
-    loop {
-        let length = file.read(&mut bytes).at("read", &input.path)?;
-        hasher.update(&bytes[..length]);
-        if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
-            return Ok(hex(&hasher.finalize()));
-        }
+        let tables = tables.collect();
+        let reading = self.reading.map(|mut reading| reading.finish().cloned()).transpose()?;
+        Ok(Batch { version, tables, reading })
     }
 }

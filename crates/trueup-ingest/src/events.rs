@@ -118,13 +118,24 @@ pub(crate) struct WrittenEvents {
     pub(crate) repeated: u64,
     /// The dimensions of the new files.
     pub(crate) dimensions: BTreeSet<String>,
+    pub(crate) new: NewEvents,
+}
+
+/// What is known of the events of the inputs.
+#[derive(Default)]
+pub(crate) struct NewEvents {
+    /// The number of events without an id of each input.
+    pub(crate) without_id: Vec<u64>,
+    /// The accounts of the events, if clock times are in the time zones of accounts.
+    pub(crate) accounts: BTreeSet<String>,
 }
 
 impl WrittenEvents {
     /// Returns what an ingest has written that changes no events.
     fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
         let (superseded, files, dimensions) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-        Self { kept, superseded, files, counts, carried: 0, repeated: 0, dimensions }
+        let new = NewEvents::default();
+        Self { kept, superseded, files, counts, carried: 0, repeated: 0, dimensions, new }
     }
 }
 
@@ -163,13 +174,15 @@ pub(crate) fn ingest(
     let left_out = LeftOut::new(forgotten);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
-    for (at, input) in inputs.iter().enumerate() {
+    let mut new = NewEvents { without_id: vec![0; inputs.len()], ..NewEvents::default() };
+    for (at, (input, without_id)) in inputs.iter().zip(&mut new.without_id).enumerate() {
         let make_rules = |schema: &_| {
             let normalizer = normalizers.normalizer(schema)?;
             Ok(Box::new(EventRules::new(normalizer, &missing_total, &left_out, &dictionaries)) as _)
         };
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
+            *without_id += batch.events_without_id();
             buffer.add(batch, version)
         })?;
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
@@ -187,6 +200,9 @@ pub(crate) fn ingest(
     counts.forgotten = left_out.rows();
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), counts));
+    }
+    if clock_zone == Some(ClockZone::Account) {
+        new.accounts = buffer.new_accounts().into_iter().collect();
     }
     let mut carried = 0;
     let mut part = None;
@@ -243,7 +259,7 @@ pub(crate) fn ingest(
     counts.replaced = superseded;
     let rules = (&normalizers, &left_out);
     shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut counts)?;
-    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions })
+    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions, new })
 }
 
 /// Returns the warning about events that may be counted twice.

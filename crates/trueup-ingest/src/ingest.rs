@@ -24,9 +24,15 @@ use trueup_core::model::ClockZone;
 /// Files are Parquet (`.parquet`, `.pq`), CSV (`.csv`, `.tsv`), NDJSON or a JSON array (`.ndjson`, `.jsonl`, `.json`),
 /// or XLSX (`.xlsx`, `.xlsm`). If a name ends in another way, the first bytes of the file decide, except for the inputs
 /// of a mapping ([`Ingest::format`]). A text may be compressed with gzip, zstd or bzip2. A file has the columns of the
-/// table that it is given as. The order of the files matters only where rows replace one another. A table whose inputs
-/// were ingested before stays as it is: events if the inputs are those of any earlier batch, other tables if the inputs
-/// are those of the latest batch.
+/// table that it is given as. The order of the files matters only where rows replace one another.
+///
+/// # Events that were ingested before
+/// Spend, accounts, insights and events with an `eventId` replace what is stored, however often they are ingested.
+/// Events without one are added. If an ingest with such events has the same files as an earlier one, and is read in the
+/// same way (options, mapping, joined files, time zones of accounts), its events are not applied again. If only some
+/// of the files are the same, or if they were read in another way or with rejected rows, the ingest fails with
+/// [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs.
+/// [`Ingest::again`] applies them in any case.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -73,6 +79,7 @@ pub struct Ingest {
     max_rejects: Option<MaxRejects>,
     clock_zone: Option<ClockZone>,
     max_customer_events: usize,
+    again: bool,
 }
 
 impl Ingest {
@@ -93,6 +100,7 @@ impl Ingest {
             max_rejects: None,
             clock_zone: None,
             max_customer_events: 1_000_000,
+            again: false,
         }
     }
 
@@ -194,6 +202,13 @@ impl Ingest {
     /// that states the time zone of a column has precedence.
     pub fn time_zone(mut self, zone: ClockZone) -> Self {
         self.clock_zone = Some(zone);
+        self
+    }
+
+    /// Sets whether events are applied although the same files were ingested before; false if not set. Events without
+    /// an `eventId` are then in the dataset, and count, once for each ingest.
+    pub fn again(mut self, again: bool) -> Self {
+        self.again = again;
         self
     }
 

@@ -81,7 +81,17 @@ impl MappedInputs {
         all
     }
 
-    /// Returns the inputs of a table, and the files whose checksums decide whether the inputs are new.
+    /// Returns the checksum of what the mapping says of events; `None` without a mapping.
+    pub(crate) fn checksum_for_events(&self) -> Option<&str> {
+        self.is_active.then_some(self.tables.events_checksum.as_str())
+    }
+
+    /// Returns the inputs that the mapping joins to events, by their names.
+    pub(crate) fn joined_to_events(&self) -> Vec<(String, Vec<Input>)> {
+        self.tables.joined_to_events.clone()
+    }
+
+    /// Returns the inputs of a table, and the files that they come from as the user has given them.
     pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> (Vec<Input>, Vec<Input>) {
         let direct = given.iter().filter(|(of, _)| *of == table && !(self.is_active && table == Table::Events));
         let mut inputs: Vec<Input> = direct.map(|(_, input)| input.clone()).collect();

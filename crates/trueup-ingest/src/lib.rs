@@ -8,7 +8,7 @@
 //!   input, mapping    the rows of the inputs: as given, or made from them by a mapping
 //!   version           the next version while it is written: the lock, scratch folders, the lists of files and deletion
 //!                     vectors, publication
-//!   batch             skips each table whose batch the dataset already has
+//!   batch             skips or refuses events without ids that were ingested before, and records what was ingested
 //!   accounts, events, spend, insights     ingest one table each
 //!     read            reads the inputs of a table in parallel, and keeps the order of their rows
 //!       source        decodes files of any format into batches (value_marks)
@@ -68,6 +68,7 @@ mod table;
 mod value_marks;
 mod version;
 
+pub use batch::{Difference, Repetition};
 pub use compact::Compact;
 pub use customer::Customer;
 pub use define::Define;

@@ -55,19 +55,21 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
-use declaration::MappingFile;
+use declaration::{EventTableDeclaration, MappingFile};
 use error::KeyFault;
 use held::{HeldMemory, MemoryUse};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::{TableMapper, TablePlanner};
 use times::{AccountZones, ClockRule};
+use trueup_core::dataset::manifest::hex;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, CellFault, ClockZone};
 
@@ -95,6 +97,8 @@ use trueup_core::model::{Accounts, CellFault, ClockZone};
 pub struct Mapping {
     path: PathBuf,
     file: MappingFile,
+    /// The checksum of what the mapping says of events, whatever the order of its keys, and without its comments.
+    events_checksum: String,
 }
 
 /// The files that a mapping wrote: canonical Parquet files, in the order of the mapping's tables. A wide table has a
@@ -116,6 +120,10 @@ pub(crate) struct MappedTables {
     pub(crate) inputs: Vec<(Table, Input)>,
     /// How many of `inputs` each canonical table has. A wide table of the mapping makes one for each of its stages.
     lengths: Vec<usize>,
+    /// The inputs that tables of events join, by their names.
+    pub(crate) joined_to_events: Vec<(String, Vec<Input>)>,
+    /// The checksum of what the mapping says of events.
+    pub(crate) events_checksum: String,
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,
     /// What the joined inputs and the first conversions take; `None` without a mapping.
@@ -136,7 +144,8 @@ impl Mapping {
             None => MappingError::Syntax { path: path.to_owned(), source: Box::new(source) },
         })?;
         check::mapping(&file).map_err(|fault| fault.of(path))?;
-        Ok(Self { path: path.to_owned(), file })
+        let events_checksum = events_checksum(&text, &file);
+        Ok(Self { path: path.to_owned(), file, events_checksum })
     }
 
     /// Makes the mapping's tables from the given files, and writes them to a folder that exists. The files are
@@ -219,6 +228,11 @@ impl Mapping {
             }
         }
         tables.memory = Some(memory);
+        let joined: BTreeSet<&String> =
+            self.file.events.iter().flat_map(|table| &table.join).map(|join| &join.input).collect();
+        let files = |name: &String| Some((name.clone(), opened.get(name)?.files.clone()));
+        tables.joined_to_events = joined.into_iter().filter_map(files).collect();
+        tables.events_checksum.clone_from(&self.events_checksum);
         Ok(tables)
     }
 }
@@ -267,6 +281,23 @@ impl MappedTables {
             Some((inputs.first()?.0, inputs))
         })
     }
+}
+
+/// Returns the checksum of what a mapping, whose text is that of `file`, says of events: of everything but its tables
+/// of spend and accounts, and the inputs that no table of events reads.
+fn events_checksum(text: &str, file: &MappingFile) -> String {
+    let read = |table: &EventTableDeclaration| {
+        let joined = table.join.iter().map(|join| join.input.clone());
+        joined.chain([table.from.clone()]).collect::<Vec<_>>()
+    };
+    let read: BTreeSet<String> = file.events.iter().flat_map(read).collect();
+    // It was parsed before.
+    let mut keys: serde_json::Map<String, serde_json::Value> = toml::from_str(text).unwrap_or_default();
+    keys.retain(|key, _| !matches!(key.as_str(), "spend" | "accounts"));
+    if let Some(serde_json::Value::Object(inputs)) = keys.get_mut("input") {
+        inputs.retain(|name, _| read.contains(name));
+    }
+    hex(&Sha256::digest(serde_json::Value::Object(keys).to_string()))
 }
 
 /// Finds `[events]` in place of `[[events]]`, about which the parser says only that it expected a sequence.

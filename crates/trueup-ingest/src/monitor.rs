@@ -285,6 +285,10 @@ impl FaultInjector for StoppableFiles {
             _ => fault,
         }
     }
+
+    fn max_manifest_bytes(&self) -> u64 {
+        self.files.max_manifest_bytes()
+    }
 }
 
 #[cfg(test)]

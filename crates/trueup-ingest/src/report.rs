@@ -9,8 +9,8 @@ use trueup_core::{Shown, dictionary};
 pub struct IngestSummary {
     /// The version of the dataset that holds the result: a new one, or the newest if nothing changed.
     pub version: u64,
-    /// Whether the ingest made that version. False if every input was ingested before: the dataset then already holds
-    /// the inputs' rows, unless a warning says otherwise. Events that were corrected since are not brought back.
+    /// Whether the ingest made that version. False if it had nothing but events that were ingested before in the same
+    /// way, of which some have no `eventId`. Events that were corrected since are not brought back.
     pub changed: bool,
     /// Rows of events.
     pub events: RowCounts,

@@ -295,12 +295,18 @@ pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool
 /// Bytes of a text that are copied at a time.
 const COPIED_BYTES: usize = 1 << 20;
 
-/// Reads the header from the first block of a CSV file, unless the columns are given. Returns the block of the rows.
-fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Result<(CsvFormat, TextBlock), InputFault> {
-    let separator = options.separator.unwrap_or(match Format::from_name(name) {
+/// Returns what separates cells, as the name of a file says it. `name` is without an ending that says how the file is
+/// compressed.
+pub(crate) fn named_separator(name: &Path) -> u8 {
+    match Format::from_name(name) {
         Some(Format::Tsv) => b'\t',
         _ => b',',
-    });
+    }
+}
+
+/// Reads the header from the first block of a CSV file, unless the columns are given. Returns the block of the rows.
+fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Result<(CsvFormat, TextBlock), InputFault> {
+    let separator = options.separator.unwrap_or_else(|| named_separator(name));
     let (schema, rows) = match &options.header {
         Some(header) => (csv::check_first(&first, separator, header)?, first),
         None => csv::read_header(&first, separator, options.separator.is_none())?,

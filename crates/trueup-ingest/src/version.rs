@@ -12,14 +12,17 @@
 //!
 //! The files of a dataset in an object store are written to a `local_folder` in the same way, and `store_version`
 //! uploads and publishes them. `clock` says what time it is. If several processes write a version, `part` is what each
-//! of them does. `file_names` says which ingest wrote a file. At the end, `file_lists` writes the lists of files, and
-//! `vectors` the deletion vectors.
+//! of them does. `file_names` says which ingest wrote a file. At the end, `file_lists` writes the lists of files,
+//! `vectors` the deletion vectors, and `batch_lists` the lists of batches. `metadata` writes each of these files, and
+//! reads it back.
 
+mod batch_lists;
 mod clock;
 mod file_lists;
 mod file_names;
 mod local_folder;
 mod lock;
+mod metadata;
 mod part;
 mod scratch;
 mod store_version;
@@ -39,23 +42,22 @@ use file_names::{has_id, is_id, random_id};
 use lock::DatasetLock;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
-    DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, FileList, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
+    BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
-    Commit, CommitOperation, CommitTime, DeletionVector, ForgottenCustomers, RemoteFolder, encode_list, encode_vectors,
-    manifest_file, without_credentials,
+    Batch, Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, manifest_file, without_credentials,
 };
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-pub(crate) const FOLDERS: [&str; 8] = [
+pub(crate) const FOLDERS: [&str; 9] = [
     Table::Events.name(),
     Table::Spend.name(),
     Table::Accounts.name(),
@@ -64,6 +66,7 @@ pub(crate) const FOLDERS: [&str; 8] = [
     FORGOTTEN_FOLDER,
     LISTS_FOLDER,
     VECTORS_FOLDER,
+    BATCHES_FOLDER,
 ];
 
 /// The most attempts to remove a record that other processes write into.
@@ -105,6 +108,8 @@ pub(crate) struct VersionBuilder {
     expired: Vec<u64>,
     /// The earlier versions that this one lets expire.
     purge: Option<Purge>,
+    /// What this version ingests; `None` if it ingests nothing.
+    batch: Option<Batch>,
     /// The definitions that this version brings; `None` if it keeps those of the version before.
     definitions: Option<Definitions>,
 }
@@ -218,6 +223,7 @@ impl VersionBuilder {
             before: None,
             expired: Vec::new(),
             purge: None,
+            batch: None,
             definitions: None,
         }
     }
@@ -380,68 +386,14 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// Writes a list of files. Lists are numbered from 0.
-    pub(crate) fn write_list(&mut self, files: &[DataFile], number: usize) -> Result<FileList, IngestError> {
-        let bytes = encode_list(files).doing("put a list of files together")?;
-        self.make_record()?;
-        self.make_folder(LISTS_FOLDER)?;
-        let name = format!("{LISTS_FOLDER}/{:08}-{number:04}-{}.parquet", self.number, self.id);
-        let mut file = self.create_named(name)?;
-        let path = file.path().to_owned();
-        file.write_all(&bytes).at("write", &path)?;
-        Ok(FileList { file: file.finish(files.len() as u64)?, removed: Vec::new() })
+    /// Records what was ingested.
+    pub(crate) fn add_batch(&mut self, batch: Batch) {
+        self.batch = Some(batch);
     }
 
     /// Leaves rows out that earlier versions have, by the paths of their files.
     pub(crate) fn supersede(&mut self, rows: BTreeMap<String, DeletionVector>) {
         self.superseded.extend(rows);
-    }
-
-    /// Writes a file of deletion vectors, by the paths of the files whose rows are superseded.
-    pub(crate) fn write_vectors(&mut self, vectors: &[(&str, &DeletionVector)]) -> Result<DataFile, IngestError> {
-        let bytes = encode_vectors(vectors.iter().copied()).doing("put deletion vectors together")?;
-        self.make_record()?;
-        self.make_folder(VECTORS_FOLDER)?;
-        let mut file = self.create_named(format!("{VECTORS_FOLDER}/{:08}-0000-{}.parquet", self.number, self.id))?;
-        let path = file.path().to_owned();
-        file.write_all(&bytes).at("write", &path)?;
-        file.finish(vectors.len() as u64)
-    }
-
-    /// Writes the definitions of metrics and dimensions, in place of those of the version before, and names them in the
-    /// manifest.
-    pub(crate) fn write_definitions(
-        &mut self,
-        definitions: &Definitions,
-        manifest: &mut Manifest,
-    ) -> Result<(), IngestError> {
-        manifest.definitions = None;
-        self.definitions = Some(definitions.clone());
-        if definitions.is_empty() {
-            return Ok(());
-        }
-        self.make_record()?;
-        self.make_folder(DEFINITIONS_FOLDER)?;
-        let mut file = self.create_named(format!("{DEFINITIONS_FOLDER}/{:08}-0000-{}.toml", self.number, self.id))?;
-        let path = file.path().to_owned();
-        file.write_all(definitions.text().as_bytes()).at("write", &path)?;
-        manifest.definitions = Some(file.finish(definitions.names().count() as u64)?);
-        Ok(())
-    }
-
-    /// Writes the list of forgotten customers, in place of that of the version before, and names it in the manifest.
-    pub(crate) fn write_forgotten(
-        &mut self,
-        forgotten: &ForgottenCustomers,
-        manifest: &mut Manifest,
-    ) -> Result<(), IngestError> {
-        self.make_record()?;
-        self.make_folder(FORGOTTEN_FOLDER)?;
-        let mut file = self.create_named(format!("{FORGOTTEN_FOLDER}/{:08}-0000-{}.bin", self.number, self.id))?;
-        let path = file.path().to_owned();
-        file.write_all(&forgotten.to_bytes()).at("write", &path)?;
-        manifest.forgotten = Some(file.finish(forgotten.len() as u64)?);
-        Ok(())
     }
 
     /// Checks that no column of events has the name of a definition that this version brings, and that the columns
@@ -469,6 +421,10 @@ impl VersionBuilder {
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
         let superseded = std::mem::take(&mut self.superseded);
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
+        if let Some(batch) = self.batch.take() {
+            let dataset = self.store.as_ref().map_or(self.dir.as_path(), StoreVersion::location).to_owned();
+            batch_lists::write(batch, &dataset, manifest, &mut self).map_err(|error| monitor.explain(error))?;
+        }
         manifest.commit = Commit::after(self.before, self.now(), operation, self.begun.elapsed());
         manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {

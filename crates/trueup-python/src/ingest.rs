@@ -76,6 +76,8 @@ pub(crate) struct IngestReport {
 /// max_rejects: fail if more rows than this are rejected: a number, or a share such as "0.5%". By default any number,
 ///     as long as a row of each table remains.
 /// format, sheet, delimiter, encoding, ignore: how files are read, as at the shell.
+/// again: apply the events although the same files were ingested before; events without an `eventId` then count once
+///     for each ingest.
 /// memory: bytes for rows, 1 GiB by default. The ingest takes at most a fifth more than that, plus 200 MiB.
 /// max_columns, max_text_bytes, max_customer_events: the most columns of an input, bytes of a text, and events of a
 ///     customer. threads: by default one per core.
@@ -89,7 +91,7 @@ pub(crate) struct IngestReport {
     text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
-                      max_customer_events=None, threads=None, wait=None, timeout=None, interrupt=None)"
+                      max_customer_events=None, again=False, threads=None, wait=None, timeout=None, interrupt=None)"
 )]
 pub(crate) fn ingest(
     py: Python<'_>,
@@ -109,7 +111,7 @@ pub(crate) fn ingest(
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);
         }
     }
-    ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
+    ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?).wait(keywords.wait()?);
     let given = keywords.value("interrupt", "a trueup.Interrupt")?;
     let call = CallInterrupt::new(given, keywords.timeout()?);
     keywords.finish()?;

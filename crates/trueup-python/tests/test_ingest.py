@@ -57,13 +57,20 @@ def test_tables_are_ingested_like_files(tmp_path: Path, worked_example: Dataset,
     assert len(answer) > 3
 
 
-def test_the_same_rows_change_nothing(tmp_path: Path) -> None:
+def test_the_same_rows_without_ids_change_nothing(tmp_path: Path) -> None:
     table = read("events")
-    first = trueup.ingest(tmp_path / "dataset", table, accounts=read("accounts"))
-    again = trueup.ingest(tmp_path / "dataset", table, accounts=read("accounts"))
+    without_ids = table.drop_columns(["eventId"])
+    first = trueup.ingest(tmp_path / "dataset", without_ids)
+    again = trueup.ingest(tmp_path / "dataset", without_ids)
     assert (first.version, first.changed, again.version, again.changed) == (1, True, 1, False)
     assert "events taken" in repr(first)
     assert repr(again) == "<IngestReport: nothing changed, version 1>"
+    with pytest.raises(trueup.IngestError, match="`--time-zone` was not given and is now `UTC`"):
+        trueup.ingest(tmp_path / "dataset", without_ids, time_zone="UTC")
+    added = trueup.ingest(tmp_path / "dataset", without_ids, again=True)
+    assert (added.version, added.events.taken) == (2, first.events.taken)
+    for version in (1, 2):
+        assert trueup.ingest(tmp_path / "ids", table).version == version
 
 
 def test_paths_are_files_folders_and_patterns(tmp_path: Path, worked_example: Dataset) -> None:

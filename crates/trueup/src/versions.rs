@@ -16,9 +16,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use trueup_core::dataset::manifest::{Batch, BatchTable, DataFile, Manifest, OtherTzdata};
+pub use trueup_core::dataset::manifest::{DataFile, Manifest, OtherTzdata};
 pub use trueup_core::dataset::manifest_file::versions as list;
 pub use trueup_core::dataset::manifest_file::{ManifestError, read, read_latest};
 pub use trueup_core::dataset::{
-    AsOf, Commit, CommitOperation, CommitTime, InvalidAsOf, Verification, VersionSummary, version_ranges,
+    AsOf, Batch, BatchTable, Commit, CommitOperation, CommitTime, InvalidAsOf, ReadFile, Reading, Verification,
+    VersionSummary, version_ranges,
 };

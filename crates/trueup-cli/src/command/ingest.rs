@@ -30,8 +30,9 @@ Examples:
 ///
 /// An event replaces the event of the dataset that has the same account and `eventId`; spend replaces the spend of the
 /// same account and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the
-/// dataset unchanged; with --rejects it ingests the others. Repeating the last ingest changes nothing. At the end,
-/// small files are merged, as by `trueup compact`.
+/// dataset unchanged; with --rejects it ingests the others. Events without an `eventId` are added; if all files of such
+/// events were ingested before, in the same way, they are not applied again. At the end, small files are merged, as by
+/// `trueup compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -102,6 +103,11 @@ pub(crate) struct IngestCommand {
     #[arg(long, requires = "rejects")]
     force: bool,
 
+    /// Apply the events although the same files were ingested before; events without an `eventId` then count once for
+    /// each ingest
+    #[arg(long)]
+    again: bool,
+
     /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk. The process uses at
     /// most 1.2 times this memory plus 200MiB
     #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
@@ -166,6 +172,7 @@ impl IngestCommand {
         if let Some(zone) = self.time_zone {
             ingest = ingest.time_zone(zone);
         }
+        ingest = ingest.again(self.again);
         if let Some(limit) = self.max_rejects {
             ingest = ingest.max_rejects(limit);
         }

@@ -47,7 +47,8 @@ impl InspectCommand {
         let step = Step::new("finding accounts");
         match self.format {
             ObjectFormat::Json => {
-                let contents = Contents::of(&dataset)?;
+                let batches = dataset.batches().map_err(trueup::Error::from)?;
+                let contents = Contents::of(&dataset, &batches)?;
                 drop(step);
                 output::print_json(&contents)
             }
@@ -81,8 +82,8 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     });
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
     lines.push(("columns", list(dataset.columns().iter().map(String::as_str))));
-    for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
-        lines.push(("ingested", ingested(batch)));
+    for batch in dataset.batches().map_err(trueup::Error::from)? {
+        lines.push(("ingested", ingested(&batch)));
     }
     // A name may contain any character, even a line break.
     Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {}\n", printable(&value))).collect())

@@ -8,16 +8,39 @@ fn ingest_reports_how_many_rows_it_took_and_replaced() {
     workspace.write("events.csv", EVENTS_CSV);
     let ingest = ["ingest", "events.csv", "--into", "ds"];
     assert_eq!(workspace.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
-    assert_eq!(
-        workspace.run(&ingest).succeeded(),
-        "nothing changed: `ds` stays at version 1; all of this was ingested before\n"
-    );
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
     workspace.write("later.csv", &EVENTS_CSV.replace("1234.50", "2000"));
     let ingest = ["ingest", "later.csv", "--into", "ds", "--memory", "64MiB", "--threads", "1"];
-    assert_eq!(workspace.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 3 of `ds`\nevents   5 taken, 5 replaced\n");
     assert_eq!(workspace.query("closedRevenue", &["--format", "json"]).succeeded(), r#"[{"closedRevenue":2000}]"#);
     let before = workspace.query("closedRevenue", &["--format", "json", "--as-of", "1"]);
     assert_eq!(before.succeeded(), r#"[{"closedRevenue":1234.5}]"#);
+}
+
+#[test]
+fn events_without_ids_that_come_again_change_nothing_or_are_refused() {
+    let workspace = Workspace::new();
+    workspace.write("e.csv", "account,opportunityId,type,dateTime\nacme,1,sold,2026-01-31T23:30:00\n");
+    let ingest = |options: &[&str]| workspace.run(&[&["ingest", "e.csv", "--into", "ds"], options].concat());
+    ingest(&["--time-zone", "UTC"]).succeeded();
+    let again = ingest(&["--time-zone", "UTC"]);
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""));
+    assert_eq!(again.stdout, "nothing changed: `ds` stays at version 1; all of this was ingested before\n");
+    let refused = ingest(&["--time-zone", "Asia/Tokyo"]).failed(1);
+    for part in [
+        "`e.csv` was ingested before, as version 1: `--time-zone` was `UTC` and is now `Asia/Tokyo`",
+        "`trueup restore`",
+        "`--replace-source`",
+        "`--again`",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    let added = ingest(&["--time-zone", "Asia/Tokyo", "--again"]).succeeded();
+    assert_eq!(added, "version 2 of `ds`\nevents   1 taken\n");
+    let inspected = workspace.run(&["inspect", "ds"]).succeeded();
+    for version in ["1", "2"] {
+        assert!(inspected.contains(&format!("ingested   version {version}: 1 event from e.csv\n")), "{inspected}");
+    }
 }
 
 #[test]

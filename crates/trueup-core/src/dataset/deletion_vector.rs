@@ -248,28 +248,39 @@ fn row_group_fields() -> Fields {
 /// manifest. Vectors of files that the version no longer has do not count.
 pub(super) fn read_vectors(folder: &Path, manifest: &mut Manifest) -> Result<(), DatasetError> {
     let mut superseded: BTreeMap<String, DeletionVector> = BTreeMap::new();
-    for promised in &manifest.deletion_vectors {
-        let file = CheckedFile::open(folder, promised)?;
-        let path = file.path().to_owned();
-        let mut found = 0;
-        for batch in read_all_rows(&path, file.whole()?)? {
-            let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
-                path: path.clone(),
-                row_group: None,
-                column,
-                fault,
-            })?;
-            found += decoded.len() as u64;
-            decoded.iter().for_each(|(path, vector)| superseded.entry(path.clone()).or_default().merge(vector));
-        }
-        if found != promised.rows {
-            return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
+    for file in &manifest.deletion_vectors {
+        for (path, vector) in read_vector_file(folder, file)? {
+            superseded.entry(path).or_default().merge(&vector);
         }
     }
     let files = manifest.events.iter().chain(&manifest.spend);
     let of_file = |file: &DataFile| Some((file.path.clone(), Arc::new(superseded.remove(&file.path)?)));
     manifest.superseded = files.filter_map(of_file).collect();
     Ok(())
+}
+
+/// Reads a file of deletion vectors: the path of each file with superseded rows, and these rows.
+///
+/// # Errors
+/// The file is missing, unreadable or damaged.
+pub fn read_vector_file(folder: &Path, promised: &DataFile) -> Result<Vec<(String, DeletionVector)>, DatasetError> {
+    let file = CheckedFile::open(folder, promised)?;
+    let path = file.path().to_owned();
+    let mut vectors = Vec::new();
+    for batch in read_all_rows(&path, file.whole()?)? {
+        let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
+            path: path.clone(),
+            row_group: None,
+            column,
+            fault,
+        })?;
+        vectors.extend(decoded);
+    }
+    let found = vectors.len() as u64;
+    if found != promised.rows {
+        return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
+    }
+    Ok(vectors)
 }
 
 fn decode_batch(batch: &RecordBatch) -> Result<Vec<(String, DeletionVector)>, ColumnFault> {

@@ -117,7 +117,7 @@ pub enum DatasetError {
     Length {
         /// The file.
         path: PathBuf,
-        /// What is counted: `bytes`, `rows`, `lines` or `checksums of blocks`.
+        /// What is counted: `bytes`, `rows`, `lines`, `batches` or `checksums of blocks`.
         unit: &'static str,
         /// The number found.
         found: u64,
@@ -143,6 +143,16 @@ pub enum DatasetError {
     /// A line of an insights file is not a document, or is out of order.
     #[error("`{}`, line {line}: {fault}", path.display())]
     Insight {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A line of a list of batches is no batch, or is out of order.
+    #[error("`{}`, line {line}: {fault}", path.display())]
+    Batch {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
@@ -270,6 +280,20 @@ pub enum ManifestError {
         path: PathBuf,
         /// Its size in bytes.
         found: u64,
+    },
+    /// The manifest of a new version would be too large for any reader, so that it is not published.
+    #[error(
+        "`{}` would have {size} bytes, and a manifest has at most {limit}; nothing was published. `trueup compact --all` makes \
+         fewer files, and fewer files make a smaller manifest",
+        path.display()
+    )]
+    Oversized {
+        /// The file.
+        path: PathBuf,
+        /// The size that it would have, in bytes.
+        size: u64,
+        /// The most bytes.
+        limit: u64,
     },
     /// The manifest has another layout than the one that this program reads.
     #[error(

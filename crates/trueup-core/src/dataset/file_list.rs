@@ -126,7 +126,7 @@ pub(super) fn list(
 pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), DatasetError> {
     let start = |list: &FileList| -> Result<(CheckedFile, StartedReads), DatasetError> {
         let file = CheckedFile::open(folder, &list.file)?;
-        let ahead = file.read_ahead(slice::from_ref(&whole(list)));
+        let ahead = file.read_ahead(slice::from_ref(&(0..list.file.size)));
         Ok((file, ahead))
     };
     let lists = manifest.lists.events.iter().chain(&manifest.lists.spend);
@@ -134,23 +134,31 @@ pub(super) fn read_lists(folder: &Path, manifest: &mut Manifest) -> Result<(), D
     for (lists, files) in [(&manifest.lists.events, &mut manifest.events), (&manifest.lists.spend, &mut manifest.spend)]
     {
         for (list, (file, ahead)) in lists.iter().zip(&mut started) {
-            let mut listed = Vec::new();
-            for bytes in file.read_ranges(slice::from_ref(&whole(list)), ahead) {
-                listed.extend(decode_list(file.path(), bytes?.within(&whole(list)))?);
-            }
-            let (found, promised) = (listed.len() as u64, list.file.rows);
-            if found != promised {
-                return Err(DatasetError::Length { path: file.path().to_owned(), unit: "rows", found, promised });
-            }
-            files.extend(list.without_removed(listed));
+            files.extend(list.without_removed(read(&file, &list.file, ahead)?));
         }
     }
     Ok(())
 }
 
-/// Returns the range of all bytes of a list.
-fn whole(list: &FileList) -> Range<u64> {
-    0..list.file.size
+/// Reads a list of files.
+///
+/// # Errors
+/// The list is missing, unreadable or damaged.
+pub fn read_list(folder: &Path, list: &DataFile) -> Result<Vec<DataFile>, DatasetError> {
+    read(&CheckedFile::open(folder, list)?, list, StartedReads::default())
+}
+
+fn read(file: &CheckedFile, list: &DataFile, ahead: StartedReads) -> Result<Vec<DataFile>, DatasetError> {
+    let whole = 0..list.size;
+    let mut listed = Vec::new();
+    for bytes in file.read_ranges(slice::from_ref(&whole), ahead) {
+        listed.extend(decode_list(file.path(), bytes?.within(&whole))?);
+    }
+    let (found, promised) = (listed.len() as u64, list.rows);
+    if found != promised {
+        return Err(DatasetError::Length { path: file.path().to_owned(), unit: "rows", found, promised });
+    }
+    Ok(listed)
 }
 
 /// Decodes a list.

@@ -24,6 +24,9 @@ pub const DEFINITIONS_FOLDER: &str = "definitions";
 /// The folder of the lists of [forgotten customers](super::ForgottenCustomers).
 pub const FORGOTTEN_FOLDER: &str = "forgotten";
 
+/// The folder of the lists of [batches](super::Batch).
+pub const BATCHES_FOLDER: &str = "batches";
+
 /// The folder of the files of deletion vectors.
 pub const VECTORS_FOLDER: &str = "vectors";
 
@@ -31,7 +34,7 @@ pub const VECTORS_FOLDER: &str = "vectors";
 pub(super) const BLOCK_BYTES: u64 = 1 << 16;
 
 /// The most bytes of a manifest.
-pub(super) const MAX_BYTES: u64 = 1 << 29;
+pub(crate) const MAX_BYTES: u64 = 1 << 29;
 
 /// A version of a dataset. Its files never change; a later version has a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,8 +84,9 @@ pub struct Manifest {
     /// together name them.
     #[serde(skip)]
     pub superseded: BTreeMap<String, Arc<DeletionVector>>,
-    /// The batches that the version was made from, oldest first.
-    pub batches: Vec<Batch>,
+    /// The lists of the batches that the version was made from, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<DataFile>,
 }
 
 /// A release of the time zone database that is not the one of this program.
@@ -148,13 +152,13 @@ pub struct FileList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
-    /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list, [`VECTORS_FOLDER`] for
-    /// deletion vectors, [`DEFINITIONS_FOLDER`] for definitions, or [`FORGOTTEN_FOLDER`] for forgotten customers, then
-    /// `/` and a plain name.
+    /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list of files,
+    /// [`BATCHES_FOLDER`] for one of batches, [`VECTORS_FOLDER`] for deletion vectors, [`DEFINITIONS_FOLDER`] for
+    /// definitions, or [`FORGOTTEN_FOLDER`] for forgotten customers, then `/` and a plain name.
     pub path: String,
     /// The length in bytes.
     pub size: u64,
-    /// The number of rows, or of lines.
+    /// The number of rows, of lines, or of what is listed or defined.
     pub rows: u64,
     /// The SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
@@ -181,31 +185,6 @@ pub struct RowGroupEntry {
     pub accounts: Option<(Arc<str>, Arc<str>)>,
     /// A lower and an upper bound of the days, counted from 1970-01-01; `None` if unknown.
     pub days: Option<(i32, i32)>,
-}
-
-/// The inputs of one ingest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Batch {
-    /// The version that the ingest made.
-    pub version: u64,
-    /// For each table with inputs that the dataset did not have already (`events`, `spend`, `accounts`, `insights`),
-    /// even if these have no rows: where its rows came from.
-    pub tables: BTreeMap<String, BatchTable>,
-}
-
-/// The rows that an ingest added to a table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BatchTable {
-    /// A checksum of all inputs, which does not depend on their order.
-    pub checksum: String,
-    /// The names of the inputs, without folders.
-    pub inputs: Vec<String>,
-    /// The number of rows ingested.
-    pub rows: u64,
-    /// The number of rows rejected.
-    pub rejected: u64,
 }
 
 /// Why a manifest is rejected although it has the right checksum.
@@ -390,10 +369,12 @@ impl Manifest {
         if let Some(file) = &self.forgotten {
             file.check(FORGOTTEN_FOLDER)?;
         }
-        for file in &self.deletion_vectors {
-            file.check(VECTORS_FOLDER)?;
-            if !paths.insert(&file.path) {
-                return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
+        for (folder, files) in [(VECTORS_FOLDER, &self.deletion_vectors), (BATCHES_FOLDER, &self.batches)] {
+            for file in files {
+                file.check(folder)?;
+                if !paths.insert(&file.path) {
+                    return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
+                }
             }
         }
         for list in self.lists.events.iter().chain(&self.lists.spend) {
@@ -415,10 +396,11 @@ impl Manifest {
     }
 
     /// Returns all files of the version: those of the tables, the definitions, the forgotten customers, the lists of
-    /// files, and the deletion vectors.
+    /// files, the deletion vectors, and the lists of batches.
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
-        let others = self.definitions.iter().chain(&self.forgotten).chain(lists).chain(&self.deletion_vectors);
+        let others = self.definitions.iter().chain(&self.forgotten).chain(lists);
+        let others = others.chain(&self.deletion_vectors).chain(&self.batches);
         self.tables().into_iter().flat_map(|(_, files)| files).chain(others)
     }
 

@@ -15,7 +15,7 @@ use super::remote::{RemoteFolder, location_of, without_credentials};
 use super::storage::{Storage, StorageFault};
 use super::tombstone::{Holder, TOMBSTONE_BYTES, fence, is_tombstone};
 use super::version_numbers::{VersionNumbers, read_newest};
-use crate::files::Files;
+use crate::files::{FaultInjector, Files};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Write};
@@ -103,17 +103,21 @@ fn with_lists(dir: &Path, mut manifest: Manifest, path: PathBuf) -> Result<Manif
 
 /// Reads the manifest of a version, but not the lists that it names.
 fn read_without_lists(dir: &Path, version: u64, path: &Path) -> Result<Manifest, ManifestError> {
+    parse(&read_bytes(dir, version, path)?, version, path)
+}
+
+/// Reads the manifest of a version from the bytes of its file.
+fn parse(text: &[u8], version: u64, path: &Path) -> Result<Manifest, ManifestError> {
     let path = || path.to_owned();
-    let text = read_bytes(dir, version, &path())?;
     // The layout is checked first, because another one may have members that this program would report as damage.
-    let layout = match serde_json::from_slice(&text) {
+    let layout = match serde_json::from_slice(text) {
         Ok(LayoutVersion { schema_version }) => schema_version,
         Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
     };
     if layout != SCHEMA_VERSION {
         return Err(ManifestError::UnknownLayout { path: path(), found: layout });
     }
-    let Some(unsealed) = unseal(&text) else { return Err(ManifestError::Checksum { path: path() }) };
+    let Some(unsealed) = unseal(text) else { return Err(ManifestError::Checksum { path: path() }) };
     let manifest: Manifest = match serde_json::from_slice(&unsealed) {
         Ok(manifest) => manifest,
         Err(source) => return Err(ManifestError::Damaged { path: path(), source }),
@@ -209,6 +213,13 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         Ok(text) => text,
         Err(source) => return Err(ManifestError::Damaged { path, source }),
     };
+    // What no reader could read is not published.
+    if text.len() as u64 > files.max_manifest_bytes() {
+        return Err(ManifestError::Oversized { path, size: text.len() as u64, limit: files.max_manifest_bytes() });
+    }
+    if !parse(&text, version, &path)?.says_the_same(manifest) {
+        return Err(ManifestError::Checksum { path });
+    }
     let unpublished = |error| match error {
         PublishError::Conflict => ManifestError::Conflict { dir: dir.to_owned(), version },
         PublishError::Failed(source) => ManifestError::Io { action: "create", path: path.clone(), source },

@@ -1,6 +1,7 @@
 //! A check of every file of a dataset against its manifest.
 
 use super::as_of::{AsOf, manifest};
+use super::batch_list::read_batch_list;
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::forgotten::read_forgotten;
@@ -45,7 +46,7 @@ impl Verification {
     ///   one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
-    /// - Definitions: each one is valid.
+    /// - Definitions: each one is valid. Lists of batches: each line is a batch.
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
     ///   an account and a day.
     ///
@@ -72,8 +73,18 @@ impl Verification {
     ) -> Result<Self, Error> {
         let folder = folder.as_ref();
         let manifest = manifest(folder, as_of)?;
-        let Manifest { lists, events, spend, accounts, insights, definitions, forgotten, deletion_vectors, .. } =
-            &manifest;
+        let Manifest {
+            lists,
+            events,
+            spend,
+            accounts,
+            insights,
+            definitions,
+            forgotten,
+            deletion_vectors,
+            batches,
+            ..
+        } = &manifest;
         let lists = || lists.events.iter().chain(&lists.spend).map(|list| &list.file);
         let mut check = FileCheck {
             folder,
@@ -93,6 +104,9 @@ impl Verification {
         for file in lists().chain(deletion_vectors) {
             // Its contents were checked when they were read with the manifest.
             check.file(file, |_| Ok(()));
+        }
+        for file in batches {
+            check.file(file, |file| Ok(read_batch_list(folder, file).map(drop)?));
         }
         for file in accounts {
             check.file(file, |file| Ok(read_accounts(folder, file).map(drop)?));

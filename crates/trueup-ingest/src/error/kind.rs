@@ -1,6 +1,7 @@
 //! What went wrong in an ingest, and the words for it.
 
 use super::InputFault;
+use crate::batch::Repetition;
 use crate::mapping::MappingError;
 use crate::parts::StageFault;
 use crate::rejected_rows::{MaxRejects, RejectedRows, RowRejection, Rows};
@@ -9,6 +10,7 @@ use crate::{IngestError, OutputError};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use trueup_core::dataset::DatasetError;
 use trueup_core::dataset::manifest::OtherTzdata;
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::definitions::DefinitionError;
@@ -259,6 +261,18 @@ pub enum ErrorKind {
         bytes: usize,
         /// The most bytes allowed.
         limit: usize,
+    },
+    /// The files of the events, or some of them, were ingested before in another way, or with rejected rows, and some
+    /// events have no id.
+    #[error("{0}")]
+    IngestedBefore(Box<Repetition>),
+    /// A file of the new version was written, but the reader cannot read it back.
+    #[error("`{}` was written, but cannot be read back; nothing was published", path.display())]
+    NotReadBack {
+        /// The file.
+        path: PathBuf,
+        /// Why; `None` if it says something else than was written.
+        source: Option<DatasetError>,
     },
     /// Another writer is writing to the dataset, for as long as this one may wait.
     #[error("another command is writing to `{}`; {}", dataset.display(), after_waiting(*waited))]

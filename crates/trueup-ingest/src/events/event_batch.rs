@@ -85,6 +85,11 @@ pub(super) enum DimensionKind {
 }
 
 impl EventBatch {
+    /// Returns the number of rows without an event id.
+    pub(super) fn events_without_id(&self) -> u64 {
+        self.event_ids.null_count() as u64
+    }
+
     pub(super) fn len(&self) -> usize {
         self.accounts.len()
     }

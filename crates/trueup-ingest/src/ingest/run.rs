@@ -2,7 +2,7 @@
 
 use super::Ingest;
 use super::given_inputs::GivenInput;
-use crate::batch::BatchPlan;
+use crate::batch::{BatchPlan, BatchSettings};
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::forget::stored_forgotten;
@@ -66,10 +66,14 @@ impl Ingest {
     ) -> Result<IngestSummary, IngestError> {
         let limits = self.common.limits();
         let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.common.files, limits, self.clock_zone)?;
-        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.common.files, monitor)?;
-        let warnings = plan.warnings(false);
-        let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
+        let mut plan =
+            BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(), &self.common.files, monitor)?;
+        if !plan.changes_accounts() {
+            plan.decide(&accounts::stored(latest.as_ref(), &self.common.dir)?)?;
+        }
+        let mut summary = IngestSummary { version: version.number() - 1, ..IngestSummary::default() };
         if plan.is_empty() {
+            summary.warnings.extend(plan.warning());
             let accounts = accounts::stored(latest.as_ref(), &self.common.dir)?;
             let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
             summary.warnings.extend(other_tzdata.map(|other| other.to_string()));
@@ -106,7 +110,7 @@ impl Ingest {
     /// time zones.
     fn write(
         &self,
-        plan: BatchPlan,
+        mut plan: BatchPlan,
         mapped: &MappedInputs,
         latest: Option<Manifest>,
         version: &mut VersionBuilder,
@@ -116,6 +120,8 @@ impl Ingest {
         let dir = self.common.dir.as_path();
         let AccountsWritten { accounts, zone_changes, mut manifest } =
             self.write_accounts(&plan, latest, version, reader, summary)?;
+        plan.decide(&accounts)?;
+        summary.warnings.extend(plan.warning());
         let event_inputs = plan.inputs(Table::Events);
         if event_inputs.is_some() || !zone_changes.is_empty() {
             if event_inputs.is_some() {
@@ -131,6 +137,9 @@ impl Ingest {
             let settings = self.event_settings(&accounts, &zone_changes, known, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
             let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
+            if !reader.is_refusing() {
+                plan.note_events(&written.new, &accounts)?;
+            }
             summary.events = written.counts;
             reader.warnings.extend(repeated_warning(written.repeated));
             version.supersede(written.superseded);
@@ -144,8 +153,14 @@ impl Ingest {
         }
         manifest.version = version.number();
         CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(version.number(), summary)?);
+        version.add_batch(plan.batch(version.number(), summary)?);
         Ok(manifest)
+    }
+
+    /// Returns what the batch depends on besides its inputs.
+    pub(super) fn batch_settings(&self) -> BatchSettings<'_> {
+        let (dir, ignore, limits) = (self.common.dir.as_path(), self.ignore.as_slice(), self.common.limits());
+        BatchSettings { dir, clock_zone: self.clock_zone, ignore, again: self.again, limits }
     }
 
     /// Checks that a table with rejected rows has other rows, too, and that no more rows are rejected than allowed.

@@ -3,7 +3,7 @@
 
 use super::Ingest;
 use super::run::{AccountsWritten, ReceivedInputs, receive};
-use crate::batch::{BatchPlan, combine};
+use crate::batch::BatchPlan;
 use crate::error::ErrorKind;
 use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
@@ -18,8 +18,8 @@ use crate::{CREATED_BY, IngestError, IngestSummary, Input};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use trueup_core::dataset::CommitOperation;
-use trueup_core::dataset::manifest::{BatchTable, DataFile, Manifest};
+use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::{BatchTable, CommitOperation};
 use trueup_core::model::ClockZone;
 
 /// A distributed ingest that has begun: its accounts, spend and insights are written, and other processes stage its
@@ -125,9 +125,9 @@ impl Ingest {
         latest: Option<Manifest>,
         monitor: &Arc<Monitor>,
     ) -> Result<StagedIngest, IngestError> {
-        let mut batches =
-            BatchPlan::new(given, &MappedInputs::default(), latest.as_ref(), &self.common.files, monitor)?;
-        let mut summary = IngestSummary { warnings: batches.warnings(true), ..IngestSummary::default() };
+        let (mapped, files) = (MappedInputs::default(), &self.common.files);
+        let batches = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(), files, monitor)?;
+        let mut summary = IngestSummary::default();
         let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
         let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);
@@ -154,8 +154,6 @@ impl Ingest {
         let zones = zone_changes.iter().map(|(account, ZoneChange { from, to })| (account.to_owned(), (from, to)));
         let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
-        // What was received is removed when this returns.
-        batches.finish_checksums()?;
         version.admit_parts()?;
         let monitor = Arc::clone(monitor);
         Ok(StagedIngest { plan, version, manifest, rewritten, batches, zone_changes, summary, monitor })
@@ -206,14 +204,13 @@ impl StagedIngest {
         summary.events.forgotten = staged.iter().map(|part| part.forgotten).sum();
         summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
         let mut batch = batches.batch(manifest.version, &summary)?;
-        let checksum = combine(staged.iter().flat_map(|part| &part.files).map(|file| file.sha256.clone()).collect());
         let inputs = vec![match plan.parts() {
             1 => "1 part".to_owned(),
             parts => format!("{parts} parts"),
         }];
-        let table = BatchTable { checksum, inputs, rows: summary.events.taken, rejected: 0 };
+        let table = BatchTable { inputs, rows: summary.events.taken, rejected: 0 };
         batch.tables.insert(Table::Events.name().to_owned(), table);
-        manifest.batches.push(batch);
+        version.add_batch(batch);
         monitor.check()?;
         let published = version.publish(&mut manifest, CommitOperation::Ingest, &monitor);
         published.map_err(|error| monitor.explain(error))?;

@@ -26,7 +26,7 @@ impl TextEncoding {
         self.0.name()
     }
 
-    pub(super) fn is_utf8(self) -> bool {
+    pub(crate) fn is_utf8(self) -> bool {
         self.0 == UTF_8
     }
 }

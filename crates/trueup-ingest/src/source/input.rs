@@ -130,6 +130,20 @@ pub(crate) enum InputFormat {
     OneRow,
 }
 
+impl InputFormat {
+    /// Returns the name in records of what was ingested.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Xlsx => "xlsx",
+            Self::Arrow => "arrow",
+            Self::OneRow => "none",
+        }
+    }
+}
+
 /// Makes canonical rows of the rows of an input.
 pub(crate) trait RowMapper: Send + Sync {
     /// Returns the columns of the canonical rows.

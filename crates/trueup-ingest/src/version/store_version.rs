@@ -122,6 +122,11 @@ impl StoreVersion {
         }
     }
 
+    /// Returns the URL of the dataset.
+    pub(super) fn location(&self) -> &Path {
+        &self.location
+    }
+
     pub(super) fn record(&self) -> String {
         format!("{RECORD_PREFIX}{}", self.id)
     }

@@ -468,6 +468,7 @@ def ingest(
     max_columns: int | None = None,
     max_text_bytes: int | None = None,
     max_customer_events: int | None = None,
+    again: bool = False,
     threads: int | None = None,
     wait: float | datetime.timedelta | None = None,
     timeout: float | None = None,

@@ -69,8 +69,8 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
         return Ok(false);
     }
     let manifest = versions::read_latest(dir).map_err(Failure::request)?;
-    let first = manifest.as_ref().and_then(|manifest| manifest.batches.first());
-    let spend = first.and_then(|batch| batch.tables.get("spend"));
+    let batches = manifest.map(|manifest| manifest.read_batches(dir)).transpose().map_err(Failure::request)?;
+    let spend = batches.iter().flatten().next().and_then(|batch| batch.tables.get("spend"));
     if spend.is_some_and(|table| table.inputs == [spend_file(settings)]) {
         return Ok(true);
     }

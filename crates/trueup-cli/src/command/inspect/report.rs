@@ -55,7 +55,7 @@ struct IngestedTable<'a> {
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn of(dataset: &'a Dataset) -> Result<Self, Failure> {
+    pub(super) fn of(dataset: &'a Dataset, batches: &'a [Batch]) -> Result<Self, Failure> {
         let manifest = dataset.manifest();
         let keys = dataset.account_keys().map_err(trueup::Error::from)?;
         let account = |key: String| {
@@ -75,7 +75,7 @@ impl<'a> Contents<'a> {
             start: range.map(|range| day(range.start)),
             end: range.map(|range| day(range.end)),
             columns: dataset.columns().iter().map(String::as_str).collect(),
-            ingests: manifest.into_iter().flat_map(|manifest| &manifest.batches).map(ingested).collect(),
+            ingests: batches.iter().map(ingested).collect(),
         })
     }
 }

@@ -51,6 +51,11 @@ pub(super) fn write_records(
             number => format!("{RECORD_PREFIX}{id}-{number}"),
         };
         let text = encode(grace, files);
+        // A file that the reader does not find in the record would stay for ever.
+        let (read_grace, read) = decode(&text);
+        if (read_grace.as_secs(), read.as_slice()) != (grace.as_secs(), files) {
+            return Err(storage.failed("write", &name, io::ErrorKind::InvalidData.into()));
+        }
         // A request that is repeated because its answer was lost finds the record of the first one.
         if !storage.create(&name, text.as_bytes())?
             && storage.read(&name, MAX_RECORD_BYTES).ok().is_none_or(|found| found != text.as_bytes())
