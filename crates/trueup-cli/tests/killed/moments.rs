@@ -160,7 +160,7 @@ impl Folder {
             known.extend(text.lines().filter_map(|line| Some(dataset.join(line.split_once(' ')?.1))));
             known.insert(record);
         }
-        known.extend(["events", "forgotten", "lists", "vectors"].map(|folder| dataset.join(folder)));
+        known.extend(["batches", "events", "forgotten", "lists", "vectors"].map(|folder| dataset.join(folder)));
         let strays: Vec<PathBuf> = counting(&dataset).into_iter().filter(|path| !known.contains(path)).collect();
         assert_eq!(strays, Vec::<PathBuf>::new(), "{what}");
     }

@@ -122,7 +122,9 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
         if entry.is_file() {
             left.extend((!name.starts_with("manifest-")).then_some(entry));
-        } else if ["events", "spend", "accounts", "insights", "forgotten", "lists", "vectors"].contains(&&*name) {
+        } else if ["events", "spend", "accounts", "insights", "forgotten", "lists", "vectors", "batches"]
+            .contains(&&*name)
+        {
             left.extend(
                 fs::read_dir(entry).unwrap().map(|file| file.unwrap().path()).filter(|path| !named.contains(path)),
             );

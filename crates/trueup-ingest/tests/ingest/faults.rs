@@ -248,7 +248,7 @@ fn an_ingest_removes_only_what_a_killed_ingest_left() {
     let manifests = ["manifest-00000001.json", "manifest-00000002.json"];
     assert_eq!(
         names(&dataset),
-        [&[".trueup-pending-notes", "events", "lists"], &manifests[..], &["notes.txt"]].concat()
+        [&[".trueup-pending-notes", "batches", "events", "lists"], &manifests[..], &["notes.txt"]].concat()
     );
     assert!(of_version_1.iter().all(|name| dataset.join("events").join(name).exists()));
     assert_eq!(case.stored_events().len(), 2);
