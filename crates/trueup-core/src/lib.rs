@@ -19,6 +19,7 @@
 //! small types and functions that all modules share.
 
 mod aggregate;
+mod attribution;
 pub mod benchmarks;
 pub mod dataset;
 pub mod day;

@@ -32,6 +32,7 @@ pub(crate) use metric::MetricRef;
 pub(crate) use projection::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, text_column};
 
 use crate::Day;
+use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::dictionary::{Computed, Measure};
 use crate::error::QueryError;
@@ -55,6 +56,8 @@ pub(crate) struct Plan {
     /// The window of a cohort: sub-ranges select leads by their first event, and the window limits their histories.
     /// `None` if the query is not one of a cohort.
     pub(crate) cohort: Option<Within>,
+    /// The event from which attribution dimensions are taken.
+    pub(crate) attribution: Attribution,
     /// The columns of the result table, in order.
     pub(crate) output: Vec<Output>,
     /// The columns to sort the answer by, the first of which decides first.
@@ -155,7 +158,7 @@ impl Plan {
         last_day: Day,
         keeps_having: bool,
     ) -> Result<Self, QueryError> {
-        let (output, dimensions, blank) = resolve_fields(&query.fields, columns, &query.definitions);
+        let (output, dimensions, blank) = resolve_fields(query, columns);
         let (event_filter, having) = filter::split(query, columns)?;
         query.check_cohort(query.conditions().into_iter().map(|(name, _)| name))?;
         let having = having.filter(|_| keeps_having);
@@ -180,6 +183,7 @@ impl Plan {
             interval: query.interval,
             accounts: query.accounts.clone(),
             cohort: query.cohort,
+            attribution: query.attribution,
             needs_states: layout.needs_states() || read_dimensions.clone().any(is_of_state),
             layout,
             projection: event_projection(&dimensions, &measures, tests(), columns),
@@ -251,16 +255,16 @@ fn sort_column(key: &SortKey, dimensions: &[DimensionRef], definitions: &Definit
 type ResolvedFields = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);
 
 /// Returns the columns of the result table, the dimensions that rows are grouped by, and the blank dimensions.
-fn resolve_fields(fields: &[String], columns: &BTreeSet<String>, definitions: &Definitions) -> ResolvedFields {
+fn resolve_fields(query: &EventsQuery, columns: &BTreeSet<String>) -> ResolvedFields {
     let mut output = Vec::new();
     let (mut dimensions, mut blank) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
-    for name in fields.iter().filter(|name| seen.insert(*name)) {
-        if let Some(metric) = MetricRef::find(name, definitions) {
+    for name in query.fields.iter().filter(|name| seen.insert(*name)) {
+        if let Some(metric) = MetricRef::find(name, &query.definitions) {
             output.push(Output::Metric(metric));
             continue;
         }
-        let dimension = DimensionRef::new(name, columns, definitions);
+        let dimension = DimensionRef::new(name, columns, &query.definitions, query.attribution);
         if dimension.is_blank() {
             output.push(Output::Blank(blank.len()));
             blank.push(dimension);

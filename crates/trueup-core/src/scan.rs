@@ -38,7 +38,7 @@ pub(crate) use history::{
 pub(crate) use left_rows::LeftRows;
 pub use picked_rows::{RowsWith, TextRows};
 pub(crate) use prefetch::Prefetch;
-pub(crate) use projection::{EventProjection, SpendProjection};
+pub(crate) use projection::{AttributedText, EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};
 pub(crate) use spend_columns::{SpendColumns, SpendTextColumn};
 pub(crate) use text::{Codes, TextColumn, TextDictionary};

@@ -112,6 +112,9 @@ fn read(
         .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
         .allow_unknown(allow_unknown)
         .definitions(dataset.definitions());
+    if let Some(attribution) = keywords.parsed("attribution")? {
+        query = query.attribution(attribution);
+    }
     query = match (keywords.flag("cohort")?, keywords.parsed("within")?) {
         (true, Some(within)) => query.cohort(within),
         (false, None) => query,

@@ -8,9 +8,9 @@
 //! | file | sections |
 //! |---|---|
 //! | `tables` | 1: the tables as plain rows |
-//! | `request` | 3, 4, 6, 7, 12: a request, its sub-ranges, and the names of the fields that the semantics define |
+//! | `request` | 3, 4, 6, 7, 12, 16: a request, its sub-ranges, and the names of the fields that the semantics define |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
-//! | `customer` | 1, 2: stored events and histories |
+//! | `customer` | 1, 2, 16: stored events, histories, and the conversions that are credited |
 //! | `cohort` | 12: the customers of a cohort, with their histories up to the end of the window |
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
 //! | `metric` | 6, 7, 12: the metrics of a group, spend, and the open leads of a cohort |
@@ -45,7 +45,7 @@ pub use comparison::{Earlier, compared, compared_totals_with, compared_with};
 pub use definitions::{CaseTest, Definitions, Otherwise, OwnDimension, OwnMetric, OwnRule};
 pub use duration::duration_metrics;
 pub use order::{sorted_answer, sorted_answer_with, totals, totals_with};
-pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
+pub use request::{Attribution, COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;
 pub use why::{AnsweredRow, ExplainedLine, explained};

@@ -42,8 +42,8 @@ pub const FILTER_PARAMETER: &str = "filter";
 
 /// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`]. From a
 /// request with `why`, remove `row` and `lines`, too.
-pub const NON_FILTER_PARAMETERS: [&str; 10] =
-    ["fields", "start", "end", "account", "accounts", "interval", "cohort", "within", "compare", "why"];
+pub const NON_FILTER_PARAMETERS: [&str; 11] =
+    ["fields", "start", "end", "account", "accounts", "interval", "cohort", "within", "compare", "attribution", "why"];
 
 /// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///

@@ -11,6 +11,7 @@ pub(super) struct ExplainReport<'a> {
     sub_ranges: Vec<SubRange>,
     /// The window, such as `90d`.
     cohort: Option<String>,
+    attribution: &'static str,
     /// `None` if the query does not compare.
     earlier: Option<EarlierRange>,
     columns: &'a [String],
@@ -76,6 +77,7 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
         Self {
             sub_ranges: explanation.sub_ranges.iter().map(sub_range).collect(),
             cohort: explanation.cohort.map(|within| within.to_string()),
+            attribution: explanation.attribution.name(),
             earlier: explanation.earlier.map(|earlier| EarlierRange {
                 start: earlier.range.start.to_string(),
                 end: earlier.range.end.to_string(),

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
-use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey, Within};
+use trueup::query::{AccountFilter, Attribution, EventsQuery, Interval, SortKey, Within};
 use trueup::versions::AsOf;
 use trueup::{ComparedWith, Dataset, Day, Execution, QueryError, ReadyQuery, ResultTable, UnseenValue};
 
@@ -87,6 +87,8 @@ Examples:
       --interval month --cohort --within 90d
   trueup query my-data --fields attributionChannel,leads,bookRate --month 2025-03 \\
       --compare previous-period --sort bookRate.mixEffect
+  trueup query my-data --fields attributionChannel,leads,roasClosed --month 2025-03 \\
+      --attribution first
   trueup query my-data --fields account,bookRate,avgCostPerLead --month 2025-03 \\
       --compare benchmarks --account north --account south";
 
@@ -186,6 +188,12 @@ pub(super) struct QuerySpec {
     /// without --interval
     #[arg(long, value_name = "RANGE|benchmarks")]
     pub(super) compare: Option<ComparedWith>,
+
+    /// Take attributionCategory, attributionChannel, campaign, and columns whose names begin with attribution from:
+    /// recorded (the event itself), first (the customer's first conversion), or last (the customer's last conversion at
+    /// or before the event, or else the first one). Spend keeps its own
+    #[arg(long, value_name = "EVENT", default_value = "recorded")]
+    pub(super) attribution: Attribution,
 
     /// Read only this account; repeat the option for several. By default all accounts are read
     #[arg(long = "account", value_name = "KEY")]
@@ -311,6 +319,7 @@ impl QuerySpec {
         let range = self.range.days(|| today.of(dataset, &self.accounts()))?;
         let mut query = EventsQuery::new(self.fields(), range.start, range.end)
             .interval(self.interval)
+            .attribution(self.attribution)
             .allow_unknown(self.allow_unknown)
             .definitions(dataset.definitions());
         if self.range.is_named() {

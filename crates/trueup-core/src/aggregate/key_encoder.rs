@@ -86,14 +86,13 @@ impl<'a> KeyEncoder<'a> {
     ) -> Result<Self, Interruption> {
         let keys = columns.customers.account_keys();
         let days = &context.plan.days;
-        let stored = || columns.text(&dimension.source).map_or(DimensionValues::Empty, DimensionValues::Text);
+        let column = columns.text_by(&dimension.source, dimension.attribution);
+        let stored = || column.map_or(DimensionValues::Empty, DimensionValues::Text);
         let graded = |column| DimensionValues::Graded(column, context.graded(keys));
         let first = |stage| DimensionValues::FirstDay(stage, GrowingDictionary::new());
         let values = match dimension.origin {
             Origin::Absent => DimensionValues::Empty,
-            Origin::Stored if dimension.lead_grading => {
-                columns.text(&dimension.source).map_or(DimensionValues::Empty, graded)
-            }
+            Origin::Stored if dimension.lead_grading => column.map_or(DimensionValues::Empty, graded),
             Origin::Stored => stored(),
             Origin::Computed(computed) => match computed {
                 Computed::OpportunityId | Computed::EventId => stored(),

@@ -8,7 +8,7 @@ use super::{
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
 use crate::finish::{Column, ResultTable, Texts, Values, nearest_quotient, sort_columns};
-use crate::query::{AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
+use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -79,6 +79,11 @@ pub enum NotBenchmarked {
     /// The query is one of a cohort.
     #[error("benchmarks are of the events of a month, and not of a cohort of leads; leave the cohort out")]
     Cohort,
+    /// The query takes attribution dimensions from other events.
+    #[error(
+        "benchmarks are by the attribution that is recorded, and not by the one of `{0}`; leave the attribution out"
+    )]
+    Attribution(Attribution),
     /// The query compares two ranges.
     #[error("an answer is compared either with another range or with benchmarks; leave one of the two out")]
     TwoRanges,
@@ -146,6 +151,9 @@ impl BenchmarkComparison {
         }
         if query.cohort.is_some() {
             return Err(NotBenchmarked::Cohort.into());
+        }
+        if query.attribution != Attribution::Recorded {
+            return Err(NotBenchmarked::Attribution(query.attribution).into());
         }
         let AccountFilter::Only(scope) = &query.accounts else { return Err(NotBenchmarked::AllAccounts.into()) };
         let mut fields: Vec<ComparedField> = Vec::new();

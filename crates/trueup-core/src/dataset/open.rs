@@ -12,6 +12,7 @@ use super::manifest::{DataFile, Manifest, RowGroupEntry, hex};
 use super::remote::without_credentials;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
+use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
@@ -314,7 +315,11 @@ fn event_row_groups(
     columns: &BTreeSet<String>,
     row_group_rows: usize,
 ) -> Result<Vec<RowGroup<EventColumns>>, Error> {
-    let projection = EventProjection { texts: columns.clone(), totals: true, date_times: true };
+    let mut projection = EventProjection { totals: true, date_times: true, ..EventProjection::default() };
+    // Nothing is decoded later, so that each attribution is made now. Most share the recorded column.
+    for name in columns {
+        Attribution::ALL.into_iter().for_each(|attribution| projection.add_text(name, attribution.of_column(name)));
+    }
     let batch = with_customer_numbers(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
     let mut row_groups = Vec::new();
     let mut from = 0;

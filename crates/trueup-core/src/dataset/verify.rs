@@ -197,7 +197,7 @@ impl Customers {
     /// Checks a file, and its customers against those of the files before.
     fn check(&mut self, file: &TableFile) -> Result<(), FileFault> {
         let texts = file.texts().map(str::to_owned).collect();
-        let projection = EventProjection { texts, totals: true, date_times: true };
+        let projection = EventProjection { texts, totals: true, date_times: true, ..EventProjection::default() };
         // Also reads the footer of a file without row groups.
         TableFile::read_footers(std::iter::once(file), &Interrupt::default())?;
         let mut next = 0;

@@ -6,8 +6,20 @@ use crate::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS};
 use std::collections::BTreeSet;
 
 /// Names that requests and answers use for something else.
-const RESERVED: [&str; 13] = [
-    "start", "end", "fields", "interval", "accounts", "filter", "cohort", "within", "compare", "why", "row", "lines",
+const RESERVED: [&str; 14] = [
+    "start",
+    "end",
+    "fields",
+    "interval",
+    "accounts",
+    "filter",
+    "cohort",
+    "within",
+    "compare",
+    "attribution",
+    "why",
+    "row",
+    "lines",
     "rowType",
 ];
 

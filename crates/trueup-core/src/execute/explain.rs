@@ -5,6 +5,7 @@ mod tests;
 
 use super::row_groups::SelectedRowGroups;
 use crate::Interrupt;
+use crate::attribution::Attribution;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::plan::{DimensionRef, Origin, Plan};
@@ -23,6 +24,8 @@ pub struct Explanation {
     pub sub_ranges: Vec<DateRange>,
     /// The window of a cohort; `None` if the query is not one of a cohort.
     pub cohort: Option<Within>,
+    /// The event from which attribution dimensions are taken.
+    pub attribution: Attribution,
     /// The range to compare with, and what is read for it; `None` if the query does not compare. The other numbers are
     /// those of the range that is asked for.
     pub earlier: Option<ExplainedRange>,
@@ -132,6 +135,7 @@ impl Explanation {
         Ok(Self {
             sub_ranges: plan.sub_ranges.clone(),
             cohort: plan.cohort,
+            attribution: plan.attribution,
             earlier: earlier.transpose()?,
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
             spend_columns: if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() },
@@ -169,6 +173,16 @@ impl fmt::Display for Explanation {
             }
             Some(Within::All) => writeln!(f, "cohort       leads by their first event, each with its whole history")?,
             None => {}
+        }
+        match self.attribution {
+            Attribution::Recorded => {}
+            Attribution::First => writeln!(f, "attribution  of the customer's first conversion")?,
+            Attribution::Last => {
+                writeln!(
+                    f,
+                    "attribution  of the customer's last conversion at or before the event, or else its first one"
+                )?;
+            }
         }
         if let Some(earlier) = &self.earlier {
             let events = counted(earlier.event_row_groups_kept, "row group");

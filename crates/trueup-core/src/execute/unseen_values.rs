@@ -5,6 +5,7 @@
 mod tests;
 
 use super::{Execution, in_pool};
+use crate::attribution::Attribution;
 use crate::dataset::manifest::RowGroupEntry;
 use crate::dataset::{Dataset, Pruning, ReadAhead, RowGroup, StartedReads, TableFile};
 use crate::dictionary::{self, Computed, ValueFormat};
@@ -40,6 +41,8 @@ pub struct UnseenValue {
     /// The values of the dimension that are most similar, at most three, in the order of the alphabet; empty if none is
     /// similar, or if the dimension has too many values to look through.
     pub similar: Vec<String>,
+    /// The event from which the query takes the dimension; recorded if it is not one of attribution.
+    pub attribution: Attribution,
     /// If no value is similar: the most frequent values that are not empty, at most five. Empty if the dimension has
     /// too many values.
     pub frequent: Vec<String>,
@@ -49,6 +52,9 @@ impl fmt::Display for UnseenValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, field) = (Shown(&self.value), Shown(&self.field));
         write!(f, "no event and no spend of the dataset has the value `{value}` in `{field}`")?;
+        if self.attribution != Attribution::Recorded {
+            write!(f, " with the attribution `{}`", self.attribution)?;
+        }
         if !self.similar.is_empty() {
             write!(f, "; did you mean {}?", joined(&self.similar, " or "))
         } else if self.frequent.is_empty() {
@@ -77,6 +83,7 @@ struct SoughtValues {
     field: String,
     /// Whether spend has the field.
     is_in_spend: bool,
+    attribution: Attribution,
     operands: Vec<Operand>,
     /// Whether all row groups were searched, so that no row has the values.
     is_unseen: bool,
@@ -142,7 +149,7 @@ impl Dataset {
             if !self.has_field(field) || matches!(field, "start" | "end") {
                 continue;
             }
-            let dimension = DimensionRef::new(field, self.columns(), self.definitions());
+            let dimension = DimensionRef::new(field, self.columns(), self.definitions(), query.attribution);
             let texts = DimensionTexts::of(&dimension);
             if let Some(texts) = texts {
                 let look = || self.missing_texts(query, texts, operands, searched_in, &execution.interrupt);
@@ -151,8 +158,13 @@ impl Dataset {
             if !operands.is_empty() {
                 let is_unseen = texts.is_some() && searched_in == Searched::Dataset;
                 let operands = operands.into_iter().cloned().collect();
-                let (field, is_in_spend) = (field.to_owned(), dimension.spend.is_some());
-                search.sought.push(SoughtValues { field, is_in_spend, operands, is_unseen });
+                search.sought.push(SoughtValues {
+                    field: field.to_owned(),
+                    is_in_spend: dimension.spend.is_some(),
+                    attribution: dimension.attribution,
+                    operands,
+                    is_unseen,
+                });
             }
         }
         Ok(search)
@@ -209,9 +221,9 @@ impl ValueSearch {
         mut run: impl FnMut(&EventsQuery, usize) -> Result<Option<ResultTable>, E>,
     ) -> Result<Vec<UnseenValue>, E> {
         let mut unseen = Vec::new();
-        for SoughtValues { field, is_in_spend, mut operands, is_unseen } in self.sought {
+        for SoughtValues { field, is_in_spend, attribution, mut operands, is_unseen } in self.sought {
             let values_of = |range, accounts: &AccountFilter, operands: &[Operand]| {
-                values_query(&field, is_in_spend, range, accounts, operands)
+                values_query(&field, is_in_spend, range, accounts, operands).attribution(attribution)
             };
             for (range, accounts) in [(self.range, &self.accounts), (self.days, &AccountFilter::All)] {
                 if !is_unseen && !operands.is_empty() {
@@ -234,7 +246,7 @@ impl ValueSearch {
                 let similar: Vec<String> = most_similar(&value, texts).into_iter().map(str::to_owned).collect();
                 let is_shown = similar.is_empty() && known.len() <= MAX_VALUES_WITH_FREQUENT;
                 let frequent = known.iter().take(if is_shown { MAX_FREQUENT } else { 0 }).cloned().collect();
-                UnseenValue { field: field.clone(), value, similar, frequent }
+                UnseenValue { field: field.clone(), value, similar, attribution, frequent }
             }));
         }
         Ok(unseen)
@@ -246,6 +258,8 @@ impl ValueSearch {
 struct DimensionTexts<'a> {
     /// The event column; `None` for the account.
     column: Option<&'a str>,
+    /// The event from which the texts of `column` are taken.
+    attribution: Attribution,
     /// The spend column; `None` if spend does not have the dimension.
     spend_column: Option<&'static str>,
 }
@@ -264,15 +278,15 @@ impl<'a> DimensionTexts<'a> {
             }
             Origin::Computed(_) => return None,
         };
-        Some(Self { column, spend_column: dimension.spend.and_then(text_column) })
+        Some(Self { column, attribution: dimension.attribution, spend_column: dimension.spend.and_then(text_column) })
     }
 
     /// Searches the texts of the events of row groups.
     fn search_events(self, row_groups: &[&RowGroup<EventColumns>], search: &TextSearch<'_>) -> Result<(), Error> {
-        let texts = self.column.map(str::to_owned).into_iter().collect();
-        let projection = EventProjection { texts, ..EventProjection::default() };
+        let mut projection = EventProjection::default();
+        self.column.into_iter().for_each(|column| projection.add_text(column, self.attribution));
         search.each(row_groups, &projection, |columns, search| match self.column {
-            Some(column) => columns.present_texts(column).for_each(search),
+            Some(column) => columns.present_texts(column, self.attribution).for_each(search),
             None => columns.present_accounts().for_each(search),
         })
     }

@@ -1,5 +1,6 @@
 //! Resolves the name of a dimension to the source of its values.
 
+use crate::attribution::Attribution;
 use crate::definitions::{DatePart, Definitions, ValueMapping};
 use crate::dictionary::{self, Computed, DimensionSource, FieldGroup, FieldKind, SpendColumn};
 use std::collections::BTreeSet;
@@ -17,6 +18,8 @@ pub(crate) struct DimensionRef {
     pub(crate) spend: Option<SpendColumn>,
     /// From the texts of the source to those of the dimension; `None` if they are the same.
     pub(crate) mapping: Option<Arc<ValueMapping>>,
+    /// The event that is credited; [`Attribution::Recorded`] if the source is not an attribution dimension of events.
+    pub(crate) attribution: Attribution,
     /// Whether the source is empty for accounts without lead grading.
     pub(crate) lead_grading: bool,
     /// Whether the dictionary or the dataset knows the name.
@@ -35,22 +38,27 @@ pub(crate) enum Origin {
 }
 
 impl DimensionRef {
-    /// Resolves a name for a dataset whose events have `columns`.
-    pub(crate) fn new(name: &str, columns: &BTreeSet<String>, definitions: &Definitions) -> Self {
+    /// Resolves a name for a dataset whose events have `columns`, in a query with an attribution.
+    pub(crate) fn new(
+        name: &str,
+        columns: &BTreeSet<String>,
+        definitions: &Definitions,
+        attribution: Attribution,
+    ) -> Self {
         let known_name = dictionary::field(name).is_some() || columns.contains(name);
         match definitions.dimension(name).filter(|_| !known_name) {
-            None => Self::of_source(name, columns),
+            None => Self::of_source(name, columns, attribution),
             Some(defined) => Self {
                 name: name.to_owned(),
                 mapping: Some(defined.mapping.clone()),
                 known: true,
-                ..Self::of_source(&defined.from, columns)
+                ..Self::of_source(&defined.from, columns, attribution)
             },
         }
     }
 
     /// Resolves the name of a dimension that is not defined.
-    fn of_source(name: &str, columns: &BTreeSet<String>) -> Self {
+    fn of_source(name: &str, columns: &BTreeSet<String>, attribution: Attribution) -> Self {
         let stored = if columns.contains(name) { Origin::Stored } else { Origin::Absent };
         let field = dictionary::field(name);
         let (origin, spend) = match field.map(|field| &field.kind) {
@@ -66,6 +74,7 @@ impl DimensionRef {
             origin,
             spend,
             mapping: None,
+            attribution: if origin == Origin::Stored { attribution.of_column(name) } else { Attribution::Recorded },
             lead_grading: field.is_some_and(|field| field.group == FieldGroup::LeadGrading),
             known: field.is_some() || origin == Origin::Stored,
         }

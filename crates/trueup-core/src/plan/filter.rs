@@ -249,8 +249,7 @@ pub(super) fn split(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<S
                 finished.push(build(part, &mut |name, test| metric_predicate(name, test, definitions))?);
             }
             (None, _) => {
-                let mut leaf =
-                    |name: &str, test: &Predicate| row_predicate(name, test, &mut patterns, columns, definitions);
+                let mut leaf = |name: &str, test: &Predicate| row_predicate(name, test, query, &mut patterns, columns);
                 rows.push(build(part, &mut leaf)?);
             }
         }
@@ -300,14 +299,15 @@ fn build<T>(
 fn row_predicate(
     name: &str,
     predicate: &Predicate,
+    query: &EventsQuery,
     patterns: &mut CompiledPatterns,
     columns: &BTreeSet<String>,
-    definitions: &Definitions,
 ) -> Result<RowPredicate, FilterFault> {
     if name == "total" {
         return Ok(RowPredicate::Total(NumberPredicate::new(predicate)?));
     }
-    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns, definitions), TextPredicate::new(predicate, patterns)?))
+    let dimension = DimensionRef::new(name, columns, &query.definitions, query.attribution);
+    Ok(RowPredicate::Dimension(dimension, TextPredicate::new(predicate, patterns)?))
 }
 
 fn metric_predicate(

@@ -37,7 +37,7 @@ pub(super) fn event_projection<'a>(
 fn add_dimension(projection: &mut EventProjection, dimension: &DimensionRef) {
     match dimension.origin {
         Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
-            projection.texts.insert(dimension.source.clone());
+            projection.add_text(&dimension.source, dimension.attribution);
         }
         Origin::Computed(Computed::DateTime) => projection.date_times = true,
         Origin::Computed(_) | Origin::Absent => {}
@@ -109,10 +109,14 @@ pub(crate) const fn text_column(column: SpendColumn) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::definitions::Definitions;
+    use crate::query::Attribution;
 
     fn spend_columns(measures: &[Measure], grouped: &[&str], tested: &[&str]) -> Vec<&'static str> {
         let resolve = |names: &[&str]| -> Vec<DimensionRef> {
-            names.iter().map(|name| DimensionRef::new(name, &BTreeSet::new(), &Definitions::default())).collect()
+            names
+                .iter()
+                .map(|name| DimensionRef::new(name, &BTreeSet::new(), &Definitions::default(), Attribution::Recorded))
+                .collect()
         };
         spend_projection(measures, resolve(grouped).iter(), resolve(tested).iter()).columns(false)
     }

@@ -1,6 +1,7 @@
 //! A query for aggregated metrics.
 
 use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interval, Predicate, SortKey, Within};
+use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::error::{QueryError, UnknownField};
 use crate::text::hex;
@@ -56,6 +57,9 @@ impl AccountFilter {
 /// # Comparisons
 /// A query that [compares](Self::compare) shows each metric with its value in an earlier range, and how it changed.
 /// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) limits only the range that is asked for.
+///
+/// # Attribution
+/// Dimensions of attribution are those of each event, unless [`attribution`](Self::attribution) credits a conversion.
 ///
 /// # Null and empty
 /// Null in a dimension forms a group, shown as the empty text. Without [`accounts`](Self::accounts) the query
@@ -114,6 +118,9 @@ pub struct EventsQuery {
     /// Whether the answer keeps the fractions behind its ratios.
     #[serde(skip)]
     pub(crate) exact_ratios: bool,
+    /// The event that is credited.
+    #[serde(default, skip_serializing_if = "Attribution::is_recorded")]
+    pub(crate) attribution: Attribution,
     /// Whether conditions were added that select one row of the answer to another query. The filter of that query is
     /// within the limits on its size; the added conditions do not count.
     #[serde(skip)]
@@ -140,6 +147,7 @@ impl EventsQuery {
             cohort: None,
             compare: None,
             exact_ratios: false,
+            attribution: Attribution::Recorded,
             selects_row: false,
         }
     }
@@ -325,6 +333,23 @@ impl EventsQuery {
     #[must_use]
     pub fn exact_ratios(mut self) -> Self {
         self.exact_ratios = true;
+        self
+    }
+
+    /// Takes the attribution dimensions of each event from one of the customer's conversions, in place of those that are
+    /// recorded with the event itself. Fields, filters and definitions see the values so taken.
+    ///
+    /// ```
+    /// use trueup_core::query::{Attribution, EventsQuery};
+    ///
+    /// let (start, end) = ("2025-03-01".parse()?, "2025-03-31".parse()?);
+    /// let query = EventsQuery::new(["attributionChannel", "closedRevenue"], start, end).attribution(Attribution::First);
+    /// assert!(query.check().is_ok());
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn attribution(mut self, attribution: Attribution) -> Self {
+        self.attribution = attribution;
         self
     }
 

@@ -3,9 +3,10 @@
 use super::source::NumberKind;
 use super::text::encode;
 use super::{
-    Amounts, Codes, ColumnFault, ColumnSource, CustomerBlock, CustomerIndex, EventProjection, FlagsSlice, LeftRows,
-    NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
+    Amounts, AttributedText, Codes, ColumnFault, ColumnSource, CustomerBlock, CustomerIndex, EventProjection,
+    FlagsSlice, LeftRows, NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
 };
+use crate::attribution::Attribution;
 use crate::model::{CUSTOMER_COLUMN, MICROS_PER_DAY, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub(crate) struct EventColumns {
     pub(crate) date_times: Option<Arc<[i64]>>,
     /// The decoded text columns by name; `None` for a name that the file does not have.
     pub(crate) texts: BTreeMap<String, Option<Arc<TextColumn>>>,
+    /// The text columns that were made by attributions; `None` for a column that the file does not have.
+    pub(crate) attributed: BTreeMap<AttributedText, Option<Arc<TextColumn>>>,
 }
 
 impl TableColumns for EventColumns {
@@ -43,6 +46,7 @@ impl TableColumns for EventColumns {
                 projection.texts.insert(name.clone());
             }
         }
+        projection.attributed.extend(self.attributed.keys().cloned());
         projection.totals |= self.totals.is_some();
         projection.date_times |= self.date_times.is_some();
     }
@@ -50,6 +54,12 @@ impl TableColumns for EventColumns {
     fn missing(&self, projection: &EventProjection) -> EventProjection {
         EventProjection {
             texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
+            attributed: projection
+                .attributed
+                .iter()
+                .filter(|text| !self.attributed.contains_key(text))
+                .cloned()
+                .collect(),
             totals: projection.totals && self.totals.is_none(),
             date_times: projection.date_times && self.date_times.is_none(),
         }
@@ -95,6 +105,13 @@ impl TableColumns for EventColumns {
             let column = source.has(name).then(decode).transpose()?;
             self.texts.insert(name.clone(), column);
         }
+        for text in &projection.attributed {
+            debug_assert!(self.texts.contains_key(&text.name), "a column is attributed, but not read");
+            let recorded = self.texts.get(&text.name).and_then(Option::as_ref);
+            let attribute =
+                |column| TextColumn::attribute(column, text.attribution, self.customers.offsets(), &self.histories);
+            self.attributed.insert(text.clone(), recorded.map(attribute));
+        }
         Ok(self)
     }
 
@@ -117,6 +134,12 @@ impl TableColumns for EventColumns {
         let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
         let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
         let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
+        // A column shares its dictionary, and all of itself where the values of each customer are the same.
+        let attributed = self.attributed.iter().filter_map(|(text, column)| {
+            let (column, recorded) = (column.as_ref()?, self.texts.get(&text.name)?.as_ref()?);
+            Some(if Arc::ptr_eq(column, recorded) { 0 } else { column.codes().bytes() })
+        });
+        let texts = texts + attributed.sum::<usize>();
         let days = size_of_val(&*self.days);
         self.customers.bytes() + self.left_bytes() + days + self.histories.bytes() + totals + date_times + texts
     }
@@ -128,10 +151,19 @@ impl EventColumns {
         self.histories.events().slice(self.customers.events(customer))
     }
 
-    /// Returns a text column, if it is decoded and the file has it. Its dictionary may hold texts of customers that are
-    /// not left.
+    /// Returns a text column as it is recorded, if it is decoded and the file has it. Its dictionary may hold texts of
+    /// customers that are not left.
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
         self.texts.get(name)?.as_deref()
+    }
+
+    /// Returns a text column by an attribution, if it is decoded and the file has it. Its dictionary may hold texts of
+    /// customers that are not left, and texts that are recorded but credited with no event.
+    pub(crate) fn text_by(&self, name: &str, attribution: Attribution) -> Option<&TextColumn> {
+        match attribution {
+            Attribution::Recorded => self.text(name),
+            _ => self.attributed.get(&AttributedText { name: name.to_owned(), attribution })?.as_deref(),
+        }
     }
 
     /// Returns the keys of the accounts that have a customer left; a key may occur more than once.
@@ -140,10 +172,11 @@ impl EventColumns {
         firsts.map(|block| &self.customers.account_keys()[block.account])
     }
 
-    /// Returns the texts that the events that are left have in a column, each once, and the empty text; none if the
-    /// column is not decoded or the file does not have it.
-    pub(crate) fn present_texts(&self, name: &str) -> impl Iterator<Item = &str> {
-        let present = self.text(name).map(|column| (column, self.present_codes(column)));
+    /// Returns the texts that the events that are left have in a column by an attribution, each once, and the empty
+    /// text; none if the column is not decoded or the file does not have it.
+    pub(crate) fn present_texts(&self, name: &str, attribution: Attribution) -> impl Iterator<Item = &str> {
+        let column = self.text_by(name, attribution);
+        let present = column.map(|column| (column, self.present_codes(column, attribution)));
         present.into_iter().flat_map(|(column, present)| {
             let texts = column.dictionary().iter().enumerate();
             texts.filter(move |(code, _)| present.as_ref().is_none_or(|present| present[*code])).map(|(_, text)| text)
@@ -151,9 +184,10 @@ impl EventColumns {
     }
 
     /// Returns for each code of a column whether it is that of the empty text or of an event that is left; `None` if
-    /// all customers are left, so that each code is.
-    fn present_codes(&self, column: &TextColumn) -> Option<Vec<bool>> {
-        if self.blocks.iter().map(|block| block.customers.len()).sum::<usize>() == self.customers.len() {
+    /// each code is, because all customers are left and the values are recorded.
+    fn present_codes(&self, column: &TextColumn, attribution: Attribution) -> Option<Vec<bool>> {
+        let left = self.blocks.iter().map(|block| block.customers.len()).sum::<usize>();
+        if attribution == Attribution::Recorded && left == self.customers.len() {
             return None;
         }
         let mut present = vec![false; column.dictionary().len()];

@@ -21,7 +21,10 @@ impl<'a> Prefetch<'a> {
         Self {
             columns,
             events,
-            texts: projection.texts.iter().filter_map(|name| columns.text(name)).collect(),
+            texts: projection
+                .read_texts()
+                .filter_map(|(name, attribution)| columns.text_by(name, attribution))
+                .collect(),
             totals: columns.totals.as_deref().filter(|_| projection.totals),
         }
     }

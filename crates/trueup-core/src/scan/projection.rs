@@ -1,5 +1,6 @@
 //! The columns of a table that a query reads.
 
+use crate::attribution::Attribution;
 use crate::model::{CUSTOMER_COLUMN, SPEND_MEASURES, SPEND_TEXTS};
 use std::collections::BTreeSet;
 
@@ -8,13 +9,40 @@ use std::collections::BTreeSet;
 pub(crate) struct EventProjection {
     /// The names of text columns.
     pub(crate) texts: BTreeSet<String>,
+    /// The text columns that are read by an attribution. They are made of recorded ones, which are among `texts`.
+    pub(crate) attributed: BTreeSet<AttributedText>,
     /// Whether the column `total` is read.
     pub(crate) totals: bool,
     /// Whether the column `dateTime` is read.
     pub(crate) date_times: bool,
 }
 
+/// A text column by the values of other events than the row's own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AttributedText {
+    pub(crate) name: String,
+    /// Not [`Attribution::Recorded`].
+    pub(crate) attribution: Attribution,
+}
+
 impl EventProjection {
+    /// Adds a text column, read by an attribution.
+    pub(crate) fn add_text(&mut self, name: &str, attribution: Attribution) {
+        self.texts.insert(name.to_owned());
+        if attribution != Attribution::Recorded {
+            self.attributed.insert(AttributedText { name: name.to_owned(), attribution });
+        }
+    }
+
+    /// Returns the text columns as a query reads them. Whatever reads a column of attribution, reads it by the same
+    /// attribution.
+    pub(crate) fn read_texts(&self) -> impl Iterator<Item = (&str, Attribution)> {
+        let is_attributed = |name: &String| self.attributed.iter().any(|text| text.name == *name);
+        let recorded = self.texts.iter().filter(move |name| !is_attributed(name));
+        let attributed = self.attributed.iter().map(|text| (text.name.as_str(), text.attribution));
+        recorded.map(|name| (name.as_str(), Attribution::Recorded)).chain(attributed)
+    }
+
     /// Returns the names of the columns. If `with_basic` is set, the columns that every query reads come first.
     pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
         const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];

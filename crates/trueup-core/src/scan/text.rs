@@ -1,6 +1,8 @@
 //! Text columns as codes into a dictionary.
 
+use super::history::{StageHistories, stage};
 use super::stored_column::{StoredColumn, ValueOfRow};
+use crate::attribution::Attribution;
 use crate::{Code, TextList};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -34,6 +36,27 @@ impl TextColumn {
             None => (codes, false),
         };
         Self { codes, per_customer, dictionary }
+    }
+
+    /// Returns the column whose values are those that an attribution takes from the recorded ones. Customer `i` has the
+    /// events from `offsets[i]` to `offsets[i + 1]`.
+    pub(super) fn attribute(
+        recorded: &Arc<Self>,
+        attribution: Attribution,
+        offsets: &[u32],
+        histories: &StageHistories,
+    ) -> Arc<Self> {
+        // Whichever event of a customer is credited, the values are the same.
+        if recorded.per_customer || attribution == Attribution::Recorded {
+            return recorded.clone();
+        }
+        let mut codes = recorded.codes.clone();
+        match &mut codes {
+            Codes::Byte(codes) => attribute(codes, attribution, offsets, histories),
+            Codes::Short(codes) => attribute(codes, attribution, offsets, histories),
+            Codes::Word(codes) => attribute(codes, attribution, offsets, histories),
+        }
+        Arc::new(Self::new(codes, recorded.dictionary.clone(), offsets))
     }
 
     /// Returns the code of an event of a customer.
@@ -225,9 +248,61 @@ fn per_customer<T: Copy + PartialEq>(codes: &[T], offsets: &[u32]) -> Option<Vec
     (changes == at_firsts.count()).then(|| firsts.iter().map(|first| codes[*first as usize]).collect())
 }
 
+/// Replaces the code of each event by that of the conversion that is credited with it. Customers without a conversion
+/// keep their codes.
+fn attribute<T: Copy>(codes: &mut [T], attribution: Attribution, offsets: &[u32], histories: &StageHistories) {
+    let flags = histories.events();
+    for ends in offsets.windows(2) {
+        let events = ends[0] as usize..ends[1] as usize;
+        let Some(first) = histories.first(events.clone(), stage::LEAD_ORIGINATED) else { continue };
+        let mut credited = codes[first];
+        codes[events.start..first].fill(credited);
+        match attribution {
+            Attribution::First => codes[first..events.end].fill(credited),
+            _ => {
+                for event in first..events.end {
+                    if flags.get(event).stage() == stage::LEAD_ORIGINATED {
+                        credited = codes[event];
+                    }
+                    codes[event] = credited;
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Stage;
+
+    #[test]
+    fn an_attribution_credits_conversions() {
+        // A customer with two conversions after a booking, one without a conversion, one with a conversion alone.
+        let stages = [Stage::Booked, Stage::LeadOriginated, Stage::Sold, Stage::LeadOriginated, Stage::Closed]
+            .into_iter()
+            .chain([Stage::Booked, Stage::Closed, Stage::LeadOriginated]);
+        let offsets = [0, 5, 7, 8];
+        let histories = StageHistories::new(stages.map(Stage::code).collect(), &offsets);
+        let dictionary: TextDictionary = Arc::new(["", "a", "b", "c", "d"].into_iter().collect());
+        let recorded = Arc::new(TextColumn::new(Codes::Byte(vec![1, 2, 3, 4, 0, 1, 2, 3]), dictionary, &offsets));
+        let codes = |attribution| {
+            let column = TextColumn::attribute(&recorded, attribution, &offsets, &histories);
+            (0..8).map(|event| column.code([0, 0, 0, 0, 0, 1, 1, 2][event], event).index()).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(Attribution::Recorded), [1, 2, 3, 4, 0, 1, 2, 3]);
+        assert_eq!(codes(Attribution::First), [2, 2, 2, 2, 2, 1, 2, 3]);
+        assert_eq!(codes(Attribution::Last), [2, 2, 2, 4, 4, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_column_with_one_value_per_customer_is_shared_by_every_attribution() {
+        let (offsets, dictionary) = ([0, 2, 3], Arc::new(["", "a", "b"].into_iter().collect()));
+        let histories = StageHistories::new(vec![stage::LEAD_ORIGINATED; 3], &offsets);
+        let recorded = Arc::new(TextColumn::new(Codes::Byte(vec![1, 1, 2]), dictionary, &offsets));
+        let last = TextColumn::attribute(&recorded, Attribution::Last, &offsets, &histories);
+        assert!(Arc::ptr_eq(&recorded, &last));
+    }
 
     #[test]
     fn a_column_has_one_code_per_customer_if_it_changes_only_where_customers_begin() {

@@ -12,7 +12,7 @@ use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::dictionary::{self, FieldKind};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Execution, Value};
-use trueup_testkit::oracle::{Cell, EventRow, Request, SpendRow, Tables, answer};
+use trueup_testkit::oracle::{Attribution, Cell, EventRow, Request, SpendRow, Tables, answer};
 
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
@@ -82,7 +82,8 @@ fn check_tables(
 ) -> Result<(), TestCaseError> {
     let filters: Vec<_> = filters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let datasets: Vec<_> = row_group_rows.iter().map(|rows| dataset(tables, *rows)).collect();
-    for (interval, dimensions, metrics) in queries {
+    let attributed = |query| [Attribution::Recorded, Attribution::Last].map(|attribution| (query, attribution));
+    for ((interval, dimensions, metrics), attribution) in queries.iter().flat_map(attributed) {
         let request = Request {
             fields: dimensions.iter().chain(*metrics).map(|name| (*name).to_owned()).collect(),
             start: day(first),
@@ -92,6 +93,7 @@ fn check_tables(
             filters: filters.clone(),
             filter: Vec::new(),
             cohort: None,
+            attribution,
         };
         let expected = answer(tables, &request).unwrap();
         for (dataset, row_group_rows) in datasets.iter().zip(row_group_rows) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use trueup_core::Execution;
 use trueup_testkit::cases::{case, cohort_case, duration_case, faulty_case};
-use trueup_testkit::oracle::{EventRow, Request, Tables, answer};
+use trueup_testkit::oracle::{Attribution, EventRow, Request, Tables, answer};
 
 /// Checks that the engine and the oracle give the same answer, or refuse for the same reason.
 fn agrees(tables: &Tables, request: &Request) -> Result<(), TestCaseError> {
@@ -90,6 +90,7 @@ fn the_engine_and_the_oracle_have_the_same_limits() {
             filters: campaigns.iter().map(|value| ("campaign".to_owned(), value.clone())).collect(),
             filter: across.into_iter().collect(),
             cohort: None,
+            attribution: Attribution::Recorded,
         };
         assert_eq!(answer(&Tables::default(), &request).is_ok(), accepted, "{request:?}");
         agrees(&Tables::default(), &request).unwrap();

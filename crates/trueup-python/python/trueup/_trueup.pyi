@@ -213,6 +213,7 @@ class Dataset:
         cohort: bool = False,
         within: str | None = None,
         compare: str | None = None,
+        attribution: Literal["recorded", "first", "last"] = "recorded",
         accounts: str | Iterable[str] | None = None,
         where: Condition | Iterable[Condition] | None = None,
         filter: str | list[Any] | dict[str, Any] | None = None,

@@ -48,6 +48,7 @@ class SelectionOptions(TypedDict, total=False):
     interval: Literal["total", "month", "week", "day"]
     cohort: bool
     within: str | None
+    attribution: Literal["recorded", "first", "last"]
     accounts: str | Iterable[str] | None
     where: Condition | Iterable[Condition] | None
     filter: str | list[Any] | dict[str, Any] | None

@@ -140,7 +140,7 @@ pub(super) const NUMBERS: [&str; 7] = ["0", "10", "-3", "0.1", "1e+21", "5e-324"
 
 /// Dimensions of requests: computed, stored, of lead grading, ignored, and unknown ones. The first nine are the usual
 /// ones.
-pub(super) const DIMENSIONS: [&str; 38] = [
+pub(super) const DIMENSIONS: [&str; 39] = [
     "campaign",
     "account",
     "customerStatus",
@@ -151,6 +151,7 @@ pub(super) const DIMENSIONS: [&str; 38] = [
     "attributionCategory",
     "attributionChannel",
     "opportunityId",
+    "attributionSource",
     "accountKey",
     "accountName",
     "week",
@@ -182,11 +183,12 @@ pub(super) const DIMENSIONS: [&str; 38] = [
 ];
 
 /// Dimensions of filters, each with its operands.
-pub(super) const FILTERED: [(&str, &[&str]); 34] = [
+pub(super) const FILTERED: [(&str, &[&str]); 35] = [
     ("campaign", &CAMPAIGNS),
     ("customerStatus", &STATUSES),
     ("attributionCategory", &CATEGORIES),
     ("attributionChannel", &CHANNELS),
+    ("attributionSource", &CATEGORIES),
     ("type", &STAGES),
     ("adjustedType", &STAGES),
     ("typeIsLast", &BOOLEANS),

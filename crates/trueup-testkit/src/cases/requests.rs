@@ -9,7 +9,7 @@ use proptest::strategy::Union;
 
 use super::definitions::{OWN_DIMENSIONS, OWN_METRICS, OWN_TEXTS};
 use super::pools::{self, ACCOUNTS, DIMENSIONS, FILTERED, OPERANDS, SPAN, value};
-use crate::oracle::{Earlier, METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
+use crate::oracle::{Attribution, Earlier, METRICS, OPEN_LEADS, Request, Tables, Window, duration_metrics};
 
 /// A request whose days are offsets from a base, and whose accounts are not yet restricted to those of the tables.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ pub(super) struct RelativeRequest {
     accounts: Option<Vec<bool>>,
     filters: FilterParameters,
     cohort: Option<Window>,
+    attribution: Attribution,
 }
 
 /// Generates a request. Most requests are valid.
@@ -35,8 +36,8 @@ pub(super) fn request() -> impl Strategy<Value = RelativeRequest> {
         3 => Just(None),
         1 => proptest::collection::vec(any::<bool>(), ACCOUNTS.len()).prop_map(Some),
     ];
-    (fields(), start, days, interval, accounts, filters()).prop_map(
-        |(fields, start, days, interval, accounts, filters)| RelativeRequest {
+    (fields(), start, days, interval, accounts, filters(), attribution()).prop_map(
+        |(fields, start, days, interval, accounts, filters, attribution)| RelativeRequest {
             fields,
             start,
             days,
@@ -44,6 +45,7 @@ pub(super) fn request() -> impl Strategy<Value = RelativeRequest> {
             accounts,
             filters,
             cohort: None,
+            attribution,
         },
     )
 }
@@ -101,6 +103,11 @@ impl RelativeEarlier {
             Self::Range(start, days) => Earlier::Range(pools::day(base, start), pools::day(base, start + days - 1)),
         }
     }
+}
+
+/// Generates the event that is credited, mostly the one that is recorded.
+fn attribution() -> impl Strategy<Value = Attribution> {
+    prop_oneof![3 => Just(Attribution::Recorded), 1 => Just(Attribution::First), 1 => Just(Attribution::Last)]
 }
 
 /// Generates windows that end on days with other events, and windows that end on days without.
@@ -212,6 +219,7 @@ impl RelativeRequest {
             filters,
             filter,
             cohort: self.cohort,
+            attribution: self.attribution,
         }
     }
 }

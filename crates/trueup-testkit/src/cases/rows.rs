@@ -57,10 +57,11 @@ pub(super) fn account_rows(accounts: &[RandomAccount]) -> Vec<AccountRow> {
 
 /// The further columns of the event table, in the order of [`cells`]. Ingest ignores the last two, because their names
 /// are those of a computed field and of a metric.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "campaign",
     "attributionCategory",
     "attributionChannel",
+    "attributionSource",
     "customerStatus",
     "opportunityAgent",
     "conversionDetailedLabel",
@@ -79,7 +80,7 @@ const COLUMNS: [&str; 17] = [
 
 /// Generates which of [`COLUMNS`] a table has.
 pub(super) fn present_columns() -> impl Strategy<Value = Vec<bool>> {
-    let usual = proptest::collection::vec(proptest::bool::weighted(0.8), 7);
+    let usual = proptest::collection::vec(proptest::bool::weighted(0.8), 8);
     let further = proptest::collection::vec(proptest::bool::weighted(0.3), 8);
     let ignored = proptest::collection::vec(proptest::bool::weighted(0.05), 2);
     (usual, further, ignored).prop_map(|(usual, further, ignored)| [usual, further, ignored].concat())
@@ -96,6 +97,7 @@ fn cells() -> Vec<BoxedStrategy<Cell>> {
         text(&CAMPAIGNS),
         text(&CATEGORIES),
         text(&CHANNELS),
+        text(&CATEGORIES),
         text(&STATUSES),
         text(&AGENTS),
         text(&LABELS),

@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 
 use super::cohort::{cohort, cohort_segment};
 use super::condition::{TestedValue, Truth};
-use super::customer::{CustomerHistory, customers};
+use super::customer::{CustomerHistory, attribute, customers};
 use super::definitions::Definitions;
 use super::filters::{self, RequestFilters};
 use super::metric::{MetricGroup, MetricValue, spend_is_worth_a_row};
@@ -149,6 +149,8 @@ impl<'a> AnswerContext<'a> {
         let in_scope = |account: &String| request.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
         let mut customers = customers(tables);
         customers.retain(|customer| in_scope(&customer.account.account));
+        // Section 16: "Filters, groups and definitions see the values so taken".
+        customers.iter_mut().for_each(|customer| attribute(customer, request.attribution));
         let last = customers.iter().flat_map(|customer| &customer.events).map(|event| event.date).max();
         Ok(Self {
             tables,

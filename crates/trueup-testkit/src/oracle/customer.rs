@@ -1,11 +1,11 @@
-//! Sections 1 and 2: the stored events, and the order of a customer's history.
+//! Sections 1, 2 and 16: the stored events, the order of a customer's history, and the conversions that are credited.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
-use super::request::is_stored;
+use super::request::{Attribution, is_stored};
 use super::tables::{AccountRow, EventRow, Tables, local_date};
 use super::values::text_of;
 
@@ -47,6 +47,31 @@ impl CustomerHistory {
     pub(super) fn ever(&self, stage: &str) -> bool {
         self.earliest(stage).is_some()
     }
+}
+
+/// Takes the attribution dimensions of the events of a customer from its conversions. Section 16: "A customer without a
+/// conversion keeps what is recorded."
+pub(super) fn attribute(customer: &mut CustomerHistory, attribution: Attribution) {
+    let recorded = customer.events.clone();
+    let conversions: Vec<usize> =
+        (0..recorded.len()).filter(|place| recorded[*place].kind == "lead-originated").collect();
+    let Some(first) = conversions.first() else { return };
+    for (place, event) in customer.events.iter_mut().enumerate() {
+        let credited = match attribution {
+            Attribution::Recorded => place,
+            Attribution::First => *first,
+            Attribution::Last => *conversions.iter().rfind(|conversion| **conversion <= place).unwrap_or(first),
+        };
+        event.other.retain(|name, _| !is_of_attribution(name));
+        let values = recorded[credited].other.iter().filter(|(name, _)| is_of_attribution(name));
+        event.other.extend(values.map(|(name, value)| (name.clone(), value.clone())));
+    }
+}
+
+/// Section 16: "`attributionCategory`, `attributionChannel`, `campaign`, and every stored column whose name begins with
+/// `attribution`".
+fn is_of_attribution(name: &str) -> bool {
+    name == "campaign" || name.starts_with("attribution")
 }
 
 /// Returns all customers: "A customer is the pair (account, opportunityId)".

@@ -1,4 +1,4 @@
-//! Sections 3, 4, 6, 7, 12 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names
+//! Sections 3, 4, 6, 7, 12, 16 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names
 //! of the fields that the semantics define.
 
 use std::fmt;
@@ -29,6 +29,20 @@ pub struct Request {
     pub filter: Vec<String>,
     /// The window of `cohort` mode; `None` outside it.
     pub cohort: Option<Window>,
+    /// The event from which attribution dimensions are taken.
+    pub attribution: Attribution,
+}
+
+/// Section 16: "from which event the attribution dimensions of a row are taken".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribution {
+    /// "the row's own event"
+    Recorded,
+    /// "the customer's first conversion of all"
+    First,
+    /// "the customer's last conversion at or before the row, in the customer's order; the first one, if there is none
+    /// before"
+    Last,
 }
 
 /// Section 12: "a window `within`: a number of days W >= 0, or `all`".

@@ -55,6 +55,7 @@ fn january(fields: &str) -> Request {
         filters: Vec::new(),
         filter: Vec::new(),
         cohort: None,
+        attribution: Attribution::Recorded,
     }
 }
 

@@ -247,6 +247,7 @@ fn parameters_and_which_are_required_match_api_md() {
             ("cohort", false),
             ("within", false),
             ("compare", false),
+            ("attribution", false),
             ("why", false),
             ("row", false),
             ("lines", false),

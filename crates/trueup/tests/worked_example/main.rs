@@ -3,7 +3,7 @@
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it; each file of
 //! `testdata/worked-example/cohorts` one of a cohort, of `durations` one about days between stages, of `comparisons`
-//! one that compares, of `definitions` one about what `definitions.toml` defines, and of `why` a row of an answer, with
+//! one that compares, of `attribution` one that credits other events, of `definitions` one about what `definitions.toml` defines, and of `why` a row of an answer, with
 //! the lines that explain its numbers.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::Execution;
 use trueup::definitions::Definitions;
-use trueup::query::{EventsQuery, Interval, WhyQuery, Within};
+use trueup::query::{Attribution, EventsQuery, Interval, WhyQuery, Within};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
 
@@ -72,6 +72,11 @@ impl Expected {
         self.query.get("cohort").map(|within| within.as_str().unwrap().parse().unwrap())
     }
 
+    /// Returns the event that is credited.
+    fn attribution(&self) -> Attribution {
+        self.query.get("attribution").map(|name| name.as_str().unwrap().parse().unwrap()).unwrap_or_default()
+    }
+
     /// Returns the filter across fields.
     fn across(&self) -> Option<&str> {
         self.query.get("filter").map(|text| text.as_str().unwrap())
@@ -86,7 +91,9 @@ fn expected() -> Vec<Expected> {
 
 /// Returns the expected answers of all folders but `definitions` and `why`.
 fn all() -> impl Iterator<Item = Expected> {
-    expected().into_iter().chain(["cohorts", "durations", "comparisons"].into_iter().flat_map(expected_in))
+    expected()
+        .into_iter()
+        .chain(["cohorts", "durations", "comparisons", "attribution"].into_iter().flat_map(expected_in))
 }
 
 /// Returns the expected answers about what `definitions.toml` defines, and the explained rows.
@@ -190,6 +197,11 @@ fn the_oracle_agrees_with_the_worked_example() {
                 Within::Days(days) => oracle::Window::Days(days),
                 Within::All => oracle::Window::All,
             }),
+            attribution: match expected.attribution() {
+                Attribution::Recorded => oracle::Attribution::Recorded,
+                Attribution::First => oracle::Attribution::First,
+                Attribution::Last => oracle::Attribution::Last,
+            },
         };
         let answer = match expected.query.get("compare") {
             None => oracle::answer_with(&tables, &request, definitions),
@@ -257,6 +269,7 @@ fn engine_query(expected: &Expected, definitions: &Definitions) -> EventsQuery {
     let (start, end) = (expected.text("start").parse().unwrap(), expected.text("end").parse().unwrap());
     let interval: Interval = expected.text("interval").parse().unwrap();
     let query = EventsQuery::new(expected.texts("fields").unwrap(), start, end).interval(interval);
+    let query = query.attribution(expected.attribution());
     // As the service does.
     let mut query = query.allow_unknown(true);
     if let Some(keys) = expected.texts("accounts") {
@@ -330,6 +343,9 @@ fn path(expected: &Expected) -> String {
     }
     if let Some(earlier) = expected.query.get("compare") {
         write!(path, "&compare={}", earlier.as_str().unwrap()).unwrap();
+    }
+    if let Some(attribution) = expected.query.get("attribution") {
+        write!(path, "&attribution={}", attribution.as_str().unwrap()).unwrap();
     }
     if let Some(accounts) = expected.texts("accounts") {
         write!(path, "&accounts={}", encoded(&accounts.join(","))).unwrap();

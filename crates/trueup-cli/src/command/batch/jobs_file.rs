@@ -44,6 +44,7 @@ pub(super) struct JobDefaults {
     cohort: Option<bool>,
     within: Option<String>,
     compare: Option<String>,
+    attribution: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -75,6 +76,7 @@ pub(super) struct JobEntry {
     cohort: Option<bool>,
     within: Option<String>,
     compare: Option<String>,
+    attribution: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
@@ -149,6 +151,7 @@ impl QueryJob {
         let within = entry.within.as_ref().or(defaults.within.as_ref());
         let within = within.map(|text| text.parse()).transpose().map_err(Failure::request)?;
         let compare = entry.compare.as_ref().or(defaults.compare.as_ref());
+        let attribution = entry.attribution.as_ref().or(defaults.attribution.as_ref());
         let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
         let mut spec = QuerySpec {
             fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
@@ -156,6 +159,11 @@ impl QueryJob {
             interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
             cohort: CohortArgs::new(entry.cohort.or(defaults.cohort).unwrap_or_default(), within)?,
             compare: compare.map(|text| text.parse()).transpose().map_err(Failure::request)?,
+            attribution: attribution
+                .map(|text| text.parse())
+                .transpose()
+                .map_err(Failure::request)?
+                .unwrap_or_default(),
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
                 .iter()

@@ -14,7 +14,7 @@ use crate::access::Scope;
 use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::json::JsonRows;
-use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier};
+use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier, UnknownAttribution};
 use crate::{Dataset, Error, Execution, Interrupt, NotCompared, QueryError, ResultTable, Shown};
 use std::borrow::Cow;
 
@@ -74,6 +74,15 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
              `m.ratio`; the range is then one calendar month, the current one up to today, or the one before up to the same day. Only with the interval `total`.",
             "previous-period",
         ),
+        Parameter::new(
+            ATTRIBUTION,
+            ValueType::Pattern("^(recorded|first|last)$"),
+            "The event from which the attribution dimensions of each event are taken: `recorded` (the default), the event \
+             itself; `first`, the customer's first conversion; `last`, the customer's last conversion at or before the event, \
+             or else the first one. They are `attributionCategory`, `attributionChannel`, `campaign`, and every column whose \
+             name begins with `attribution`. Spend keeps its own.",
+            "first",
+        ),
         why::WHY,
         why::ROW,
         why::LINES,
@@ -91,10 +100,13 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// The parameters that take one value.
-const SINGLE: [&str; 6] = ["start", "end", "interval", "cohort", "within", COMPARE];
+const SINGLE: [&str; 7] = ["start", "end", "interval", "cohort", "within", COMPARE, ATTRIBUTION];
 
 /// The parameter that compares.
 const COMPARE: &str = "compare";
+
+/// The parameter that says which event is credited.
+const ATTRIBUTION: &str = "attribution";
 
 /// The value of [`COMPARE`] that compares with benchmarks, and not with another range.
 const BENCHMARKS: &str = "benchmarks";
@@ -266,6 +278,10 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     };
     let range = date_range(start, end)?;
     let query = EventsQuery::new(fields, range.start, range.end).interval(interval).definitions(dataset.definitions());
+    let query = match parameters.first(ATTRIBUTION) {
+        Some(text) => query.attribution(text.parse().map_err(|fault: UnknownAttribution| invalid(ATTRIBUTION, fault))?),
+        None => query,
+    };
     let query = compared(parameters, cohort(parameters, query)?)?;
     let mut others = parameters.others(&NON_FILTER_PARAMETERS);
     if why::is_asked(parameters) {
