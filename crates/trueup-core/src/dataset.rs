@@ -105,12 +105,12 @@ use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, Error, Interrupt, MemoryBudget, QueryError, UnknownField};
 use column_cache::ColumnCache;
 use insights::InsightFile;
-use manifest::Manifest;
+use manifest::{Manifest, RowGroupEntry};
 use row_group::read_each;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// Events, spend, accounts and insights, ready for queries. A dataset never changes, and threads can share it.
@@ -133,6 +133,8 @@ pub struct Dataset {
     spend: Vec<RowGroup<SpendColumns>>,
     insights: Vec<Arc<InsightFile>>,
     cache: Arc<ColumnCache>,
+    /// Whether an account has rows of events or spend, and none in the account table; empty before it is needed.
+    has_undescribed: OnceLock<bool>,
 }
 
 impl Dataset {
@@ -170,11 +172,14 @@ impl Dataset {
     /// A file cannot be read.
     pub fn account_keys(&self) -> Result<BTreeSet<String>, DatasetError> {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
-        self.each_account(&AccountFilter::All, |key| {
-            if !keys.contains(key) {
-                keys.insert(key.to_owned());
-            }
-        })?;
+        self.each_account(
+            |_| true,
+            |key| {
+                if !keys.contains(key) {
+                    keys.insert(key.to_owned());
+                }
+            },
+        )?;
         Ok(keys)
     }
 
@@ -187,20 +192,49 @@ impl Dataset {
         let unlisted = keys.iter().filter(|key| self.accounts.get(key).is_none());
         let mut missing: BTreeSet<String> = unlisted.cloned().collect();
         if !missing.is_empty() {
-            self.each_account(&AccountFilter::Only(missing.clone()), |key| drop(missing.take(key)))?;
+            let accounts = AccountFilter::Only(missing.clone());
+            self.each_account(|entry| !entry.excludes(&accounts), |key| drop(missing.take(key)))?;
         }
         Ok(keys.iter().map(String::as_str).filter(|key| missing.contains(*key)).collect())
     }
 
-    /// Calls `pass` with each account of the row groups of events and spend that may hold one of `accounts`. An account
-    /// may come several times.
-    fn each_account(&self, accounts: &AccountFilter, mut pass: impl FnMut(&str)) -> Result<(), DatasetError> {
+    /// Returns whether an account among `accounts` has a row in the tables of events or spend, and none in the account
+    /// table.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn has_undescribed(&self, accounts: &AccountFilter) -> Result<bool, DatasetError> {
+        let is_described = |key: &str| self.accounts.get(key).is_some();
+        if let AccountFilter::Only(keys) = accounts {
+            let keys: Vec<String> = keys.iter().filter(|key| !is_described(key)).cloned().collect();
+            return Ok(self.missing_accounts(&keys)?.len() < keys.len());
+        }
+        if let Some(known) = self.has_undescribed.get() {
+            return Ok(*known);
+        }
+        // Bounds are cut only where they differ, so that equal ones are the key of the only account.
+        let is_read = |entry: &RowGroupEntry| match &entry.accounts {
+            Some((first, last)) => first != last || !is_described(first),
+            None => true,
+        };
+        let mut found = false;
+        self.each_account(is_read, |key| found |= !is_described(key))?;
+        Ok(*self.has_undescribed.get_or_init(|| found))
+    }
+
+    /// Calls `pass` with each account of the row groups of events and spend for which `is_read` holds. An account may
+    /// come several times.
+    fn each_account(
+        &self,
+        is_read: impl Fn(&RowGroupEntry) -> bool,
+        mut pass: impl FnMut(&str),
+    ) -> Result<(), DatasetError> {
         let projection = EventProjection::default();
-        for columns in read_each(self.events.iter().filter(|events| !events.entry.excludes(accounts)), &projection) {
+        for columns in read_each(self.events.iter().filter(|events| is_read(&events.entry)), &projection) {
             columns?.present_accounts().for_each(&mut pass);
         }
         let projection = SpendProjection::default();
-        for columns in read_each(self.spend.iter().filter(|spend| !spend.entry.excludes(accounts)), &projection) {
+        for columns in read_each(self.spend.iter().filter(|spend| is_read(&spend.entry)), &projection) {
             let columns = columns?;
             // The empty text is always there, and is no account.
             columns.present_texts(&columns.accounts).filter(|key| !key.is_empty()).for_each(&mut pass);

@@ -3,7 +3,7 @@
 use crate::benchmarks::NotBenchmarked;
 use crate::dataset::error::{DatasetError, ManifestError};
 use crate::definitions::DefinitionError;
-use crate::execute::PartialError;
+use crate::execute::{MixedCurrencies, PartialError};
 use crate::interrupt::Interruption;
 use crate::query::{FilterFault, Interval, TooEarly, WhyRowFault};
 use crate::text::{did_you_mean, quoted};
@@ -213,6 +213,9 @@ pub enum QueryError {
     /// The question about a row of the answer has a fault, or the answer has no such row.
     #[error(transparent)]
     Row(#[from] WhyRowFault),
+    /// The query would add up amounts of different currencies.
+    #[error(transparent)]
+    MixedCurrencies(Box<MixedCurrencies>),
     /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {

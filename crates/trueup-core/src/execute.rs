@@ -6,6 +6,7 @@
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
 //! | `comparison` | executes the plans of both ranges of a comparison, and joins the groups of both |
 //! | `last_event` | finds the last day of the events, which decides whether the windows of a cohort are over |
+//! | `currencies` | refuses queries that would add up amounts of different currencies |
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
@@ -13,6 +14,7 @@
 //! | `unseen_values` | finds the values in filters that no event and no spend has |
 
 mod comparison;
+mod currencies;
 mod empty_range;
 mod event_reader;
 mod explain;
@@ -22,6 +24,7 @@ mod row_groups;
 mod unseen_values;
 mod why;
 
+pub use currencies::MixedCurrencies;
 pub use empty_range::EmptyRange;
 pub use event_reader::EventReader;
 pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RunStatistics};
@@ -160,10 +163,11 @@ impl Dataset {
     /// `execution` ends the query.
     pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
         let _span = tracing::debug_span!("query").entered();
-        execute(self, &self.plan(query)?, &execution).map(|(table, _)| table)
+        execute(self, &self.plan_answer(query)?, &execution).map(|(table, _)| table)
     }
 
-    /// Checks a query: everything that can be wrong with it before the first row is read.
+    /// Checks a query: everything that can be wrong with it before the first row is read, except for
+    /// [different currencies](Self::mixed_currencies).
     ///
     /// # Errors
     /// The first fault of the query, as [`run`](Self::run) returns it.
@@ -188,7 +192,7 @@ impl Dataset {
     /// # Errors
     /// The query has a fault, or a footer cannot be read.
     pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
-        let plan = self.plan(query)?;
+        let plan = self.plan_answer(query)?;
         Explanation::new(&plan, query, self, true)
     }
 
@@ -197,7 +201,7 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
-        let plan = self.plan(query)?;
+        let plan = self.plan_answer(query)?;
         let (_, statistics) = execute(self, &plan, &execution)?;
         Ok(Explanation::new(&plan, query, self, execution.pruning)?.with_statistics(statistics))
     }

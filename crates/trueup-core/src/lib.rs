@@ -47,7 +47,8 @@ pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
     EmptyRange, EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange,
-    Explanation, Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch, Why,
+    Explanation, MixedCurrencies, Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch,
+    Why,
 };
 pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};

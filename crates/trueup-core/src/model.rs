@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `account` | the accounts |
+//! | `currency` | currencies |
 //! | `columns` | the columns of the tables, and the checks of a given schema |
 //! | `fault` | faults of tables, rows and values |
 //! | `instant` | points in time |
@@ -14,6 +15,7 @@
 mod account;
 mod amount;
 mod columns;
+mod currency;
 mod customers;
 mod fault;
 mod instant;
@@ -33,6 +35,7 @@ pub use columns::{
     OWN_PREFIX, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column,
     is_own_column, stored_event_schema,
 };
+pub use currency::{Currency, NotACurrency};
 pub use customers::read_customers;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};

@@ -93,6 +93,9 @@ pub(crate) struct Plan {
     pub(crate) days: DayTables,
     /// Names that neither the dictionary nor the dataset knows.
     pub(crate) unknown_fields: Vec<String>,
+    /// Whether the accounts have different currencies, so that no amounts of different groups may be added up for the
+    /// effects of a comparison.
+    pub(crate) mixes_currencies: bool,
     /// The metrics and dimensions that the dataset defines.
     pub(crate) definitions: Definitions,
 }
@@ -197,6 +200,7 @@ impl Plan {
             exact_ratios: query.exact_ratios,
             definitions: query.definitions.clone(),
             totals: None,
+            mixes_currencies: false,
             comparison,
             output,
             dimensions,

@@ -12,7 +12,8 @@
 //! | `row_values`, `row_fault` | [`RowValues`], the values of a row as text; [`WhyRowFault`], why a row is refused |
 //! | `limits` | [`FilterLimits`], the limits on the size of a request's filters |
 //!
-//! [`Attribution`] is in a file of the crate of its own, because columns are read by it. [`Filter`] and what belongs to it are in the folder `filter` of the crate, because definitions use them, too.
+//! [`Attribution`] is in a file of the crate of its own, because columns are read by it. [`Filter`] and what belongs to
+//! it are in the folder `filter` of the crate, because definitions use them, too.
 
 mod cohort;
 mod earlier;

@@ -120,9 +120,9 @@ impl Dataset {
     ///     come m.previous, m.change, m.ratio and, for a ratio, m.rateEffect and m.mixEffect. Or "benchmarks", which
     ///     compares one month of the given `accounts` with other accounts: after each metric m that has benchmarks
     ///     come m.benchmark, m.difference and m.ratio. Only with the interval "total".
-    /// attribution: the event from which attributionCategory, attributionChannel, campaign and columns whose names begin
-    ///     with attribution are taken: "recorded" (the event itself), "first" (the customer's first conversion) or "last"
-    ///     (the last one at or before the event, or else the first one). Spend keeps its own.
+    /// attribution: the event from which attributionCategory, attributionChannel, campaign, and columns whose names
+    ///     begin with attribution, are taken: "recorded" (the event itself), "first" (the customer's first conversion)
+    ///     or "last" (the last one at or before the event, or else the first one). Spend keeps its own.
     /// accounts: only these accounts, as a list, or one account as a text; by default all.
     /// where: a condition, or a list of which all must hold: "total >= 500" as at the shell, or `col("total") >= 500`.
     ///     Texts for equality on the same field are alternatives.

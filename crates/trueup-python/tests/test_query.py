@@ -17,7 +17,7 @@ import trueup
 from trueup import Dataset, col
 
 JANUARY = {"start": "2025-01-01", "end": "2025-01-31"}
-EXPECTED = sorted([*(WORKED_EXAMPLE / "expected").glob("*.json"), *(WORKED_EXAMPLE / "cohorts").glob("*.json")])
+EXPECTED = sorted(path for folder in ("expected", "cohorts", "attribution") for path in (WORKED_EXAMPLE / folder).glob("*.json"))
 
 
 def rows_as_written(path: Path) -> str:
@@ -37,6 +37,7 @@ def test_the_worked_example_has_its_expected_answers(worked_example: Dataset, pa
         interval=query["interval"],
         cohort="cohort" in query,
         within=query.get("cohort"),
+        attribution=query.get("attribution"),
         accounts=query.get("accounts"),
         where=[f"{field}={value}" for field, value in query.get("filters", [])],
         filter=query.get("filter"),
@@ -44,6 +45,20 @@ def test_the_worked_example_has_its_expected_answers(worked_example: Dataset, pa
         allow_long_total=True,
     )
     assert table.to_json() == rows_as_written(path)
+
+
+def test_amounts_of_different_currencies_are_not_added_up(tmp_path: Path) -> None:
+    accounts = tmp_path / "accounts.csv"
+    accounts.write_text("account,currency\nnorth,USD\nsouth,CAD\n")
+    spend = tmp_path / "spend.csv"
+    spend.write_text("account,date,adSpend\nnorth,2025-01-10,10\nsouth,2025-01-10,20\n")
+    trueup.ingest(tmp_path / "dataset", spend=spend, accounts=accounts)
+    dataset = trueup.open(tmp_path / "dataset")
+    with pytest.raises(trueup.QueryError, match="never added up, and `spend` would add up those of the accounts: CAD, USD"):
+        dataset.query("spend", **JANUARY)
+    assert dataset.query("currency,spend", **JANUARY).to_json() == '[{"currency":"CAD","spend":20},{"currency":"USD","spend":10}]'
+    with pytest.raises(trueup.QueryError, match="expected the attribution `recorded`, `first` or `last`"):
+        dataset.query("leads", attribution="linear", **JANUARY)  # type: ignore[arg-type]
 
 
 def test_there_are_expected_answers() -> None:

@@ -13,6 +13,7 @@
 //! | `customer` | 1, 2, 16: stored events, histories, and the conversions that are credited |
 //! | `cohort` | 12: the customers of a cohort, with their histories up to the end of the window |
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
+//! | `currency` | 7: the queries that would add up amounts of different currencies |
 //! | `metric` | 6, 7, 12: the metrics of a group, spend, and the open leads of a cohort |
 //! | `duration` | 13: days between stages |
 //! | `definitions` | 15: metrics and dimensions that users define |
@@ -26,6 +27,7 @@ mod answer;
 mod cohort;
 mod comparison;
 mod condition;
+mod currency;
 mod customer;
 mod definitions;
 mod duration;
@@ -42,6 +44,7 @@ mod why;
 
 pub use answer::{answer, answer_with};
 pub use comparison::{Earlier, compared, compared_totals_with, compared_with};
+pub use currency::mixes_currencies;
 pub use definitions::{CaseTest, Definitions, Otherwise, OwnDimension, OwnMetric, OwnRule};
 pub use duration::duration_metrics;
 pub use order::{sorted_answer, sorted_answer_with, totals, totals_with};

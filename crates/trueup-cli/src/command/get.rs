@@ -19,6 +19,8 @@ const KEY_VARIABLE: &str = "TRUEUP_KEY";
 
 /// The response header that lists unknown fields.
 const UNKNOWN_FIELDS: &str = "Trueup-Unknown-Fields";
+/// The response header that names the currencies whose amounts are added up.
+const CURRENCIES: &str = "Trueup-Currencies";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,6 +102,11 @@ impl GetCommand {
         if let Some(names) = response.header(UNKNOWN_FIELDS) {
             notice::warning(format_args!(
                 "neither the dictionary nor an account in reach knows {names}; such a field is empty on every row"
+            ));
+        }
+        if let Some(names) = response.header(CURRENCIES) {
+            notice::warning(format_args!(
+                "the answer adds up amounts of different currencies: {names}; group by `currency` to tell them apart"
             ));
         }
         let mut out = OutputWriter::stdout();

@@ -50,7 +50,7 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     spend: Vec<PathBuf>,
 
-    /// File of accounts (account, accountName, industry, timeZone, leadGrading)
+    /// File of accounts (account, accountName, industry, timeZone, leadGrading, currency)
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
 

@@ -2,11 +2,13 @@
 //! commands, or a promise that all commands keep.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod attribution;
 mod batch;
 mod bench;
 mod cohort;
 mod compact;
 mod compare;
+mod currencies;
 mod datasets;
 mod define;
 mod demo;

@@ -2,6 +2,7 @@
 
 use super::facts::Increments;
 use super::shape::ResultShape;
+use crate::dictionary::Computed;
 use crate::model::{Accounts, Zone};
 use crate::plan::Plan;
 use crate::query::Within;
@@ -55,9 +56,13 @@ impl<'a> QueryContext<'a> {
         columns.blocks.iter().filter(is_read)
     }
 
-    /// Returns the names of a row group's accounts.
-    pub(super) fn account_names(&self, keys: &TextList) -> TextDictionary {
-        Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
+    /// Returns the texts of a computed dimension that each account of a row group has one of.
+    pub(super) fn texts_of_accounts(&self, computed: Computed, keys: &TextDictionary) -> TextDictionary {
+        match computed {
+            Computed::AccountName => Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect()),
+            Computed::Currency => Arc::new(keys.iter().map(|key| self.accounts.currency_code(key)).collect()),
+            _ => keys.clone(),
+        }
     }
 
     /// Returns the time zones of a row group's accounts.

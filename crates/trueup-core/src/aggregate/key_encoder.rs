@@ -16,7 +16,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// Encodes the values of one dimension in one row group. Each code has a text, and no two codes have the same text,
-/// except that accounts with different keys may have the same name.
+/// except that accounts with different keys may have the same name or the same currency.
 #[derive(Debug)]
 pub(crate) struct KeyEncoder<'a> {
     columns: &'a EventColumns,
@@ -96,7 +96,7 @@ impl<'a> KeyEncoder<'a> {
             Origin::Stored => stored(),
             Origin::Computed(computed) => match computed {
                 Computed::OpportunityId | Computed::EventId => stored(),
-                Computed::Account | Computed::AccountName => DimensionValues::Account,
+                Computed::Account | Computed::AccountName | Computed::Currency => DimensionValues::Account,
                 Computed::AdjustedType => DimensionValues::State,
                 Computed::Type => DimensionValues::Stage,
                 Computed::TypeIsLast => DimensionValues::IsLast,
@@ -119,10 +119,10 @@ impl<'a> KeyEncoder<'a> {
         let of = |texts: &[&str]| Arc::new(texts.iter().collect());
         let texts = match &values {
             DimensionValues::Empty => of(&[""]),
-            DimensionValues::Account if dimension.origin == Origin::Computed(Computed::AccountName) => {
-                context.account_names(keys)
-            }
-            DimensionValues::Account => keys.clone(),
+            DimensionValues::Account => match dimension.origin {
+                Origin::Computed(computed) => context.texts_of_accounts(computed, keys),
+                Origin::Stored | Origin::Absent => keys.clone(),
+            },
             DimensionValues::Text(column) | DimensionValues::Graded(column, _) => column.dictionary().clone(),
             DimensionValues::Day(_, table) => table.texts.clone(),
             DimensionValues::State | DimensionValues::Stage => {

@@ -5,7 +5,7 @@ use super::filter::CodePredicate;
 use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
 use crate::definitions::MappedTexts;
-use crate::dictionary::{Measure, SpendColumn};
+use crate::dictionary::{Computed, Measure, SpendColumn};
 use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
 use crate::{Code, Interrupt, Interruption};
@@ -245,7 +245,7 @@ enum SpendValues<'a> {
     /// The empty text on every row.
     Empty,
     Text(&'a SpendTextColumn),
-    AccountName(&'a QueryContext<'a>, &'a SpendTextColumn),
+    OfAccount(Computed, &'a QueryContext<'a>, &'a SpendTextColumn),
     Day(&'a DayTables, &'a DayTable, &'a [u16]),
 }
 
@@ -287,7 +287,8 @@ impl<'a> SpendValues<'a> {
         let stored = |texts: &'a Option<Arc<SpendTextColumn>>| texts.as_deref().map_or(Self::Empty, Self::Text);
         match column {
             SpendColumn::Account => Self::Text(&columns.accounts),
-            SpendColumn::AccountName => Self::AccountName(context, &columns.accounts),
+            SpendColumn::AccountName => Self::OfAccount(Computed::AccountName, context, &columns.accounts),
+            SpendColumn::Currency => Self::OfAccount(Computed::Currency, context, &columns.accounts),
             SpendColumn::AttributionCategory => stored(category),
             SpendColumn::AttributionChannel => stored(channel),
             SpendColumn::Campaign => stored(campaign),
@@ -303,7 +304,7 @@ impl<'a> SpendValues<'a> {
         match self {
             Self::Empty => Arc::new(std::iter::once("").collect()),
             Self::Text(column) => column.texts.clone(),
-            Self::AccountName(context, accounts) => context.account_names(&accounts.texts),
+            Self::OfAccount(computed, context, accounts) => context.texts_of_accounts(*computed, &accounts.texts),
             Self::Day(_, table, _) => table.texts.clone(),
         }
     }
@@ -313,7 +314,7 @@ impl<'a> SpendValues<'a> {
         codes.clear();
         match self {
             Self::Empty => codes.resize(rows.len(), 0),
-            Self::Text(column) | Self::AccountName(_, column) => column.codes.gather(rows, codes),
+            Self::Text(column) | Self::OfAccount(_, _, column) => column.codes.gather(rows, codes),
             Self::Day(days, table, of_rows) => {
                 codes.extend(rows.iter().map(|row| table.codes[days.offset(of_rows[*row as usize])]));
             }

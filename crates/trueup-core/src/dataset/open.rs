@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
@@ -115,6 +115,7 @@ impl Dataset {
             spend: spend_row_groups,
             insights,
             cache,
+            has_undescribed: OnceLock::new(),
             manifest: Some(manifest),
         })
     }
@@ -282,6 +283,7 @@ impl Dataset {
             spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
             columns,
             cache: Arc::new(ColumnCache::new(0)),
+            has_undescribed: OnceLock::new(),
         })
     }
 }

@@ -30,6 +30,9 @@ static ACCOUNT: &[Field] = &[
     computed(Account, "accountName", "Account Name", Computed::AccountName)
         .in_spend(SpendColumn::AccountName)
         .means("The name of the account for people; its key if it has no name, so never empty."),
+    computed(Account, "currency", "Currency", Computed::Currency)
+        .in_spend(SpendColumn::Currency)
+        .means("The currency of the account's amounts, by its code of ISO 4217. Empty if the account states none."),
 ];
 
 /// The time of the event.

@@ -280,6 +280,8 @@ pub enum Computed {
     Account,
     /// The account's name.
     AccountName,
+    /// The account's currency.
+    Currency,
     /// The customer's state.
     AdjustedType,
     /// Whether the event is the customer's state event.
@@ -321,6 +323,8 @@ pub enum SpendColumn {
     Account,
     /// The account's name.
     AccountName,
+    /// The account's currency.
+    Currency,
     /// `date`
     Date,
     /// The Monday of `date`.

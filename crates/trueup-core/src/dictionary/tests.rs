@@ -57,8 +57,8 @@ const METRICS: &str = "
 ";
 
 const COMPUTED: &str = "
-    account accountKey accountName adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated firstSold
-    firstClosed firstCanceled opportunityBooked date week month dateTime type opportunityId eventId
+    account accountKey accountName currency adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated
+    firstSold firstClosed firstCanceled opportunityBooked date week month dateTime type opportunityId eventId
 ";
 
 const STORED: &str = "
@@ -251,6 +251,7 @@ fn spend_has_exactly_these_dimensions() {
         ("account", SpendColumn::Account),
         ("accountKey", SpendColumn::Account),
         ("accountName", SpendColumn::AccountName),
+        ("currency", SpendColumn::Currency),
         ("date", SpendColumn::Date),
         ("week", SpendColumn::Week),
         ("month", SpendColumn::Month),

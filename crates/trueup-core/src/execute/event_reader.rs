@@ -276,7 +276,7 @@ const fn dimension_column(dimension: &DimensionRef, at: usize) -> EventColumn {
 }
 
 /// Checks that a query asks for nothing that events do not have.
-fn check(query: &EventsQuery, plan: &Plan) -> Result<(), QueryError> {
+pub(super) fn check(query: &EventsQuery, plan: &Plan) -> Result<(), QueryError> {
     let metric = plan.output.iter().find_map(|output| match output {
         Output::Metric(metric) if metric.name() != TOTAL => Some(format!("the metric `{}`", metric.name())),
         _ => None,

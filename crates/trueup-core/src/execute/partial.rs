@@ -21,7 +21,7 @@ pub(super) use control::{ControlTotal, CoveredResult};
 pub(super) use planned::PlannedQuery;
 
 use super::row_groups::SelectedRowGroups;
-use super::{Execution, aggregate_in_pool, comparison, finish_checked, in_pool};
+use super::{Execution, aggregate_in_pool, comparison, event_reader, finish_checked, in_pool};
 use crate::Interrupt;
 use crate::aggregate::{AggregationMemo, PartialResult, ResultShape};
 use crate::dataset::{Dataset, DatasetId};
@@ -160,6 +160,10 @@ impl Dataset {
     /// The query has a fault.
     pub fn plan_splits(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<Vec<Split>, Error> {
         let planned = PlannedQuery::of(self, query)?;
+        // A reader of events adds nothing up. Whatever else is asked is checked again before it is answered.
+        if event_reader::check(query, &planned.plan).is_err() {
+            self.check_currencies(query)?;
+        }
         Ok(Split::divide(&planned.key, &planned.selected(self), splits))
     }
 
@@ -213,6 +217,7 @@ impl Partial {
     /// [`Dataset::run`](crate::Dataset::run).
     pub fn finish(self, dataset: &Dataset, query: &EventsQuery, execution: &Execution) -> Result<ResultTable, Error> {
         let planned = PlannedQuery::take(dataset, query)?;
+        dataset.check_currencies(query)?;
         planned.key.check(&self.key)?;
         if self.ranges.len() != planned.plan.ranges().count() {
             return Err(PartialError::OtherQuery.into());

@@ -131,7 +131,7 @@ impl Dataset {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn why(&self, why: &WhyQuery, execution: Execution) -> Result<Why, Error> {
-        let whole = self.plan(why.query())?;
+        let whole = self.plan_answer(why.query())?;
         let row = why.row(self.definitions())?;
         let plan = self.plan(&row.query)?;
         let listing = Listing { order: why.order, limit: why.limit };

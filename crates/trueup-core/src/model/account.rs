@@ -1,6 +1,7 @@
 //! The accounts, and the table that describes them.
 
 use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, find, names, require};
+use super::currency::{Currency, NotACurrency};
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
 use super::zone::Zone;
@@ -13,14 +14,15 @@ const ACCOUNT_NAME: &str = "accountName";
 const INDUSTRY: &str = "industry";
 const TIME_ZONE: &str = "timeZone";
 const LEAD_GRADING: &str = "leadGrading";
+const CURRENCY: &str = "currency";
 
 /// The columns of a table of accounts.
-pub const ACCOUNT_COLUMNS: [&str; 5] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING];
+pub const ACCOUNT_COLUMNS: [&str; 6] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING, CURRENCY];
 
 /// One account.
 ///
 /// For example, the account with the key `north-va` has the name `North Virginia`, the industry `plumbing`, the time
-/// zone `America/New_York`, and no lead grading.
+/// zone `America/New_York`, the currency `USD`, and no lead grading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The key. It is not empty and contains neither `,` nor `/`.
@@ -35,13 +37,15 @@ pub struct Account {
     /// Whether the account subscribes to lead grading. If not, its dimensions of lead grading are empty, and its
     /// metrics of lead grading are 0.
     pub lead_grading: bool,
+    /// The currency of the amounts of its events and its spend; `None` if it is not stated.
+    pub currency: Option<Currency>,
 }
 
 impl Account {
-    /// Returns an account with a key and defaults: the key as its name, no industry, UTC, no lead grading.
+    /// Returns an account with a key and defaults: the key as its name, no industry, UTC, no lead grading, no currency.
     pub fn new(key: impl Into<String>) -> Self {
         let key = key.into();
-        Self { name: key.clone(), key, industry: None, time_zone: Zone::UTC, lead_grading: false }
+        Self { name: key.clone(), key, industry: None, time_zone: Zone::UTC, lead_grading: false, currency: None }
     }
 }
 
@@ -91,6 +95,17 @@ impl Accounts {
     #[must_use]
     pub fn lead_grading(&self, key: &str) -> bool {
         self.get(key).is_some_and(|account| account.lead_grading)
+    }
+
+    /// Returns the account's currency; `None` if none is stated, or the account is not described.
+    #[must_use]
+    pub fn currency(&self, key: &str) -> Option<Currency> {
+        self.get(key).and_then(|account| account.currency)
+    }
+
+    /// Returns the code of the account's currency; the empty text if it has none.
+    pub(crate) fn currency_code(&self, key: &str) -> &str {
+        self.get(key).and_then(|account| account.currency.as_ref()).map_or("", Currency::code)
     }
 
     /// Returns the accounts, by key.
@@ -162,6 +177,7 @@ impl Accounts {
         let industries = texts(INDUSTRY, Meaning::Dimension)?;
         let zones = texts(TIME_ZONE, Meaning::Text)?;
         let gradings = texts(LEAD_GRADING, Meaning::Boolean)?;
+        let currencies = texts(CURRENCY, Meaning::Text)?;
         let mut rows = Vec::new();
         for (row, key) in keys.iter().enumerate() {
             let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
@@ -171,6 +187,7 @@ impl Accounts {
                 industry: text(industries.as_ref(), row),
                 time_zone: text(zones.as_ref(), row),
                 lead_grading: text(gradings.as_ref(), row),
+                currency: text(currencies.as_ref(), row),
             };
             match self.account(&cells) {
                 Ok(account) => {
@@ -201,6 +218,10 @@ impl Accounts {
             "false" | "" => false,
             other => return Err((LEAD_GRADING, other, Reason::Boolean)),
         };
+        if !cells.currency.is_empty() {
+            let fault = |NotACurrency| (CURRENCY, cells.currency, Reason::Currency);
+            account.currency = Some(cells.currency.parse().map_err(fault)?);
+        }
         Ok(account)
     }
 
@@ -216,6 +237,7 @@ impl Accounts {
             text(INDUSTRY, true),
             text(TIME_ZONE, false),
             Field::new(LEAD_GRADING, DataType::Boolean, false),
+            text(CURRENCY, true),
         ]);
         let columns: Vec<ArrayRef> = vec![
             Arc::new(StringArray::from_iter_values(self.iter().map(|account| &account.key))),
@@ -223,6 +245,7 @@ impl Accounts {
             Arc::new(StringArray::from_iter(self.iter().map(|account| account.industry.as_deref()))),
             Arc::new(StringArray::from_iter_values(self.iter().map(|account| account.time_zone.name()))),
             Arc::new(BooleanArray::from_iter(self.iter().map(|account| Some(account.lead_grading)))),
+            Arc::new(StringArray::from_iter(self.iter().map(|account| account.currency.map(|it| it.to_string())))),
         ];
         RecordBatch::try_new(Arc::new(schema), columns)
     }
@@ -235,6 +258,7 @@ struct AccountCells<'a> {
     industry: &'a str,
     time_zone: &'a str,
     lead_grading: &'a str,
+    currency: &'a str,
 }
 
 fn text(texts: Option<&StringArray>, row: usize) -> &str {

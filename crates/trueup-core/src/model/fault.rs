@@ -109,6 +109,9 @@ pub enum Reason {
     /// The boolean is neither `true` nor `false`.
     #[error("expected `true` or `false`")]
     Boolean,
+    /// The currency has not the form of a code of ISO 4217.
+    #[error("{}", super::currency::NotACurrency)]
+    Currency,
     /// The account occurred before.
     #[error("expected each account once")]
     DuplicateAccount,

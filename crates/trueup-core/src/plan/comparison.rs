@@ -61,9 +61,12 @@ impl Plan {
     }
 
     /// Returns whether the numerator and the denominator of a ratio add up over the dimensions of the query, which they
-    /// always do if the query has none. `false` for other metrics.
+    /// always do if the query has none; amounts of different currencies do not. `false` for other metrics.
     pub(crate) fn has_effects(&self, metric: &MetricRef) -> bool {
         let Some(parts) = metric.additivity_of_ratio() else { return false };
+        if self.mixes_currencies && metric.is_of_money() {
+            return false;
+        }
         let dimensions = || self.dimensions.iter().chain(&self.blank);
         parts.into_iter().all(|additivity| {
             let adds_up = |dimension: &DimensionRef| match dimension.spend {

@@ -63,6 +63,11 @@ impl MetricRef {
         }
     }
 
+    /// Returns whether the metric is made of money: a sum of money, or a ratio with one.
+    pub(crate) fn is_of_money(&self) -> bool {
+        self.measures().any(Measure::is_money)
+    }
+
     /// Returns the measures of the formula. A measure may come several times.
     pub(crate) fn measures(&self) -> impl Iterator<Item = Measure> {
         let (built_in, defined): (Option<Formula>, Option<&DefinedFormula>) = match self {

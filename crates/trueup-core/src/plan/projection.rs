@@ -99,6 +99,7 @@ pub(crate) const fn text_column(column: SpendColumn) -> Option<&'static str> {
         SpendColumn::Campaign => Some("campaign"),
         SpendColumn::Account
         | SpendColumn::AccountName
+        | SpendColumn::Currency
         | SpendColumn::Date
         | SpendColumn::Week
         | SpendColumn::Month => None,

@@ -68,7 +68,7 @@ impl AccountFilter {
 /// # Errors
 /// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault in this order: the
 /// faults of [`check`](Self::check), unknown names, the faults of filters, a condition on a metric that only cohorts
-/// have, a range longer than the attribution window.
+/// have, a range longer than the attribution window, amounts of different currencies.
 ///
 /// # Other processes
 /// Serde serializes a query, for example as JSON, without its compiled patterns and its
@@ -121,6 +121,9 @@ pub struct EventsQuery {
     /// The event that is credited.
     #[serde(default, skip_serializing_if = "Attribution::is_recorded")]
     pub(crate) attribution: Attribution,
+    /// Whether amounts of different currencies may be added up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) mixed_currencies: bool,
     /// Whether conditions were added that select one row of the answer to another query. The filter of that query is
     /// within the limits on its size; the added conditions do not count.
     #[serde(skip)]
@@ -148,6 +151,7 @@ impl EventsQuery {
             compare: None,
             exact_ratios: false,
             attribution: Attribution::Recorded,
+            mixed_currencies: false,
             selects_row: false,
         }
     }
@@ -336,20 +340,30 @@ impl EventsQuery {
         self
     }
 
-    /// Takes the attribution dimensions of each event from one of the customer's conversions, in place of those that are
-    /// recorded with the event itself. Fields, filters and definitions see the values so taken.
+    /// Takes the attribution dimensions of each event from one of the customer's conversions, in place of the event
+    /// itself. Fields, filters and definitions see the values so taken.
     ///
     /// ```
     /// use trueup_core::query::{Attribution, EventsQuery};
     ///
     /// let (start, end) = ("2025-03-01".parse()?, "2025-03-31".parse()?);
-    /// let query = EventsQuery::new(["attributionChannel", "closedRevenue"], start, end).attribution(Attribution::First);
+    /// let query = EventsQuery::new(["attributionChannel", "leads"], start, end).attribution(Attribution::First);
     /// assert!(query.check().is_ok());
     /// # Ok::<(), trueup_core::day::NotADay>(())
     /// ```
     #[must_use]
     pub fn attribution(mut self, attribution: Attribution) -> Self {
         self.attribution = attribution;
+        self
+    }
+
+    /// Sets whether amounts of different currencies may be added up, as if they were of one. By default a query for a
+    /// metric that is made of money, or with a condition on one, is refused with [`QueryError::MixedCurrencies`] if the
+    /// accounts have different currencies and the query does not tell them apart.
+    /// [`Dataset::mixed_currencies`](crate::Dataset::mixed_currencies) says which they are.
+    #[must_use]
+    pub fn allow_mixed_currencies(mut self, allow: bool) -> Self {
+        self.mixed_currencies = allow;
         self
     }
 

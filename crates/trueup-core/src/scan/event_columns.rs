@@ -57,7 +57,7 @@ impl TableColumns for EventColumns {
             attributed: projection
                 .attributed
                 .iter()
-                .filter(|text| !self.attributed.contains_key(text))
+                .filter(|text| !self.attributed.contains_key(*text))
                 .cloned()
                 .collect(),
             totals: projection.totals && self.totals.is_none(),

@@ -38,8 +38,8 @@ impl TextColumn {
         Self { codes, per_customer, dictionary }
     }
 
-    /// Returns the column whose values are those that an attribution takes from the recorded ones. Customer `i` has the
-    /// events from `offsets[i]` to `offsets[i + 1]`.
+    /// Returns the column with the values that an attribution takes from the recorded ones. Customer `i` has the events
+    /// from `offsets[i]` to `offsets[i + 1]`.
     pub(super) fn attribute(
         recorded: &Arc<Self>,
         attribution: Attribution,
@@ -260,11 +260,12 @@ fn attribute<T: Copy>(codes: &mut [T], attribution: Attribution, offsets: &[u32]
         match attribution {
             Attribution::First => codes[first..events.end].fill(credited),
             _ => {
-                for event in first..events.end {
-                    if flags.get(event).stage() == stage::LEAD_ORIGINATED {
-                        credited = codes[event];
+                let flags = flags.slice(first..events.end);
+                for (code, flags) in codes[first..events.end].iter_mut().zip(flags.iter()) {
+                    if flags.stage() == stage::LEAD_ORIGINATED {
+                        credited = *code;
                     }
-                    codes[event] = credited;
+                    *code = credited;
                 }
             }
         }

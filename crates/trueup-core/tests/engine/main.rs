@@ -19,6 +19,7 @@
 
 mod cohort;
 mod comparison;
+mod currencies;
 mod definitions;
 mod disk;
 mod events;

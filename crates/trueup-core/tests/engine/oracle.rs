@@ -119,6 +119,7 @@ fn an_absent_amount_comes_first() {
         filters: Vec::new(),
         filter: Vec::new(),
         cohort: None,
+        attribution: Attribution::Recorded,
     };
     for totals in [[None, Some(-5_000_000)], [Some(-5_000_000), None]] {
         let tables = Tables { events: totals.map(event).to_vec(), ..Tables::default() };

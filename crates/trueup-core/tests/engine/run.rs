@@ -60,7 +60,8 @@ pub(crate) fn day(date: NaiveDate) -> Day {
 pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
     let interval = request.interval.parse().map_err(|_| Refused::Interval(request.interval.clone()))?;
     let query = EventsQuery::new(request.fields.clone(), day(request.start), day(request.end));
-    let query = query.interval(interval).allow_long_total().allow_unknown(true);
+    // As the service does.
+    let query = query.interval(interval).allow_long_total().allow_unknown(true).allow_mixed_currencies(true);
     let query = match &request.accounts {
         Some(accounts) => query.accounts(accounts.clone()),
         None => query,

@@ -105,7 +105,7 @@ fn example() -> (Dataset, EventsQuery) {
     let range = dataset.date_range().unwrap();
     let fields = ["attributionChannel", "leads", "closedRevenue", "opportunityAgents", "spend"];
     let query = EventsQuery::new(fields, range.start, range.end).interval(Interval::Month);
-    (dataset, query)
+    (dataset, query.allow_mixed_currencies(true))
 }
 
 fn partials(dataset: &Dataset, query: &EventsQuery) -> Vec<Partial> {
@@ -144,6 +144,7 @@ fn compared_example() -> (Dataset, EventsQuery) {
     let middle = Day::from_number(start.number().midpoint(end.number()));
     let earlier = DateRange { start, end: Day::from_number(middle.number() - 1) };
     let query = EventsQuery::new(["attributionChannel", "leads", "spend", "roasClosed"], middle, end);
+    let query = query.allow_mixed_currencies(true);
     (dataset, query.allow_long_total().compare(Earlier::Range(earlier)).totals())
 }
 

@@ -129,7 +129,7 @@ fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
         let path = path.display();
         format!("`{path}`: column `{column}` is ignored: the {table} table has no column `{column}`; it has {columns}")
     };
-    let known = "`account`, `accountName`, `industry`, `timeZone`, `leadGrading`";
+    let known = "`account`, `accountName`, `industry`, `timeZone`, `leadGrading`, `currency`";
     assert_eq!(
         ingest.run().unwrap().warnings,
         [

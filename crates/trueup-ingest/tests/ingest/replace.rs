@@ -98,7 +98,7 @@ fn accounts_are_replaced_by_key() {
     accounts("1.csv", "a,Acme,America/New_York\nb,Bolt,\n").unwrap();
     let summary = accounts("2.csv", "b,Bolt & Co,America/Chicago\n").unwrap();
     assert_eq!((summary.accounts.taken, summary.accounts.replaced), (1, 1));
-    assert_eq!(case.stored_accounts(), ["a|Acme||America/New_York|false", "b|Bolt & Co||America/Chicago|false"]);
+    assert_eq!(case.stored_accounts(), ["a|Acme||America/New_York|false|", "b|Bolt & Co||America/Chicago|false|"]);
     let error = accounts("3.csv", "a,A,\na,B,\n").unwrap_err();
     assert!(error.to_string().contains("3.csv`, line 3, column `account`"), "{error}");
 }

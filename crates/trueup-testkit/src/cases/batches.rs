@@ -63,6 +63,7 @@ pub fn account_batches(tables: &Tables) -> Vec<RecordBatch> {
         ("industry", texts(rows.iter().map(|row| row.industry.clone()))),
         ("timeZone", texts(rows.iter().map(|row| Some(row.time_zone.clone())))),
         ("leadGrading", Arc::new(rows.iter().map(|row| Some(row.lead_grading)).collect::<BooleanArray>())),
+        ("currency", texts(rows.iter().map(|row| row.currency.clone()))),
     ])]
 }
 

@@ -51,8 +51,8 @@ const DATES: [&str; 9] = [
 ];
 
 /// Columns that a table of events may lack.
-const FURTHER_COLUMNS: [&str; 8] =
-    ["Campaign", "my column|$[0]", "größe", "flag", "jobs", "visit", "seen", "noSuchField"];
+const FURTHER_COLUMNS: [&str; 9] =
+    ["attributionSource", "Campaign", "my column|$[0]", "größe", "flag", "jobs", "visit", "seen", "noSuchField"];
 
 /// Generates the definitions of a case. Some are derived from columns that tables may lack.
 pub(super) fn definitions() -> impl Strategy<Value = Definitions> {

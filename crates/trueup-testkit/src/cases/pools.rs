@@ -64,6 +64,9 @@ pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", 
 /// Account keys. The last one occurs only in spend.
 pub(super) const ACCOUNTS: [&str; 5] = ["acme", "Acme", "b c", "zoë", "spend only"];
 
+/// Currencies, and that of accounts which state none.
+pub(super) const CURRENCIES: [&str; 3] = ["USD", "", "CAD"];
+
 /// Ids of customers, which may occur in every account.
 pub(super) const CUSTOMERS: [&str; 6] = ["c1", "c2", "c3", "c10", "C1", "ç"];
 
@@ -140,7 +143,7 @@ pub(super) const NUMBERS: [&str; 7] = ["0", "10", "-3", "0.1", "1e+21", "5e-324"
 
 /// Dimensions of requests: computed, stored, of lead grading, ignored, and unknown ones. The first nine are the usual
 /// ones.
-pub(super) const DIMENSIONS: [&str; 39] = [
+pub(super) const DIMENSIONS: [&str; 40] = [
     "campaign",
     "account",
     "customerStatus",
@@ -154,6 +157,7 @@ pub(super) const DIMENSIONS: [&str; 39] = [
     "attributionSource",
     "accountKey",
     "accountName",
+    "currency",
     "week",
     "dateTime",
     "typeIsLast",
@@ -183,7 +187,7 @@ pub(super) const DIMENSIONS: [&str; 39] = [
 ];
 
 /// Dimensions of filters, each with its operands.
-pub(super) const FILTERED: [(&str, &[&str]); 35] = [
+pub(super) const FILTERED: [(&str, &[&str]); 36] = [
     ("campaign", &CAMPAIGNS),
     ("customerStatus", &STATUSES),
     ("attributionCategory", &CATEGORIES),
@@ -196,6 +200,7 @@ pub(super) const FILTERED: [(&str, &[&str]); 35] = [
     ("opportunityId", &CUSTOMERS),
     ("accountKey", &ACCOUNTS),
     ("accountName", &["acme", "Same name", "Acme", "spend only"]),
+    ("currency", &CURRENCIES),
     ("eventId", &EVENT_IDS),
     ("date", &DATES),
     ("week", &DATES),

@@ -19,6 +19,7 @@ pub(super) struct RandomAccount {
     industry: Option<&'static str>,
     zone: &'static str,
     lead_grading: bool,
+    currency: Option<&'static str>,
 }
 
 /// Generates one to four accounts. The account table may lack some of them.
@@ -31,13 +32,15 @@ pub(super) fn accounts() -> impl Strategy<Value = Vec<RandomAccount>> {
         2 => Just("Asia/Kolkata"),
         1 => Just("Pacific/Auckland"),
     ];
-    let account = (proptest::bool::weighted(0.8), name, industry, zone, any::<bool>());
-    let account = account.prop_map(|(listed, name, industry, zone, lead_grading)| RandomAccount {
+    let currency = prop_oneof![2 => Just(None), 3 => Just(Some("USD")), 1 => Just(Some("CAD")), 1 => Just(Some(""))];
+    let account = (proptest::bool::weighted(0.8), name, industry, zone, any::<bool>(), currency);
+    let account = account.prop_map(|(listed, name, industry, zone, lead_grading, currency)| RandomAccount {
         listed,
         name,
         industry,
         zone,
         lead_grading,
+        currency,
     });
     proptest::collection::vec(account, 1..=4)
 }
@@ -51,6 +54,7 @@ pub(super) fn account_rows(accounts: &[RandomAccount]) -> Vec<AccountRow> {
         industry: account.industry.map(str::to_owned),
         time_zone: account.zone.to_owned(),
         lead_grading: account.lead_grading,
+        currency: account.currency.map(str::to_owned),
     };
     listed.map(row).collect()
 }

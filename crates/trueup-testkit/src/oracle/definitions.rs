@@ -93,7 +93,7 @@ impl Definitions {
     }
 
     /// Returns the metrics that a metric is made of: itself, if it is built in.
-    fn parts<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+    pub(super) fn parts<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
         let Some(metric) = self.metric(name) else { return vec![name] };
         let parts = metric.numerator.iter().chain(metric.denominator.iter().flatten());
         parts.map(|part| part.trim_start_matches('-')).collect()

@@ -233,11 +233,12 @@ fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> i128 {
     values.collect::<BTreeSet<T>>().iter().map(|_| 1).sum()
 }
 
-/// "Spend rows carry these dimensions".
-const CARRIED: [&str; 9] = [
+/// "Spend rows carry these dimensions", and "`currency` (a computed dimension, of events and spend)".
+const CARRIED: [&str; 10] = [
     "account",
     "accountKey",
     "accountName",
+    "currency",
     "date",
     "week",
     "month",
@@ -256,6 +257,7 @@ pub(super) fn spend_dimension(tables: &Tables, row: &SpendRow, name: &str) -> Op
     match name {
         "account" | "accountKey" => Some(row.account.clone()),
         "accountName" => Some(tables.account(&row.account).name().to_owned()),
+        "currency" => Some(tables.account(&row.account).currency().to_owned()),
         "date" => Some(values::date(row.date)),
         "week" => Some(values::week(row.date)),
         "month" => Some(values::month(row.date)),

@@ -1,5 +1,5 @@
-//! Sections 3, 4, 6, 7, 12, 16 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the names
-//! of the fields that the semantics define.
+//! Sections 3, 4, 6, 7, 12, 16 and the API: a request, the reasons to refuse one, the sub-ranges of its days, and the
+//! names of the fields that the semantics define.
 
 use std::fmt;
 
@@ -116,8 +116,8 @@ pub(super) fn sub_ranges(
     Ok(sub_ranges)
 }
 
-/// Section 4: the computed fields. A further column of the event table with such a name is ignored.
-pub const COMPUTED_FIELDS: [&str; 15] = [
+/// Sections 4 and 7: the computed fields. A further column of the event table with such a name is ignored.
+pub const COMPUTED_FIELDS: [&str; 16] = [
     "adjustedType",
     "typeIsLast",
     "opportunityStartDate",
@@ -133,6 +133,7 @@ pub const COMPUTED_FIELDS: [&str; 15] = [
     "dateTime",
     "accountKey",
     "accountName",
+    "currency",
 ];
 
 /// Section 6: the fields that read as `""` for an account whose `leadGrading` is false.

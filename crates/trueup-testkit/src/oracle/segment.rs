@@ -103,6 +103,7 @@ impl EnrichedEvent<'_> {
         match name {
             "account" | "accountKey" => customer.account.account.clone(),
             "accountName" => customer.account.name().to_owned(),
+            "currency" => customer.account.currency().to_owned(),
             "opportunityId" => customer.opportunity_id.clone(),
             "type" => event.kind.clone(),
             "eventId" => event.event_id.clone(),

@@ -84,6 +84,8 @@ pub struct AccountRow {
     pub time_zone: String,
     /// Whether the account subscribes to lead grading.
     pub lead_grading: bool,
+    /// The code of a currency; `None` and `""` mean that none is stated.
+    pub currency: Option<String>,
 }
 
 impl AccountRow {
@@ -96,7 +98,14 @@ impl AccountRow {
             industry: None,
             time_zone: "UTC".to_owned(),
             lead_grading: false,
+            currency: None,
         }
+    }
+
+    /// Section 1: "`currency` (ISO 4217, optional)"; `""` if there is none.
+    #[must_use]
+    pub fn currency(&self) -> &str {
+        self.currency.as_deref().unwrap_or_default()
     }
 
     /// Section 1: "`accountName` (null or empty: the key)".

@@ -5,8 +5,8 @@ use chrono::NaiveDate;
 use super::json::{Json, parse};
 use super::values::{ExactAmount, average, decimal_number, ecmascript, json_string, timestamp};
 use super::{
-    AccountRow, COMPUTED_FIELDS, Cell, Earlier, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables,
-    Window, answer, compared,
+    AccountRow, Attribution, COMPUTED_FIELDS, Cell, Earlier, EventRow, GRADING_FIELDS, METRICS, Refusal, Request,
+    SpendRow, Tables, Window, answer, compared,
 };
 
 fn day(text: &str) -> NaiveDate {

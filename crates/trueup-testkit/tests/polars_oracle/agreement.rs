@@ -82,7 +82,11 @@ impl BothEngines {
         let day = |date| Day::from_date(date).unwrap();
         let fields = question.dimensions.iter().copied().chain(self.metrics());
         let query = EventsQuery::new(fields, day(question.days.0), day(question.days.1)).allow_long_total();
-        let query = query.interval(if question.by_month { Interval::Month } else { Interval::Total });
+        let query = query.allow_mixed_currencies(true).interval(if question.by_month {
+            Interval::Month
+        } else {
+            Interval::Total
+        });
         let query = match question.filter {
             Some((dimension, value)) => query.filter(Filter::equals(dimension, value)),
             None => query,

@@ -22,7 +22,9 @@ fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
     };
     let [start, end] = [request.start, request.end].map(|date| Day::from_date(date).unwrap());
     let query = EventsQuery::new(request.fields.clone(), start, end).interval(request.interval.parse().ok()?);
-    let query = filter::apply(query.allow_long_total().allow_unknown(true), &request.filters).ok()?;
+    let query =
+        filter::apply(query.allow_long_total().allow_unknown(true).allow_mixed_currencies(true), &request.filters)
+            .ok()?;
     Dataset::from_tables(&canonical).unwrap().query(&query).ok()
 }
 

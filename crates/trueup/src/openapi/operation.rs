@@ -196,6 +196,9 @@ fn success_response(operation: &'static str) -> JsonValue {
         let means = "The names of fields and filters that are neither in the dictionary nor in the data of the requested accounts, \
                      separated by commas, percent-encoded where a header could not carry them. Absent if there are none.";
         headers.push(("Trueup-Unknown-Fields", header("string", means)));
+        let means = "The currencies whose amounts the answer adds up as if they were one, such as `CAD, USD`; `none` is that of \
+                     accounts that state none. Absent if the answer adds up no amounts of different currencies.";
+        headers.push(("Trueup-Currencies", header("string", means)));
         let means =
             "Of a Parquet file, its name, such as `attachment; filename=\"events-2025-01-01-2025-03-31.parquet\"`.";
         headers.push(("Content-Disposition", header("string", means)));

@@ -8,6 +8,7 @@
 //! | `malformed`, `overload` | malformed requests; requests that cost too much, or that find no memory |
 //! | `bodies` | the memory of answers until they are sent, and documents that are read meanwhile |
 //! | `failures` | a damaged dataset, a passed deadline |
+//! | `currencies` | the header that names currencies |
 //! | `why`, `parquet` | explanations of numbers; answers as Parquet |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
@@ -19,6 +20,7 @@
 
 mod benchmarks;
 mod bodies;
+mod currencies;
 mod failures;
 mod goldens;
 mod keys;

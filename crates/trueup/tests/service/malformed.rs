@@ -112,8 +112,13 @@ fn a_long_value_is_shortened_in_the_error() {
 }
 
 #[test]
-fn bad_values_of_cohorts_and_comparisons_name_the_parameter() {
+fn bad_values_of_attributions_cohorts_and_comparisons_name_the_parameter() {
     for (query, error) in [
+        (
+            "attribution=frist",
+            "`attribution`: expected the attribution `recorded`, `first` or `last`, but found `frist`",
+        ),
+        ("attribution=", "`attribution`: expected the attribution `recorded`, `first` or `last`, but found ``"),
         ("cohort=yes", "`cohort`: expected `true` or `false`, but found `yes`"),
         ("cohort=true", "`cohort`: `true` needs the window `within`, such as `90d` or `all`"),
         ("within=90d", "`within`: `90d` is the window of a cohort; add `cohort=true`, or leave it out"),

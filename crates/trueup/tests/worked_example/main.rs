@@ -3,8 +3,8 @@
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it; each file of
 //! `testdata/worked-example/cohorts` one of a cohort, of `durations` one about days between stages, of `comparisons`
-//! one that compares, of `attribution` one that credits other events, of `definitions` one about what `definitions.toml` defines, and of `why` a row of an answer, with
-//! the lines that explain its numbers.
+//! one that compares, of `attribution` one that credits other events, of `definitions` one about what
+//! `definitions.toml` defines, and of `why` a row of an answer, with the lines that explain its numbers.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -413,6 +413,7 @@ fn oracle_tables() -> oracle::Tables {
         industry: row.remove("industry"),
         time_zone: row.remove("timeZone").unwrap(),
         lead_grading: row.remove("leadGrading").unwrap() == "true",
+        currency: row.remove("currency"),
     };
     oracle::Tables {
         events: rows(&read("events.csv")).into_iter().map(event).collect(),

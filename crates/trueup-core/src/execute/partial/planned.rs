@@ -59,7 +59,7 @@ impl PlannedQuery {
     }
 
     fn new(dataset: &Dataset, query: &EventsQuery) -> Result<Self, Error> {
-        let plan = dataset.plan(query)?;
+        let plan = dataset.plan_with_effects(query)?;
         let of_range = |plan| SelectedRowGroups::new(dataset, plan, true).set();
         let of_ranges: BTreeSet<u32> =
             plan.ranges().flat_map(|plan| of_range(plan).iter().collect::<Vec<_>>()).collect();

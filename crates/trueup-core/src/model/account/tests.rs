@@ -42,7 +42,8 @@ fn missing_values_have_their_defaults() {
 fn accounts_written_as_a_table_read_back_equal() {
     let mut accounts = Accounts::default();
     accounts.insert(Account { time_zone: "Europe/Berlin".parse().unwrap(), lead_grading: true, ..Account::new("b") });
-    accounts.insert(Account { name: "A".to_owned(), industry: Some("HVAC".to_owned()), ..Account::new("a") });
+    let currency = Some("CAD".parse().unwrap());
+    accounts.insert(Account { name: "A".to_owned(), industry: Some("HVAC".to_owned()), currency, ..Account::new("a") });
     assert_eq!(Accounts::from_batches(&[accounts.to_batch().unwrap()]).unwrap(), accounts);
     let none = Accounts::default();
     assert_eq!(Accounts::from_batches(&[none.to_batch().unwrap()]).unwrap(), none);
@@ -56,6 +57,9 @@ fn each_bad_value_is_rejected() {
     assert_eq!(refused(ACCOUNT, Some("a/b")).2, Reason::AccountKey);
     assert_eq!(refused(TIME_ZONE, Some("Mars")), (TIME_ZONE.to_owned(), "Mars".to_owned(), Reason::TimeZone));
     assert_eq!(refused(LEAD_GRADING, Some("yes")), (LEAD_GRADING.to_owned(), "yes".to_owned(), Reason::Boolean));
+    for code in ["usd", "US", "USDT", "U.S", "€"] {
+        assert_eq!(refused(CURRENCY, Some(code)), (CURRENCY.to_owned(), code.to_owned(), Reason::Currency));
+    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn check((tables, request): (Tables, Request), interval: Interval) -> Result<(),
     let dataset = dataset(&tables, 7);
     let query = |start, end| {
         let query = EventsQuery::new(request.fields.clone(), start, end).allow_long_total().allow_unknown(true);
+        let query = query.allow_mixed_currencies(true);
         let query = request.accounts.iter().fold(query, |query, accounts| query.accounts(accounts.clone()));
         filter(&request).ok().flatten().into_iter().fold(query, EventsQuery::filter)
     };

@@ -147,7 +147,8 @@ impl Service {
     /// Returns the query over the accounts in scope, if these and its sub-ranges are not too many.
     fn scoped(&self, snapshot: &Snapshot, scope: &Scope, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
         // A caller must not learn from a refusal which columns the data of others has.
-        let query = query.accounts(scope.accounts()).allow_unknown(true);
+        // `API.md` adds up amounts whatever their currency; a header says which they are of.
+        let query = query.accounts(scope.accounts()).allow_unknown(true).allow_mixed_currencies(true);
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             // An invalid query is reported as such, however large it is.
@@ -225,7 +226,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     if why::is_asked(context.parameters) {
         return why::answer(service, context, query);
     }
-    let range = query.range();
+    let (range, asked) = (query.range(), query.clone());
     let table = if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
         service.events_with_benchmarks(context, query)?
     } else {
@@ -238,7 +239,20 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
         AnswerFormat::JsonWithNulls => Answer::rows(JsonRows::array(table).with_nulls()),
         AnswerFormat::Parquet => Answer::parquet(table, &file_name("events", range), context.interrupt),
     };
-    Ok(with_unknown_fields(answer?, &unknown))
+    with_currencies(with_unknown_fields(answer?, &unknown), context, asked)
+}
+
+/// Adds the header that names the currencies whose amounts the answer adds up, if there are several.
+fn with_currencies(
+    mut answer: Answer,
+    context: &RequestContext<'_>,
+    query: EventsQuery,
+) -> Result<Answer, ServiceError> {
+    let mixed = context.snapshot.dataset.mixed_currencies(&query.accounts(context.scope.accounts()));
+    if let Some(mixed) = mixed.map_err(|fault| ServiceError::query(fault.into()))? {
+        answer.headers.push(("Trueup-Currencies", Cow::Owned(mixed.names())));
+    }
+    Ok(answer)
 }
 
 /// Returns the name of a file with an answer, without its ending: `events-2025-01-01-2025-03-31`.

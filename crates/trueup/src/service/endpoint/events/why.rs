@@ -7,7 +7,7 @@ use super::super::super::negotiation::AnswerFormat;
 use super::super::super::request::Parameters;
 use super::super::super::response::Answer;
 use super::super::description::{Parameter, RequestContext, ValueType};
-use super::{file_name, invalid, with_unknown_fields};
+use super::{file_name, invalid, with_currencies, with_unknown_fields};
 use crate::json;
 use crate::query::{EventsQuery, RowValues, WhyQuery, WhyRowFault};
 use crate::{Execution, Shown};
@@ -71,7 +71,7 @@ pub(super) fn answer(
             Answer::parquet(why.into_lines(), &name, interrupt)
         }
     };
-    Ok(with_unknown_fields(answer?, &unknown))
+    with_currencies(with_unknown_fields(answer?, &unknown), context, query)
 }
 
 /// Returns the most lines of each measure that are listed.

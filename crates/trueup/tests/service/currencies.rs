@@ -1,0 +1,57 @@
+//! The service adds amounts up whatever their currency, as `API.md` has it, and a header names the currencies.
+
+use crate::platform::Platform;
+use std::fs;
+use std::sync::Arc;
+use trueup::Dataset;
+
+const HEADER: &str = "Trueup-Currencies";
+
+/// Returns the small platform. North is in US dollars, south in Canadian ones, and the others state no currency.
+fn platform() -> Platform {
+    let platform = Platform::new();
+    let accounts = platform.dataset().with_file_name("currencies.csv");
+    fs::write(&accounts, "account,timeZone,currency\nnorth,America/New_York,USD\nsouth,,CAD\n").unwrap();
+    trueup_ingest::Ingest::into(platform.dataset()).accounts(&accounts).run().unwrap();
+    platform.service.replace_dataset(Arc::new(Dataset::open(platform.dataset()).unwrap()));
+    platform
+}
+
+#[test]
+fn a_header_names_the_currencies_that_an_answer_adds_up() {
+    let platform = platform();
+    let days = "start=2025-01-01&end=2025-03-31";
+    for (user, path, expected) in [
+        ("anna", "/api/acme/events?fields=spend", Some("none, CAD, USD")),
+        ("anna", "/api/acme/events?fields=spend&accounts=north,south", Some("CAD, USD")),
+        ("anna", "/api/acme/events?fields=campaign,roasClosed&accounts=north,south", Some("CAD, USD")),
+        ("anna", "/api/acme/events?fields=leads&total=%5B%22gt%22,100%5D&accounts=north,south", Some("CAD, USD")),
+        ("anna", "/api/acme/events?fields=leads&spend=%5B%22gt%22,100%5D&accounts=north,south", Some("CAD, USD")),
+        ("anna", "/api/acme/events?fields=spend&why=spend&accounts=north,south", Some("CAD, USD")),
+        ("anna", "/api/acme/events?fields=leads", None),
+        ("anna", "/api/acme/events?fields=currency,spend", None),
+        ("anna", "/api/acme/events?fields=account,spend", None),
+        ("anna", "/api/acme/events?fields=spend&account=north", None),
+        // Whoever reaches one account learns of no other.
+        ("bert", "/api/south/events?fields=spend", None),
+        ("rita", "/api/rival/events?fields=spend", None),
+    ] {
+        let answer = platform.get(user, &format!("{path}&{days}"));
+        assert_eq!((answer.status, answer.header(HEADER)), (200, expected), "{path}");
+    }
+}
+
+#[test]
+fn spend_and_events_have_the_currency_of_their_account() {
+    let platform = platform();
+    let path = "/api/acme/events?fields=currency,eventCount,cost&start=2025-03-01&end=2025-03-31";
+    let answer = platform.get("anna", path);
+    let body = String::from_utf8(answer.body).unwrap();
+    // Spend of 30 for Boilers is of north; south has clicks alone, and west has 12.345678 and no events.
+    let rows = [
+        r#"{"currency":"","eventCount":0,"cost":12.345678}"#,
+        r#"{"currency":"CAD","eventCount":3,"cost":0}"#,
+        r#"{"currency":"USD","eventCount":6,"cost":30}"#,
+    ];
+    assert_eq!(body, format!("[{}]", rows.join(",")));
+}
