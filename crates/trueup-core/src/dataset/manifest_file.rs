@@ -227,8 +227,8 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     };
     let storage = Storage::with_files(dir, files)?;
     if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
-        remote.publish(&file_name(version), text.clone()).map_err(unpublished)?;
-        return confirm(&storage, version, &text).map_err(unpublished);
+        let (published, is_only) = remote.publish(&file_name(version), text.clone());
+        return confirm(&storage, version, &text, published, is_only).map_err(unpublished);
     }
     let staged = staging.join(STAGED);
     let written = files.create(&staged).and_then(|mut file| {
@@ -236,28 +236,38 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         file.sync()
     });
     written.map_err(|source| ManifestError::Io { action: "write", path: staged.clone(), source })?;
-    link(files, &staged, &path, &text).map_err(unpublished)?;
-    confirm(&storage, version, &text).map_err(unpublished)?;
+    // The file system applies nothing after it has returned.
+    confirm(&storage, version, &text, link(files, &staged, &path, &text), true).map_err(unpublished)?;
     files.sync_folder(dir).map_err(|source| ManifestError::Unsynced { dir: dir.to_owned(), version, source })
 }
 
-/// Checks that a number was not taken long before its manifest was created, so that nothing had its name any more.
-fn confirm(storage: &Storage<'_>, version: u64, text: &[u8]) -> Result<(), PublishError> {
-    // The floor is raised before a name below it is removed. So if this manifest got the name of another one, the floor
-    // is seen now.
-    let numbers = VersionNumbers::list(storage).map_err(indeterminate)?;
-    if version > numbers.floor() {
-        return Ok(());
+/// Checks what a publication found against the floor. Behind the floor, names say nothing any more of who had a number:
+/// whatever has the name may have got it after the floor was raised. `is_only` says that the outcome is that of the
+/// only request.
+fn confirm(
+    storage: &Storage<'_>,
+    version: u64,
+    text: &[u8],
+    published: Result<(), PublishError>,
+    is_only: bool,
+) -> Result<(), PublishError> {
+    match published {
+        Err(error) if is_only || matches!(error, PublishError::Indeterminate(_)) => return Err(error),
+        _ => {}
+    }
+    // The floor is raised before a name below it is removed. So if the name was free again, the floor is seen now.
+    if version > VersionNumbers::list(storage).map_err(indeterminate)?.floor() {
+        return published;
     }
     let name = file_name(version);
     match storage.read(&name, MAX_BYTES) {
-        // Nobody reads it behind the floor. What a failure leaves is removed later.
-        Ok(found) if found == text => {
+        // No other request was applied before, so the version never counted. What a failure leaves is removed later.
+        Ok(found) if found == text && is_only => {
             drop(storage.remove(&name));
             Err(PublishError::Conflict)
         }
-        Ok(found) if Holder::of(&found, text) == Holder::Own => Ok(()),
-        // The version may have expired since, or somebody else has removed the manifest.
+        Ok(found) if is_tombstone(&found) && Holder::of(&found, text) == Holder::Own => Ok(()),
+        // The version may have been published and have expired since, so that later versions name its files.
         Ok(_) | Err(_) => {
             let text = "the answer came so late that the version may have expired since";
             Err(PublishError::Indeterminate(io::Error::other(text)))

@@ -73,7 +73,7 @@ impl RemoteFolder {
         match self.0 {}
     }
 
-    pub(in super::super) fn publish(&self, _: &str, _: Vec<u8>) -> Result<(), PublishError> {
+    pub(in super::super) fn publish(&self, _: &str, _: Vec<u8>) -> (Result<(), PublishError>, bool) {
         match self.0 {}
     }
 

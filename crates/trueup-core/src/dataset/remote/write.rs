@@ -183,10 +183,14 @@ impl RemoteFolder {
     }
 
     /// Creates a manifest, and finds out whether it was created if the answer is lost: of several writers of one name,
-    /// exactly one succeeds. Nothing interrupts it.
-    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> Result<(), PublishError> {
+    /// exactly one succeeds. Nothing interrupts it. Also returns whether the outcome is that of the only request, so
+    /// that no other one was or will be applied.
+    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> (Result<(), PublishError>, bool) {
         let (folder, path) = (self.clone(), self.object(name));
-        Pending::start(async move { folder.store.publish(&path, bytes.into()).await }).wait()
+        let publish = async move { Ok(folder.store.publish(&path, bytes.into()).await) };
+        Pending::start(publish)
+            .wait()
+            .unwrap_or_else(|error: io::Error| (Err(PublishError::Indeterminate(error)), false))
     }
 }
 
@@ -205,28 +209,45 @@ enum Created {
 impl Store {
     /// Creates a manifest. If it cannot find out whether it has, it takes the name with a fence, so that no request
     /// that is still under way can create the manifest later, and what the manifest names can be removed.
-    async fn publish(&self, path: &ObjectPath, manifest: Bytes) -> Result<(), PublishError> {
+    async fn publish(&self, path: &ObjectPath, manifest: Bytes) -> (Result<(), PublishError>, bool) {
         // The client must not repeat the request by itself, because its last answer says nothing of the ones before.
-        let once = self.without_retries().map_err(PublishError::Failed)?;
-        let (start, mut pause, mut is_unknown) = (Instant::now(), PAUSE, false);
-        let mut failed = io::Error::from(io::ErrorKind::Other);
-        for attempt in 0..=RETRIES {
-            if attempt > 0 {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(MAX_PAUSE);
+        let once = match self.without_retries() {
+            Ok(once) => once,
+            Err(error) => return (Err(PublishError::Failed(error)), true),
+        };
+        let failed = match self.create(&*once, path, &manifest, &manifest).await {
+            Created::Yes => return (Ok(()), true),
+            Created::No(Holder::Own) => return (Ok(()), false),
+            Created::No(Holder::Fence | Holder::Other) => return (Err(PublishError::Conflict), true),
+            Created::Refused(error) => return (Err(PublishError::Failed(error)), true),
+            Created::Unknown(error) => error,
+        };
+        (self.publish_again(&*once, path, manifest, failed).await, false)
+    }
+
+    /// Repeats a publication whose outcome is unknown because of the error `failed`.
+    async fn publish_again(
+        &self,
+        once: &dyn ObjectStore,
+        path: &ObjectPath,
+        manifest: Bytes,
+        mut failed: io::Error,
+    ) -> Result<(), PublishError> {
+        let (start, mut pause) = (Instant::now(), PAUSE);
+        for _ in 0..RETRIES {
+            if start.elapsed() > RETRY_TIME {
+                break;
             }
-            match self.create(&*once, path, &manifest, &manifest).await {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+            match self.create(once, path, &manifest, &manifest).await {
                 Created::Yes | Created::No(Holder::Own) => return Ok(()),
                 Created::No(Holder::Fence | Holder::Other) => return Err(PublishError::Conflict),
-                Created::Refused(error) if is_unknown => {
+                Created::Refused(error) => {
                     failed = error;
                     break;
                 }
-                Created::Refused(error) => return Err(PublishError::Failed(error)),
-                Created::Unknown(error) => (failed, is_unknown) = (error, true),
-            }
-            if start.elapsed() > RETRY_TIME {
-                break;
+                Created::Unknown(error) => failed = error,
             }
         }
         let mut pause = PAUSE;
@@ -235,7 +256,7 @@ impl Store {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(MAX_PAUSE);
             }
-            match self.create(&*once, path, &fence().into(), &manifest).await {
+            match self.create(once, path, &fence().into(), &manifest).await {
                 Created::Yes | Created::No(Holder::Fence) => return Err(PublishError::Failed(failed)),
                 Created::No(Holder::Own) => return Ok(()),
                 Created::No(Holder::Other) => return Err(PublishError::Conflict),
