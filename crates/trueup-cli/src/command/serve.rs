@@ -59,7 +59,7 @@ pub(crate) struct ServeCommand {
     /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
     /// of it, and are dropped when queries need more. The requests of one user take at most half of what the others
     /// leave. A request for which there is no memory is answered 503. From 64MiB on, the process uses at most 1.3 times
-    /// this memory plus 90MiB
+    /// this memory plus 90MiB, and more while many large queries run
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
