@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::Path;
 use trueup_benches::{last_90_days, stored};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{BlockHasher, encode_list, manifest_file};
+use trueup_core::dataset::{BlockHasher, BlockSums, encode_list, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
@@ -48,7 +48,7 @@ fn publish_files(from: &Path, to: &Path, count: usize) {
     let entry = |number: usize| DataFile {
         path: format!("events/{number:04}.parquet"),
         size,
-        blocks: format!("{number:08x}").repeat(blocks),
+        blocks: BlockSums::from_bytes(&format!("{number:016}").repeat(blocks).into_bytes()).unwrap(),
         ..file.clone()
     };
     manifest.events = (0..count).map(entry).collect();

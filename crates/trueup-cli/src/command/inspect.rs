@@ -47,7 +47,7 @@ impl InspectCommand {
         let step = Step::new("finding accounts");
         match self.format {
             ObjectFormat::Json => {
-                let batches = dataset.batches().map_err(trueup::Error::from)?;
+                let batches = dataset.batches()?;
                 let contents = Contents::of(&dataset, &batches)?;
                 drop(step);
                 output::print_json(&contents)
@@ -82,7 +82,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     });
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
     lines.push(("columns", list(dataset.columns().iter().map(String::as_str))));
-    for batch in dataset.batches().map_err(trueup::Error::from)? {
+    for batch in dataset.batches()? {
         lines.push(("ingested", ingested(&batch)));
     }
     // A name may contain any character, even a line break.

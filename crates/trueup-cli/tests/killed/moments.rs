@@ -252,7 +252,13 @@ fn kill(folder: &Folder, prepare: Option<&str>, command: &str, kills: u32) -> Ki
             if !is_changed {
                 whole = time;
             }
-            assert_eq!(folder.state(&what), new, "{what}, again");
+            let found = folder.state(&what);
+            if is_new && command.starts_with("ingest") {
+                // Events with ids are applied again, so that there is one more version.
+                assert_eq!(found.newest().1, new.newest().1, "{what}, again");
+            } else {
+                assert_eq!(found, new, "{what}, again");
+            }
         } else {
             folder.run(NEXT);
             let next = if is_new { &next_of_new } else { &next_of_old };

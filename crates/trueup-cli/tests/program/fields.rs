@@ -187,7 +187,7 @@ fn verify_prints_json_also_for_a_damaged_dataset() {
     let (workspace, _) = Workspace::with_directory();
     let verify = ["verify", "ds", "--format", "json"];
     let found = object(&workspace, &verify);
-    assert_eq!((&found["whole"], &found["version"], &found["files"]), (&json!(true), &json!(1), &json!(5)));
+    assert_eq!((&found["whole"], &found["version"], &found["files"]), (&json!(true), &json!(1), &json!(6)));
     assert_eq!(found["directory"], json!({"path": "ds/directory.sqlite", "faults": []}));
 
     let file = workspace.event_file();

@@ -139,9 +139,12 @@ fn the_error_of_a_file_that_is_no_manifest_names_the_file_and_the_line() {
 fn the_error_of_another_layout_names_the_known_one_and_what_to_do() {
     let expected = [(4, "ingest the original files into a new dataset"), (9, "use a later version of trueup")];
     for (layout, advice) in expected {
-        let mut stored = TestDataset::sound();
-        stored.manifest.schema_version = layout;
-        stored.republish();
+        let stored = TestDataset::sound();
+        let path = stored.path(&manifest_file::file_name(1));
+        let known = format!("\"schemaVersion\": {SCHEMA_VERSION}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(&known));
+        fs::write(&path, text.replace(&known, &format!("\"schemaVersion\": {layout}"))).unwrap();
         let message = stored.refused();
         let known = format!("and this program reads layout {SCHEMA_VERSION}");
         let expected = format!("manifest-00000001.json` has layout {layout}, {known}; {advice}");

@@ -125,7 +125,8 @@ fn differences(batch: &Batch, now: &Reading, accounts: &Accounts) -> Vec<Differe
                     found.push(difference);
                 }
             }
-            (old.pop(), new.pop());
+            old.pop();
+            new.pop();
         }
     }
     let names = |files: BTreeMap<&str, Vec<&ReadFile>>| -> Vec<String> {
@@ -214,8 +215,8 @@ impl fmt::Display for Repetition {
             write!(f, "{separator}{difference}")?;
         }
         f.write_str(
-            "; events without an `eventId` would count twice: undo that ingest with `trueup restore`, remove its rows with \
-             `--replace-source`, or add all of these once more with `--again`",
+            "; events without an `eventId` would count twice: ingest all files into a new dataset, or add all of these \
+             once more with `--again`",
         )
     }
 }

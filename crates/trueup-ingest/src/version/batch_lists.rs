@@ -1,7 +1,7 @@
 //! The lists of batches: which lists of the version before stay, and the list that is new.
 //!
 //! A list never changes. An ingest mostly writes a list with nothing but its own batch. A list is at least
-//! [`GROWTH`] times as long as the next one, so that a version has few lists: 7 after 10,000 ingests. A batch is
+//! [`GROWTH`] times as long as the next one, so that a version has few lists: 6 after 10,000 ingests. A batch is
 //! written again only when the lists after its own would have more than a [`GROWTH`]th of the batches of its own
 //! list.
 
@@ -58,7 +58,7 @@ mod tests {
             most = most.max(lists.len());
             assert_eq!(lists.iter().sum::<u64>(), number);
         }
-        assert_eq!((lists.len(), most), (5, 7), "{lists:?}");
+        assert_eq!((lists.len(), most), (6, 6), "{lists:?}");
         // A batch is written again each time that its list has grown by a fourth.
         assert!(written < 25 * 10_000, "{written}");
     }

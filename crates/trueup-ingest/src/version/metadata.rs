@@ -12,7 +12,7 @@ use trueup_core::dataset::manifest::{
 };
 use trueup_core::dataset::{
     Batch, DatasetError, DeletionVector, ForgottenCustomers, encode_batches, encode_list, encode_vectors,
-    read_batch_list, read_definitions, read_list, read_vector_file,
+    read_batch_list, read_definitions, read_forgotten, read_list, read_vector_file,
 };
 use trueup_core::definitions::Definitions;
 

@@ -64,7 +64,7 @@ impl Case {
                 let gone = |key: &Key| later.iter().any(|rows| rows.spend.contains_key(key));
                 supersede(&part, file, "date", &gone, &mut vectors);
             }
-            for folder in ["events", "spend", "lists"].map(|folder| part.join(folder)) {
+            for folder in ["events", "spend", "lists", "batches"].map(|folder| part.join(folder)) {
                 let to = case.dataset().join(folder.file_name().unwrap());
                 fs::create_dir_all(&to).unwrap();
                 for file in fs::read_dir(folder).into_iter().flatten().map(|file| file.unwrap()) {

@@ -131,7 +131,6 @@ fn an_interrupted_first_ingest_leaves_no_folder() {
 #[test]
 fn an_interrupt_from_the_progress_stops_each_phase() {
     let phases = [
-        Phase::CheckingInputs,
         Phase::ReadingEvents,
         Phase::ReadingStoredEvents,
         Phase::WritingEvents,

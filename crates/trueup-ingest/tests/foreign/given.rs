@@ -80,7 +80,10 @@ fn text_files_are_csv() {
     let columns = "account = \"account\"\nopportunityId = \"opportunityId\"\ntype = \"type\"\ndate = \"date\"\n";
     let text = "[input.log]\nfile = \"log.TXT\"\n[[events]]\nfrom = \"log\"\n[events.columns]\n";
     fs::write(&mapping, format!("{text}{columns}zip = {{ value = \"1\" }}\n")).unwrap();
-    assert_eq!(case.ingest().mapping(mapping).events(folder.join("log.TXT")).run().unwrap().events.taken, 1);
+    assert_eq!(
+        case.ingest().mapping(mapping).again(true).events(folder.join("log.TXT")).run().unwrap().events.taken,
+        1
+    );
 }
 
 #[test]

@@ -141,10 +141,11 @@ fn a_dictionary_has_each_text_once() {
     assert!(matches!(first, Some(Page::DictionaryPage { num_values: 2, .. })), "{first:?}");
 }
 
-/// Removes the random ids from the names of event files. Also removes the lists, which hold these names, and the time
-/// of the commit.
+/// Removes the random ids from the names of event files. Also removes the lists of files, which hold these names, those
+/// of batches, and the time of the commit.
 fn without_ids(mut manifest: Manifest) -> Manifest {
     manifest.lists = FileLists::default();
+    manifest.batches.clear();
     manifest.commit = Commit { time: UNIX_EPOCH.into(), operation: CommitOperation::Ingest, duration_ms: 0 };
     for file in &mut manifest.events {
         file.path.truncate("events/00000001-0000".len());

@@ -147,6 +147,12 @@ impl Store {
         self.ingest(dataset).events(path("2.csv")).spend(path("spend2.csv")).insights(path("insights.ndjson"))
     }
 
+    /// Runs an ingest that begins a version, and fails.
+    pub(crate) fn begin_and_fail(&self, dataset: &Path) {
+        self.write("bad.csv", "account,opportunityId,type,date\na01,1,sold,soon\n");
+        self.ingest(dataset).events(self.dir.path().join("bad.csv")).run().unwrap_err();
+    }
+
     /// Returns an ingest of one event, whose revenue is `total`.
     pub(crate) fn one(&self, dataset: &Path, total: usize) -> Ingest {
         let name = format!("one-{total}.csv");

@@ -27,8 +27,8 @@ fn the_next_ingest_removes_what_a_killed_one_left() {
         store.object(&format!(".trueup-pending-{ID}"), 25);
         let left = [format!("events/00000002-0000-{ID}.parquet"), format!("insights/00000001-0003-{ID}.ndjson")];
         left.iter().for_each(|name| store.object(name, 25));
-        // An ingest that changes nothing removes what nobody can publish any more.
-        store.first(&url).run().unwrap();
+        // An ingest that fails removes what nobody can publish any more.
+        store.begin_and_fail(&url);
         assert_eq!(store.leftovers("acme"), [format!(".trueup-pending-{ID}"), left[0].clone()]);
         // The others go once their version exists.
         store.second(&url).run().unwrap();

@@ -51,23 +51,28 @@ fn array(document: impl Fn(usize) -> String) -> String {
 fn a_chunk_keeps_the_memory_of_its_body() {
     let budget = MemoryBudget::new(1 << 30);
     let platform = platform(&budget, no_waiting());
-    let columns = || platform.service.dataset().held_column_bytes();
     let events = "/api/acme/events?fields=account,date,leads&start=2025-01-01&end=2025-03-31";
     for path in [events, "/api/acme/insights", INSIGHTS, "/api", "/api/acme/benchmarks?month=2025-01"] {
         let user = if path == INSIGHTS { "rita" } else { "anna" };
         for (accept, encoding) in [("*/*", "identity"), ("*/*", "gzip"), ("application/vnd.apache.parquet", "gzip")] {
-            let response = platform.service.handle(&Request {
-                authorization: Some(platform.secret(&format!("<{user}>"))),
-                accept: Some(accept.to_owned()),
-                accept_encoding: Some(encoding.to_owned()),
-                ..Request::get(path)
-            });
+            let handle = || {
+                platform.service.handle(&Request {
+                    authorization: Some(platform.secret(&format!("<{user}>"))),
+                    accept: Some(accept.to_owned()),
+                    accept_encoding: Some(encoding.to_owned()),
+                    ..Request::get(path)
+                })
+            };
+            // What a first answer leaves for later ones: decoded columns, and months of benchmarks.
+            drop(handle());
+            let kept = budget.held();
+            let response = handle();
             assert_eq!(response.status, 200, "{path}");
             let chunks: Vec<Chunk> = response.body.map(Result::unwrap).collect();
             for chunk in chunks {
-                assert!(!chunk.is_empty() && budget.held() - columns() >= chunk.len(), "{path} {encoding}");
+                assert!(!chunk.is_empty() && budget.held() - kept >= chunk.len(), "{path} {encoding}");
             }
-            assert_eq!(budget.held(), columns(), "{path} {encoding}");
+            assert_eq!(budget.held(), kept, "{path} {encoding}");
         }
     }
 }

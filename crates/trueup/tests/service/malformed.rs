@@ -115,8 +115,8 @@ fn a_long_value_is_shortened_in_the_error() {
 fn bad_values_of_attributions_cohorts_and_comparisons_name_the_parameter() {
     for (query, error) in [
         (
-            "attribution=frist",
-            "`attribution`: expected the attribution `recorded`, `first` or `last`, but found `frist`",
+            "attribution=middle",
+            "`attribution`: expected the attribution `recorded`, `first` or `last`, but found `middle`",
         ),
         ("attribution=", "`attribution`: expected the attribution `recorded`, `first` or `last`, but found ``"),
         ("cohort=yes", "`cohort`: expected `true` or `false`, but found `yes`"),

@@ -41,17 +41,19 @@ fn an_answer_holds_memory_until_it_is_sent_or_dropped() {
                 accept_encoding: Some(accept.to_owned()),
                 ..Request::get(path)
             };
+            // What a first answer leaves for later ones: decoded columns, and months of benchmarks.
+            drop(platform.service.handle(&request));
+            let kept = budget.held();
             let response = platform.service.handle(&request);
             assert_eq!(response.status, 200, "{path}");
-            let held = budget.held() - columns(&platform);
-            assert!(held > 0, "{path}");
+            assert!(budget.held() > kept, "{path}");
             // An answer that is dropped unsent gives its memory back, too.
             if accept == "gzip" {
                 drop(response);
             } else {
                 assert!(bytes(response.body).len() > 1);
             }
-            assert_eq!(budget.held(), columns(&platform), "{path}");
+            assert_eq!(budget.held(), kept, "{path}");
         }
     }
     assert!(columns(&platform) > 0);
