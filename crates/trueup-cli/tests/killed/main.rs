@@ -75,13 +75,19 @@ impl IngestCase {
         assert!(self.second(program()).stderr(Stdio::null()).status().unwrap().success(), "{what}");
         assert_eq!(answers(&self.dataset()).unwrap(), self.new, "{what}");
         assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
-        assert_eq!(count(&self.dataset()), TWO_VERSIONS, "{what}: leftover files");
+        assert_eq!(count(&self.dataset()), versions(found == self.new), "{what}: leftover files");
         found == self.new
     }
 }
 
 /// The [counts](count) of a dataset of two versions, which have no file in common.
 const TWO_VERSIONS: [usize; 4] = [2, 3, 2, 2];
+
+/// Returns the [counts](count) of a dataset after the second ingest ran again: it has a third version if the second one
+/// was published before, because events with ids are applied again.
+const fn versions(was_published: bool) -> [usize; 4] {
+    if was_published { [3, 3, 3, 3] } else { TWO_VERSIONS }
+}
 
 /// Counts the manifests, the other entries, the event files and the lists of files of a dataset.
 fn count(dataset: &Path) -> [usize; 4] {
