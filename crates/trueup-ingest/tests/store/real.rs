@@ -45,9 +45,9 @@ fn a_real_server_holds_datasets_and_inputs() {
 
         // Inputs, by name and by pattern.
         std::fs::create_dir(store.served("in")).unwrap();
-        for name in ["1.csv", "2.csv"] {
-            std::fs::copy(store.dir().join(name), store.served("in").join(name)).unwrap();
-        }
+        std::fs::copy(store.dir().join("1.csv"), store.served("in/1.csv")).unwrap();
+        let other = "account,opportunityId,type,date,eventId,total\na01,one,sold,2025-02-01,one,7\n";
+        std::fs::write(store.served("in/2.csv"), other).unwrap();
         let (by_name, by_pattern) = (store.dir().join("by-name"), store.dir().join("by-pattern"));
         Ingest::into(&by_name).events("s3://bucket/in/1.csv").events("s3://bucket/in/2.csv").run().unwrap();
         Ingest::into(&by_pattern).events("s3://bucket/in/*.csv").run().unwrap();
