@@ -83,8 +83,8 @@ impl IngestError {
 
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
     /// a folder or a pattern without a file, or a folder with a file of unknown format; a row that breaks a rule; a
-    /// mapping that cannot be read or run; a change that the dataset does not allow, or events that it may have already;
-    /// a dataset that is missing or damaged; another command that writes to the same dataset; an object store that
+    /// mapping that cannot be read or run; a change that the dataset does not allow; events that it may have already; a
+    /// dataset that is missing or damaged; another command that writes to the same dataset; an object store that
     /// [cannot keep a dataset](ErrorKind::UnconditionalStore); a rejects file that may not be written; a file that is
     /// given as a rejects file and has other lines; or parts of a distributed ingest that do not fit together.
     #[must_use]
