@@ -79,7 +79,7 @@ impl RangeArgs {
     }
 
     /// Returns whether the range is given by its name. A query of such a range may be longer than the attribution
-    /// window: whoever types `--year 2025` means the year.
+    /// window: `--year 2025` means the year.
     pub(super) const fn is_named(&self) -> bool {
         self.month.is_some()
             || self.quarter.is_some()

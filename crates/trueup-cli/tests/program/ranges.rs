@@ -40,7 +40,7 @@ fn ranges_have_names() {
     assert!(plan.starts_with("sub-ranges   1 from 2025-01-31 to 2025-01-31\n"), "{plan}");
 }
 
-/// Whoever names a quarter means the quarter.
+/// A named quarter means the whole quarter.
 #[test]
 fn a_named_range_may_be_longer_than_the_attribution_window() {
     let workspace = Workspace::with_dataset();
