@@ -438,12 +438,14 @@ impl VersionBuilder {
             }
         }
         sync_parents(&self.files, &self.made)?;
+        // Also if the publication panics: a file is removed only if no manifest can name it.
+        self.outcome = Outcome::Indeterminate;
         let published = manifest_file::publish(&self.files, &self.dir, &staging, manifest);
-        self.outcome = match &published {
-            Ok(()) => Outcome::Published,
-            Err(error) if error.may_be_published() => Outcome::Indeterminate,
-            Err(_) => Outcome::Unpublished,
-        };
+        match &published {
+            Ok(()) => self.outcome = Outcome::Published,
+            Err(error) if error.may_be_published() => {}
+            Err(_) => self.outcome = Outcome::Unpublished,
+        }
         published?;
         if self.before.is_none() {
             // Before the first manifest it was unknown which files are left over. If this fails, the next ingest tries

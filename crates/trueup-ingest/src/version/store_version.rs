@@ -154,11 +154,14 @@ impl StoreVersion {
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         monitor.check()?;
+        // Until the outcome is known, also if the publication panics, objects and the record stay.
+        let keeps_record = std::mem::replace(&mut self.keeps_record, true);
+        self.is_published = true;
         let published = manifest_file::publish(&Files::default(), &self.location, folder, manifest);
         match &published {
-            Ok(()) => self.is_published = true,
-            Err(error) if error.may_be_published() => (self.is_published, self.keeps_record) = (true, true),
-            Err(_) => {}
+            Ok(()) => self.keeps_record = keeps_record,
+            Err(error) if error.may_be_published() => {}
+            Err(_) => (self.is_published, self.keeps_record) = (false, keeps_record),
         }
         published?;
         if self.has_parts {
