@@ -34,17 +34,18 @@ SPEND = pyarrow.Table.from_pylist([{"account": f"acme {at}", "date": "2025-02-03
 
 
 def random_events(seed: int, count: int) -> pyarrow.Table:
-    """Events of accounts of very different sizes, most of them unknown to the table of accounts. Event ids recur, and
-    `updatedAt` says which row is later."""
+    """Events of accounts of very different sizes, most of them unknown to the table of accounts. The event ids of a stage of
+    an opportunity recur, and `updatedAt` says which row is later."""
     chance = random.Random(seed)
 
     def event(at: int) -> dict[str, Any]:
+        opportunity, stage = f"{chance.randrange(count // 40)}", chance.choice(STAGES)
         return {
             "account": f"acme {min(chance.randrange(14), chance.randrange(14))}",
-            "opportunityId": f"{chance.randrange(count // 8)}",
-            "type": chance.choice(STAGES),
+            "opportunityId": opportunity,
+            "type": stage,
             "dateTime": f"2025-{chance.randrange(1, 7):02}-{chance.randrange(1, 29):02}T{chance.randrange(24):02}:30:00Z",
-            "eventId": None if chance.randrange(5) == 0 else f"event {chance.randrange(count)}",
+            "eventId": None if chance.randrange(5) == 0 else f"{opportunity} {stage}",
             "total": None if chance.randrange(3) else f"{chance.randrange(9_000)}.{chance.randrange(100):02}",
             "campaign": None if chance.randrange(6) == 0 else f"campaign {chance.randrange(12)} ä",
             "updatedAt": f"{seed}-{at:06}",
