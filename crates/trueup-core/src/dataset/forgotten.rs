@@ -92,7 +92,7 @@ impl ForgottenCustomers {
         std::array::from_fn(|at| whole[at])
     }
 
-    /// Returns the bytes of the file: the bytes that every such file begins with, the key, and the customers in the order of their hashes.
+    /// Returns the bytes of the file: the mark of such files, the key, and the customers in the order of their hashes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MAGIC.len() + FORGOTTEN_KEY_BYTES + self.days.len() * RECORD_BYTES);
