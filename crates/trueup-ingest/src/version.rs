@@ -50,6 +50,7 @@ use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
 use trueup_core::dataset::manifest::{
     BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
+use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{
     Batch, Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, manifest_file, without_credentials,
 };
@@ -146,6 +147,21 @@ enum Outcome {
     Published,
     /// Readers may see it, now or after a loss of power.
     Indeterminate,
+}
+
+impl Outcome {
+    /// Publishes, and keeps what became of the version. If `publish` panics, readers may see the version, so that its
+    /// files must stay.
+    fn settle(&mut self, publish: impl FnOnce() -> Result<(), ManifestError>) -> Result<(), ManifestError> {
+        *self = Self::Indeterminate;
+        let published = publish();
+        *self = match &published {
+            Ok(()) => Self::Published,
+            Err(error) if error.may_be_published() => Self::Indeterminate,
+            Err(_) => Self::Unpublished,
+        };
+        published
+    }
 }
 
 impl VersionBuilder {
@@ -438,15 +454,7 @@ impl VersionBuilder {
             }
         }
         sync_parents(&self.files, &self.made)?;
-        // Also if the publication panics: a file is removed only if no manifest can name it.
-        self.outcome = Outcome::Indeterminate;
-        let published = manifest_file::publish(&self.files, &self.dir, &staging, manifest);
-        match &published {
-            Ok(()) => self.outcome = Outcome::Published,
-            Err(error) if error.may_be_published() => {}
-            Err(_) => self.outcome = Outcome::Unpublished,
-        }
-        published?;
+        self.outcome.settle(|| manifest_file::publish(&self.files, &self.dir, &staging, manifest))?;
         if self.before.is_none() {
             // Before the first manifest it was unknown which files are left over. If this fails, the next ingest tries
             // again.

@@ -10,9 +10,9 @@
 //! A version of which [other processes](super::part) write parts keeps its record, because an attempt may upload a file
 //! at any time.
 
-use super::FOLDERS;
 use super::clock::StorageClock;
 use super::file_names::{RECORD_PREFIX, has_id, is_id, version_and_id};
+use super::{FOLDERS, Outcome};
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::monitor::{Monitor, Phase};
@@ -59,7 +59,8 @@ pub(super) struct StoreVersion {
     pub(super) keeps_record: bool,
     /// Whether other processes write parts of the version.
     has_parts: bool,
-    is_published: bool,
+    /// What became of the version. That of a part is published once its objects are handed over.
+    outcome: Outcome,
 }
 
 impl StoreVersion {
@@ -118,7 +119,7 @@ impl StoreVersion {
             uploaded: Vec::new(),
             keeps_record: false,
             has_parts: false,
-            is_published: false,
+            outcome: Outcome::Unpublished,
         }
     }
 
@@ -154,16 +155,7 @@ impl StoreVersion {
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         monitor.check()?;
-        // Until the outcome is known, also if the publication panics, objects and the record stay.
-        let keeps_record = std::mem::replace(&mut self.keeps_record, true);
-        self.is_published = true;
-        let published = manifest_file::publish(&Files::default(), &self.location, folder, manifest);
-        match &published {
-            Ok(()) => self.keeps_record = keeps_record,
-            Err(error) if error.may_be_published() => {}
-            Err(_) => (self.is_published, self.keeps_record) = (false, keeps_record),
-        }
-        published?;
+        self.outcome.settle(|| manifest_file::publish(&Files::default(), &self.location, folder, manifest))?;
         if self.has_parts {
             // A later ingest removes what stays.
             drop(self.remove_files_of_parts(&manifest.events));
@@ -185,7 +177,7 @@ impl StoreVersion {
         monitor: &Monitor,
     ) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
-        self.is_published = true;
+        self.outcome = Outcome::Published;
         Ok(())
     }
 
@@ -290,11 +282,15 @@ impl Drop for StoreVersion {
     /// Objects that cannot be removed here are removed by a later ingest, because the record of this one stays with
     /// them.
     fn drop(&mut self) {
-        if self.has_parts && !self.is_published {
+        if self.has_parts && self.outcome == Outcome::Unpublished {
             drop(self.remove_files_of_parts(&[]));
         }
-        let removed = self.is_published || self.uploaded.iter().try_for_each(|name| self.remote.remove(name)).is_ok();
-        if removed && !self.keeps_record {
+        let is_clean = match self.outcome {
+            Outcome::Unpublished => self.uploaded.iter().try_for_each(|name| self.remote.remove(name)).is_ok(),
+            Outcome::Published => true,
+            Outcome::Indeterminate => false,
+        };
+        if is_clean && !self.keeps_record {
             drop(self.remote.remove(&self.record()));
         }
     }
