@@ -69,13 +69,12 @@ impl IngestCase {
     /// existed.
     fn check(&self, what: &str) -> bool {
         assert_eq!(fs::read_to_string(self.dir.path().join("2.csv")).unwrap(), SECOND_CSV, "{what}");
-        let verified = Verification::of(self.dataset(), None).unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(verified.faults, Vec::<String>::new(), "{what}");
+        assert_eq!(faults(&self.dataset()), Ok(Vec::new()), "{what}");
         let found = answers(&self.dataset()).unwrap();
         assert!(found == self.old || found == self.new, "{what}");
         assert!(self.second(program()).stderr(Stdio::null()).status().unwrap().success(), "{what}");
         assert_eq!(answers(&self.dataset()).unwrap(), self.new, "{what}");
-        assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
+        assert_eq!(faults(&self.dataset()), Ok(Vec::new()), "{what}");
         assert_eq!(count(&self.dataset()), versions(found == self.new), "{what}: leftover files");
         found == self.new
     }
@@ -108,6 +107,11 @@ fn answers(dataset: &Path) -> Result<ResultTable, trueup::Error> {
     let fields = ["account", "opportunityId", "type", "eventCount", "total", "closedRevenue"];
     let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
     Dataset::open(dataset)?.query(&query)
+}
+
+/// Returns what `trueup verify` finds, or why it cannot read the dataset.
+fn faults(dataset: &Path) -> Result<Vec<String>, String> {
+    Verification::of(dataset, None).map(|verified| verified.faults).map_err(|error| error.to_string())
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -2,13 +2,12 @@
 //! and the next ingest must clean up, in the store and on this machine.
 
 use super::moments::Moments;
-use super::{IngestCase, answers, program};
+use super::{IngestCase, answers, faults, program};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
-use trueup::versions::Verification;
 use trueup_testkit::exhaustive::is_exhaustive;
 use trueup_testkit::object_server::ObjectServer;
 
@@ -45,8 +44,7 @@ impl StoreCase {
     /// already existed.
     fn check(&self, what: &str) -> bool {
         let dataset = self.case.dataset();
-        let faults = || Verification::of(&dataset, None).unwrap().faults;
-        assert_eq!(faults(), Vec::<String>::new(), "{what}");
+        assert_eq!(faults(&dataset), Ok(Vec::new()), "{what}");
         let found = answers(&dataset).unwrap();
         assert!(found == self.case.old || found == self.case.new, "{what}");
         names(&dataset).iter().filter(|name| name.starts_with(".trueup-pending-")).for_each(|name| {
@@ -55,7 +53,7 @@ impl StoreCase {
         });
         assert!(self.second().status().unwrap().success(), "{what}");
         assert_eq!(answers(&dataset).unwrap(), self.case.new, "{what}");
-        assert_eq!(faults(), Vec::<String>::new(), "{what}");
+        assert_eq!(faults(&dataset), Ok(Vec::new()), "{what}");
         assert_eq!(super::count(&dataset), super::versions(found == self.case.new), "{what}: leftover objects");
         assert_eq!(names(&self.temporary()), Vec::<String>::new(), "{what}");
         found == self.case.new
