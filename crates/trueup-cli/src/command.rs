@@ -32,6 +32,7 @@ mod output_args;
 mod query;
 mod range;
 mod report;
+mod restore;
 mod serve;
 mod service;
 mod shell;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Expire(expire::ExpireCommand),
     Vacuum(expire::VacuumCommand),
     Forget(forget::ForgetCommand),
+    Restore(restore::RestoreCommand),
     Get(get::GetCommand),
     Serve(serve::ServeCommand),
     Explore(explore::ExploreCommand),
@@ -110,6 +112,7 @@ impl Command {
             Self::Expire(command) => command.run(),
             Self::Vacuum(command) => command.run(),
             Self::Forget(command) => command.run(),
+            Self::Restore(command) => command.run(),
             Self::Get(command) => command.run(),
             Self::Serve(command) => command.run(),
             Self::Explore(command) => command.run(),

@@ -31,9 +31,9 @@ mod zone;
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
-    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID,
-    OWN_PREFIX, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column,
-    is_own_column, stored_event_schema,
+    ACCOUNT, CHANNEL, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID,
+    OPPORTUNITY_ID, OWN_PREFIX, SOURCE, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column,
+    is_leading_column, is_own_column, stored_event_schema,
 };
 pub use currency::{Currency, NotACurrency};
 pub use customers::read_customers;

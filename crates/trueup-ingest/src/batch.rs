@@ -35,6 +35,8 @@ pub(crate) struct BatchSettings<'a> {
     pub(crate) ignore: &'a [String],
     /// Whether events are applied whatever was ingested before.
     pub(crate) again: bool,
+    /// The source whose stored rows are all removed.
+    pub(crate) replaced_source: Option<&'a str>,
     pub(crate) limits: ReadLimits,
 }
 
@@ -46,10 +48,12 @@ pub(crate) struct BatchPlan {
     /// Whether the time zones of accounts decide rows.
     has_account_zones: bool,
     /// The earlier batches with which the events are compared; none if they are applied whatever was ingested before.
+    /// Files whose sources were removed are not among theirs.
     earlier: Vec<Batch>,
     /// Whether the events still have to be compared.
     is_undecided: bool,
     skipped: Option<SkippedEvents>,
+    removed_source: Option<String>,
 }
 
 struct PlannedTable {
@@ -85,13 +89,20 @@ impl BatchPlan {
             }
         }
         let has_account_zones = settings.clock_zone == Some(ClockZone::Account);
-        let (skipped, is_undecided) = (None, false);
-        let mut plan = Self { tables, reading: None, has_account_zones, earlier: Vec::new(), is_undecided, skipped };
+        let mut plan = Self {
+            tables,
+            reading: None,
+            has_account_zones,
+            earlier: Vec::new(),
+            is_undecided: false,
+            skipped: None,
+            removed_source: settings.replaced_source.map(str::to_owned),
+        };
         let Some(inputs) = plan.inputs(Table::Events) else { return Ok(plan) };
         let origins = EventOrigins::new(&inputs, mapped, settings)?;
         if let Some(latest) = latest.filter(|_| !settings.again) {
             plan.earlier = latest.read_batches(settings.dir).of_dataset(settings.dir)?;
-            plan.earlier.retain(|batch| batch.reading.is_some());
+            repetition::leave_out_removed(&mut plan.earlier, settings.replaced_source);
         }
         // Only these can come again, so that otherwise the checksums may be computed while the events are ingested.
         let has_events_without_id = |batch: &Batch| repetition::files(batch).any(|file| file.without_id > 0);
@@ -136,13 +147,13 @@ impl BatchPlan {
     /// # Errors
     /// Some have no id, although all of them had ids when their files were ingested before; or an input cannot be read.
     pub(crate) fn note_events(&mut self, new: &NewEvents, accounts: &Accounts) -> Result<(), IngestError> {
-        let NewEvents { without_id, accounts: present } = new;
+        let NewEvents { inputs, accounts: present } = new;
         let paths: Vec<PathBuf> =
             self.inputs(Table::Events).into_iter().flatten().map(|input| input.path.clone()).collect();
         let Some(reading) = &mut self.reading else { return Ok(()) };
         let zoned = self.has_account_zones.then_some((accounts, present));
-        reading.note(paths.into_iter().zip(without_id.iter().copied()), zoned);
-        if self.earlier.is_empty() || without_id.iter().all(|count| *count == 0) {
+        reading.note(paths.into_iter().zip(inputs), zoned);
+        if self.earlier.is_empty() || inputs.iter().all(|input| input.without_id == 0) {
             return Ok(());
         }
         match repetition::judge_written(reading.finish()?, &self.earlier, accounts) {
@@ -190,6 +201,6 @@ impl BatchPlan {
         });
         let tables = tables.collect();
         let reading = self.reading.map(|mut reading| reading.finish().cloned()).transpose()?;
-        Ok(Batch { version, tables, reading })
+        Ok(Batch { version, tables, reading, removed_source: self.removed_source })
     }
 }

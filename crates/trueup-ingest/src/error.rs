@@ -6,7 +6,7 @@ mod input;
 mod kind;
 
 pub use input::{InputFault, UnfitColumn};
-pub use kind::ErrorKind;
+pub use kind::{ErrorKind, SpendTwice};
 
 use crate::OutputError;
 use crate::rejected_rows::{RejectedRows, RowRejection};
@@ -105,6 +105,8 @@ impl IngestError {
             | ErrorKind::AllRejected { .. }
             | ErrorKind::ManyRejects { .. }
             | ErrorKind::ManySharedIds { .. }
+            | ErrorKind::SpendTwice(_)
+            | ErrorKind::NotRestored { .. }
             | ErrorKind::ZoneChanged { .. }
             | ErrorKind::NewerTzdata(_)
             | ErrorKind::IngestedBefore(_)

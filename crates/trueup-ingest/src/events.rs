@@ -35,6 +35,7 @@ mod row_ranges;
 mod shared_ids;
 mod sort;
 mod sort_and_write;
+mod sources;
 mod spill;
 mod stored_files;
 mod touched;
@@ -42,12 +43,13 @@ mod write;
 mod zone_changes;
 
 pub(crate) use budget::Budget;
-pub(crate) use forgotten::{Forgotten, ForgottenRows};
+pub(crate) use forgotten::{Forgotten, ForgottenRows, forgotten_rows};
 pub(crate) use merge::{MergedLayout, merge};
+pub(crate) use sources::InputEvents;
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorContext, ErrorKind};
 use crate::left_rows::Superseded;
 use crate::monitor::Phase;
 use crate::parts::PartOfAccounts;
@@ -63,6 +65,7 @@ use left_out::LeftOut;
 use missing_total::MissingTotal;
 use new_keys::NewKeys;
 use sort_and_write::SortedFiles;
+use sources::{may_have_source, without_source};
 use spill::EventBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -86,6 +89,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) clock_zone: Option<ClockZone>,
     /// The stored rows that are superseded, which are not read.
     pub(crate) superseded: &'a Superseded,
+    /// The source whose stored events are all removed.
+    pub(crate) replaced_source: Option<&'a str>,
     pub(crate) budget: Budget,
     /// The most rows of a row group, unless a single customer has more.
     pub(crate) group_rows: usize,
@@ -116,6 +121,8 @@ pub(crate) struct WrittenEvents {
     pub(crate) carried: u64,
     /// The number of rows without an event id that are equal to another in every column.
     pub(crate) repeated: u64,
+    /// The number of rows of stored files that were removed with their source.
+    pub(crate) removed: u64,
     /// The dimensions of the new files.
     pub(crate) dimensions: BTreeSet<String>,
     pub(crate) new: NewEvents,
@@ -124,8 +131,7 @@ pub(crate) struct WrittenEvents {
 /// What is known of the events of the inputs.
 #[derive(Default)]
 pub(crate) struct NewEvents {
-    /// The number of events without an id of each input.
-    pub(crate) without_id: Vec<u64>,
+    pub(crate) inputs: Vec<InputEvents>,
     /// The accounts of the events, if clock times are in the time zones of accounts.
     pub(crate) accounts: BTreeSet<String>,
 }
@@ -135,7 +141,7 @@ impl WrittenEvents {
     fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
         let (superseded, files, dimensions) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
         let new = NewEvents::default();
-        Self { kept, superseded, files, counts, carried: 0, repeated: 0, dimensions, new }
+        Self { kept, superseded, files, counts, carried: 0, repeated: 0, removed: 0, dimensions, new }
     }
 }
 
@@ -158,6 +164,7 @@ pub(crate) fn ingest(
         forgotten,
         clock_zone,
         superseded,
+        replaced_source,
         budget,
         group_rows,
         file_rows,
@@ -166,7 +173,9 @@ pub(crate) fn ingest(
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     // With them, rows are found in stored files.
     let mut keys = match stored {
-        StoredEvents::All(files) if !files.is_empty() => Some(NewKeys::new(&dictionaries, budget.keys())),
+        StoredEvents::All(files) if !files.is_empty() && replaced_source.is_none() => {
+            Some(NewKeys::new(&dictionaries, budget.keys()))
+        }
         _ => None,
     };
     let missing_total = MissingTotal::default();
@@ -174,15 +183,15 @@ pub(crate) fn ingest(
     let left_out = LeftOut::new(forgotten);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
-    let mut new = NewEvents { without_id: vec![0; inputs.len()], ..NewEvents::default() };
-    for (at, (input, without_id)) in inputs.iter().zip(&mut new.without_id).enumerate() {
+    let mut new = NewEvents { inputs: vec![InputEvents::default(); inputs.len()], ..NewEvents::default() };
+    for (at, (input, noted)) in inputs.iter().zip(&mut new.inputs).enumerate() {
         let make_rules = |schema: &_| {
-            let normalizer = normalizers.normalizer(schema)?;
-            Ok(Box::new(EventRules::new(normalizer, &missing_total, &left_out, &dictionaries)) as _)
+            let (normalizer, source) = (normalizers.normalizer(schema)?, input.options.source.clone());
+            Ok(Box::new(EventRules::new(normalizer, source, &missing_total, &left_out, &dictionaries)) as _)
         };
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
-            *without_id += batch.events_without_id();
+            noted.add(&batch, &dictionaries);
             buffer.add(batch, version)
         })?;
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
@@ -204,10 +213,10 @@ pub(crate) fn ingest(
     if clock_zone == Some(ClockZone::Account) {
         new.accounts = buffer.new_accounts().into_iter().collect();
     }
-    let mut carried = 0;
+    let (mut carried, mut removed) = (0, 0);
     let mut part = None;
     let touched = match stored {
-        StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() => {
+        StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() && replaced_source.is_none() => {
             return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
         }
         StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes)) {
@@ -222,7 +231,10 @@ pub(crate) fn ingest(
             None => {
                 let mut changed = buffer.new_accounts();
                 changed.extend(zone_changes.accounts().map(str::to_owned));
-                let (rewritten, kept) = files_with(files, superseded, dir, &|account| changed.contains(account))?;
+                let may_have = |file: &DataFile| replaced_source.is_some_and(|source| may_have_source(file, source));
+                let (mut rewritten, others): (Vec<_>, Vec<_>) = files.iter().cloned().partition(may_have);
+                let (changed, kept) = files_with(&others, superseded, dir, &|account| changed.contains(account))?;
+                rewritten.extend(changed);
                 Touched { kept, rewritten, passed: superseded.clone(), ..Touched::default() }
             }
         },
@@ -244,6 +256,10 @@ pub(crate) fn ingest(
         let dir = copy.as_ref().map_or(dir, Scratch::path);
         stored_files::read(dir, (file, &passed), reader, zone_changes, &dictionaries, part, &mut |batch| {
             carried += batch.len() as u64;
+            let batch = match replaced_source {
+                Some(source) => without_source(batch, source, &dictionaries, &mut removed).doing("remove a source")?,
+                None => batch,
+            };
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
@@ -259,7 +275,7 @@ pub(crate) fn ingest(
     counts.replaced = superseded;
     let rules = (&normalizers, &left_out);
     shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut counts)?;
-    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, dimensions, new })
+    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, removed, dimensions, new })
 }
 
 /// Returns the warning about events that may be counted twice.

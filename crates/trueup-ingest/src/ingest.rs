@@ -80,6 +80,7 @@ pub struct Ingest {
     clock_zone: Option<ClockZone>,
     max_customer_events: usize,
     again: bool,
+    replaced_source: Option<String>,
 }
 
 impl Ingest {
@@ -101,6 +102,7 @@ impl Ingest {
             clock_zone: None,
             max_customer_events: 1_000_000,
             again: false,
+            replaced_source: None,
         }
     }
 
@@ -134,6 +136,23 @@ impl Ingest {
     /// accounts of them.
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the source of the events and the spend that do not name theirs in the column `source`: who reported them,
+    /// such as `google-ads`. Spend replaces the stored spend of the same account, day and source alone. If not set, the
+    /// source is the one that a mapping gives the table, or else the name of the table's input; without a mapping, it
+    /// is empty.
+    pub fn source(mut self, name: &str) -> Self {
+        self.reading.source = Some(name.into());
+        self
+    }
+
+    /// Removes all stored events and all stored spend of a source in the same version, before anything of this ingest
+    /// is added. A file all of whose events were removed can be ingested again as if it were new. The empty name is the
+    /// empty source. Event files that may have events of the source are written again as a whole.
+    pub fn replace_source(mut self, name: impl Into<String>) -> Self {
+        self.replaced_source = Some(name.into());
         self
     }
 

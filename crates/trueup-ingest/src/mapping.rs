@@ -203,7 +203,7 @@ impl Mapping {
         let planner =
             TablePlanner { reading, maps: &self.file.map, clock: &clock, inputs: &opened, credit: credit.as_ref() };
         let mut tables = MappedTables { credit: credit.clone(), account_zones, ..MappedTables::default() };
-        let mut add = |table: Table, from: Option<&String>, mapper: TableMapper| {
+        let mut add = |table: Table, (from, source): (Option<&String>, Option<&String>), mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
                 || {
                     let options = ReadOptions { format: Some(InputFormat::OneRow), ..ReadOptions::default() };
@@ -213,18 +213,26 @@ impl Mapping {
             );
             let mapper: Arc<TableMapper> = Arc::new(mapper);
             tables.lengths.push(files.len());
-            let mapped = |file: Input| (table, Input { mapper: Some(mapper.clone()), ..file });
+            let own = source.or(from).map(|name| Arc::from(name.as_str()));
+            let mapped = |file: Input| {
+                let source = file.options.source.clone().or_else(|| own.clone());
+                let options = Arc::new(ReadOptions { source, ..ReadOptions::clone(&file.options) });
+                (table, Input { mapper: Some(mapper.clone()), options, ..file })
+            };
             tables.inputs.extend(files.into_iter().map(mapped));
         };
         for (at, table) in self.file.events.iter().enumerate() {
-            planner.events(table, at)?.into_iter().for_each(|mapper| add(Table::Events, Some(&table.from), mapper));
+            planner
+                .events(table, at)?
+                .into_iter()
+                .for_each(|mapper| add(Table::Events, (Some(&table.from), table.source.as_ref()), mapper));
         }
         for (target, kind, declared) in [
             (CanonicalTable::Spend, Table::Spend, &self.file.spend),
             (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
         ] {
             for (at, table) in declared.iter().enumerate() {
-                add(kind, table.from.as_ref(), planner.table(target, table, at)?);
+                add(kind, (table.from.as_ref(), table.source.as_ref()), planner.table(target, table, at)?);
             }
         }
         tables.memory = Some(memory);

@@ -16,6 +16,10 @@ pub struct IngestSummary {
     pub events: RowCounts,
     /// Rows of spend.
     pub spend: RowCounts,
+    /// The replaced rows of spend, by source and channel.
+    pub replaced_spend: Vec<ReplacedSpend>,
+    /// What was removed with its source; `None` unless the ingest [replaces](crate::Ingest::replace_source) one.
+    pub removed: Option<RemovedSource>,
     /// Accounts.
     pub accounts: RowCounts,
     /// Insight documents.
@@ -33,6 +37,41 @@ impl IngestSummary {
     pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         self
+    }
+}
+
+/// Stored rows of spend of one source and channel that an ingest replaced.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReplacedSpend {
+    /// The source; empty for none.
+    pub source: String,
+    /// The `attributionChannel`; empty for none.
+    pub channel: String,
+    /// The number of rows.
+    pub rows: u64,
+}
+
+/// What an ingest removed of the source that it [replaces](crate::Ingest::replace_source).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemovedSource {
+    /// The source; empty for none.
+    pub source: String,
+    /// The number of stored events that were removed.
+    pub events: u64,
+    /// The number of stored rows of spend that were removed.
+    pub spend: u64,
+}
+
+impl RemovedSource {
+    /// Returns the note on a source of which nothing was stored.
+    pub(crate) fn note(&self) -> Option<String> {
+        let is_none = self.events == 0 && self.spend == 0;
+        is_none.then(|| match self.source.as_str() {
+            "" => "no stored event and no stored spend is without a source; nothing was removed".to_owned(),
+            source => {
+                format!("no stored event and no stored spend has the source `{}`; nothing was removed", Shown(source))
+            }
+        })
     }
 }
 

@@ -1,11 +1,11 @@
-//! Spend: the rows of the inputs replace all stored rows of the same accounts and days. The cost of an ingest follows
-//! what it changes: the rows of the inputs go to a new file, and deletion vectors leave the replaced rows out of the
-//! stored files (`replaced`, which reads them through `stored_spend`; `new_days` says which accounts and days are new).
+//! Spend: the rows of the inputs replace all stored rows of the same accounts, days and sources. The cost of an ingest
+//! follows what it changes: the rows of the inputs go to a new file, and deletion vectors leave the replaced rows out
+//! of the stored files (`replaced`, which reads them through `stored_spend`; `new_spend` says what is new).
 //!
 //! Rows that are written are collected by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to
 //! one file ([`SpendFile`]). A compaction does the same with the rows of stored files alone.
 
-mod new_days;
+mod new_spend;
 mod replaced;
 mod stored_spend;
 
@@ -15,64 +15,130 @@ use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
+use crate::row_source::with_source;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
-use crate::{CREATED_BY, IngestError, Input, RowCounts};
+use crate::{CREATED_BY, IngestError, Input, ReplacedSpend, RowCounts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take_record_batch;
-use new_days::NewDays;
+use new_spend::NewSpend;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use stored_spend::StoredSpend;
+use trueup_core::Shown;
 use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{
-    ACCOUNT, CellFault, DATE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
+    ACCOUNT, CHANNEL, CellFault, DATE, SOURCE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend,
+    spend_quarters,
 };
 
+/// The settings of an ingest of spend.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a> {
+    pub(crate) dir: &'a Path,
+    /// The source whose stored rows are all removed.
+    pub(crate) replaced_source: Option<&'a str>,
+    /// The rows of a row group.
+    pub(crate) group_rows: usize,
+}
+
+/// The spend of the next version, and what became of the stored rows.
+pub(crate) struct WrittenSpend {
+    pub(crate) files: Vec<DataFile>,
+    pub(crate) counts: RowCounts,
+    /// The replaced rows by source and channel.
+    pub(crate) replaced: Vec<ReplacedSpend>,
+    /// The number of rows that were removed with their source.
+    pub(crate) removed: u64,
+    /// The channels of the new rows.
+    channels: HashSet<String>,
+}
+
+/// The most channels that a warning names.
+const NAMED_CHANNELS: usize = 10;
+
+impl WrittenSpend {
+    /// Returns the warning about replaced rows of channels that the inputs do not have.
+    pub(crate) fn warnings(&self) -> Option<String> {
+        let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
+        for ReplacedSpend { channel, rows, .. } in &self.replaced {
+            if !self.channels.contains(channel) {
+                *lost.entry(channel).or_default() += rows;
+            }
+        }
+        let rows: u64 = lost.values().sum();
+        let mut named: Vec<String> = lost
+            .iter()
+            .take(NAMED_CHANNELS)
+            .map(|(channel, rows)| match *channel {
+                "" => format!("no channel ({rows})"),
+                channel => format!("`{}` ({rows})", Shown(channel)),
+            })
+            .collect();
+        if lost.len() > NAMED_CHANNELS {
+            named.push(format!("{} others", lost.len() - NAMED_CHANNELS));
+        }
+        let (are, these) = if rows == 1 { ("1 row", "is") } else { ("", "are") };
+        let count = if rows == 1 { String::new() } else { format!("{rows} rows") };
+        (rows > 0).then(|| {
+            format!(
+                "{are}{count} of spend {these} replaced, of channels that this ingest does not have: {}; spend of several \
+                 sources needs a source for each (`--source`, or the column `source`)",
+                named.join(", ")
+            )
+        })
+    }
+}
+
 /// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: those of the version
-/// before, unless all their rows are written again, and one with the new rows. Returns the stored files if the inputs
-/// have no sound row, or if faulty rows make the ingest fail.
+/// before, unless all their rows are written again, and one with the new rows. Returns the stored files if nothing
+/// changes, or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
     (stored, superseded): (&[DataFile], &Superseded),
-    dir: &Path,
-    group_rows: usize,
+    Settings { dir, replaced_source, group_rows }: Settings<'_>,
     version: &mut VersionBuilder,
     reader: &mut TableReader<'_>,
-) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
+) -> Result<WrittenSpend, IngestError> {
     let mut counts = RowCounts::default();
     let limit = reader.limits.table_bytes();
-    let (mut quarters, mut new_days) = (Quarters::new(limit), NewDays::new(limit));
+    let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit));
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
         let rules = |schema: &_| {
             let normalizer = SpendNormalizer::of_part(schema)?;
-            Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
+            let source = input.options.source.clone();
+            Ok(Box::new(SpendRules { normalizer, source, measures: Arc::clone(&measures) }) as _)
         };
         reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
-            new_days.add(&batch)?;
+            new.add(&batch)?;
             quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(InputFault::Schema(fault).of(&input.shown));
         }
     }
-    if counts.taken == 0 || reader.is_refusing() {
-        return Ok((stored.to_vec(), counts));
+    if counts.taken == 0 && replaced_source.is_none() || reader.is_refusing() {
+        let (files, replaced) = (stored.to_vec(), Vec::new());
+        return Ok(WrittenSpend { files, counts, replaced, removed: 0, channels: HashSet::new() });
     }
-    let replaced = replaced::find(stored, superseded, dir, &new_days.finish(), reader.monitor)?;
-    counts.replaced = replaced.rows;
+    let new = new.finish(replaced_source);
+    let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
+    if replaced.twice.rows > 0 {
+        return Err(ErrorKind::SpendTwice(replaced.twice).into());
+    }
+    counts.replaced = replaced.by_channel.values().sum();
     let mut rows = counts.taken;
     for (file, superseded) in &replaced.rewritten {
         rows += file.rows - superseded.rows();
@@ -80,8 +146,12 @@ pub(crate) fn ingest(
     }
     version.supersede(replaced.vectors);
     let mut files = replaced.kept;
-    files.push(write(quarters, rows, group_rows, version, reader.monitor)?);
-    Ok((files, counts))
+    if rows > 0 {
+        files.push(write(quarters, rows, group_rows, version, reader.monitor)?);
+    }
+    let by_channel = replaced.by_channel.into_iter();
+    let by_channel = by_channel.map(|((source, channel), rows)| ReplacedSpend { source, channel, rows }).collect();
+    Ok(WrittenSpend { files, counts, replaced: by_channel, removed: replaced.removed, channels: new.into_channels() })
 }
 
 /// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
@@ -302,6 +372,8 @@ impl MeasureCheck {
 /// The rules of spend.
 struct SpendRules {
     normalizer: SpendNormalizer,
+    /// The source of rows that do not name theirs.
+    source: Option<Arc<str>>,
     measures: Arc<Mutex<MeasureCheck>>,
 }
 
@@ -327,19 +399,42 @@ impl RowRules<RecordBatch> for SpendRules {
             self.measures.lock().unwrap_or_else(PoisonError::into_inner).add(&self.normalizer);
         }
         let normalized = self.normalizer.normalize(batch)?;
-        Ok((normalized.batch, normalized.faults))
+        Ok((with_source(normalized.batch, self.source.as_deref())?, normalized.faults))
     }
 }
 
-/// Returns the account and the day of each row of spend in stored form; the day is counted from 1970-01-01.
-fn account_days(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
-    let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
+/// The columns that [`spend_keys`] needs.
+const KEY_COLUMNS: [&str; 4] = [ACCOUNT, DATE, SOURCE, CHANNEL];
+
+/// What decides whether a row of spend replaces another, or counts next to it.
+#[derive(Clone, Copy)]
+struct SpendKey<'a> {
+    account: &'a str,
+    /// Counted from 1970-01-01.
+    day: i32,
+    /// Empty for none.
+    source: &'a str,
+    /// Empty for none.
+    channel: &'a str,
+}
+
+/// Returns the key of each row of spend in stored form.
+fn spend_keys(batch: &RecordBatch) -> Result<impl Iterator<Item = SpendKey<'_>>, ArrowError> {
+    let texts = |name: &str| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
     let days = batch.column_by_name(DATE).and_then(|column| column.as_primitive_opt::<Date32Type>());
-    match (accounts, days) {
-        // Stored spend has no nulls in these columns.
-        (Some(accounts), Some(days)) => Ok(accounts.iter().flatten().zip(days.values().iter().copied())),
-        _ => Err(ArrowError::SchemaError("stored spend has no `account` and `date` of the expected types".to_owned())),
-    }
+    let (Some(accounts), Some(days), Some(sources), Some(channels)) =
+        (texts(ACCOUNT), days, texts(SOURCE), texts(CHANNEL))
+    else {
+        let missing = format!("stored spend lacks one of the columns {}", KEY_COLUMNS.join(", "));
+        return Err(ArrowError::SchemaError(missing));
+    };
+    let texts = accounts.iter().zip(sources).zip(channels);
+    Ok(texts.zip(days.values()).map(|(((account, source), channel), day)| SpendKey {
+        account: account.unwrap_or_default(),
+        day: *day,
+        source: source.unwrap_or_default(),
+        channel: channel.unwrap_or_default(),
+    }))
 }
 
 fn properties() -> WriterProperties {

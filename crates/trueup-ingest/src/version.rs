@@ -254,6 +254,13 @@ impl VersionBuilder {
         Ok(latest)
     }
 
+    /// Makes this version one that follows an earlier one in what it consists of. Returns the manifest of that one, for
+    /// the manifest of this one.
+    pub(crate) fn follow(&mut self, earlier: Manifest) -> Manifest {
+        self.lists = StoredLists::of(Some(&earlier));
+        earlier
+    }
+
     /// Returns what time it is by the clock of the store or of the file system. A part of an ingest does not ask: it
     /// gets the beginning of time, at which nothing is due.
     pub(crate) fn now(&self) -> SystemTime {

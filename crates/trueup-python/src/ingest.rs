@@ -50,6 +50,10 @@ pub(crate) struct IngestReport {
     events: RowCounts,
     /// Rows of spend.
     spend: RowCounts,
+    /// The replaced rows of spend: source, channel and number of rows; "" for no source and no channel.
+    replaced_spend: Vec<(String, String, u64)>,
+    /// The numbers of events and of rows of spend that were removed with the replaced source; None if none was given.
+    removed: Option<(u64, u64)>,
     /// Accounts.
     accounts: RowCounts,
     /// Insight documents.
@@ -69,6 +73,9 @@ pub(crate) struct IngestReport {
 /// is a dimension. A column with the name of a metric or of a computed dimension is left out, with a warning.
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
+/// source: the source of the events and the spend that do not name theirs in a column `source`. Spend replaces the
+///     stored spend of the same account, day and source alone.
+/// replace_source: first remove all stored events and all stored spend of this source, in the same version.
 /// time_zone: of each `dateTime` without an offset: "account", "UTC", or a name such as "America/New_York". Without it,
 ///     such a `dateTime` breaks a rule, unless a mapping states its time zone.
 /// rejects: write rows that break a rule to this file, and ingest the others.
@@ -88,7 +95,8 @@ pub(crate) struct IngestReport {
 #[pyfunction]
 #[pyo3(
     signature = (into, events = None, **options),
-    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, time_zone=None, \
+    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, source=None, \
+                      replace_source=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
                       max_customer_events=None, again=False, threads=None, wait=None, timeout=None, interrupt=None)"
@@ -111,6 +119,9 @@ pub(crate) fn ingest(
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);
         }
     }
+    if let Some(name) = keywords.value::<String>("replace_source", "the name of a source")? {
+        ingest = ingest.replace_source(name);
+    }
     ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?).wait(keywords.wait()?);
     let given = keywords.value("interrupt", "a trueup.Interrupt")?;
     let call = CallInterrupt::new(given, keywords.timeout()?);
@@ -126,6 +137,9 @@ pub(crate) type Add = fn(Ingest, Source) -> Ingest;
 pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
     if let Some(path) = keywords.value::<PathBuf>("mapping", "the path of a mapping file")? {
         ingest = ingest.mapping(path);
+    }
+    if let Some(name) = keywords.value::<String>("source", "the name of a source")? {
+        ingest = ingest.source(&name);
     }
     if let Some(zone) = keywords.parsed("time_zone")? {
         ingest = ingest.time_zone(zone);
@@ -214,6 +228,7 @@ impl IngestReport {
             rejected: counts.rejected,
             forgotten: counts.forgotten,
         };
+        let replaced_spend = summary.replaced_spend.into_iter().map(|row| (row.source, row.channel, row.rows));
         let rejected = summary.rejected.rules().into_iter().map(|rule| RejectedRows {
             rule: rule.rule.to_string(),
             column: rule.column.clone(),
@@ -229,6 +244,8 @@ impl IngestReport {
             changed: summary.changed,
             events: counts(summary.events),
             spend: counts(summary.spend),
+            replaced_spend: replaced_spend.collect(),
+            removed: summary.removed.map(|removed| (removed.events, removed.spend)),
             accounts: counts(summary.accounts),
             insights: counts(summary.insights),
             rejected: rejected.collect(),

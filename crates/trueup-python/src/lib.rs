@@ -13,6 +13,7 @@
 //! | `table` | `Table`, an answer, as Arrow and as Python values; `display` shows it |
 //! | `versions` | `Version`, what was restated between versions, `expire` and `vacuum` |
 //! | `forget` | `forget`, which removes the events of customers |
+//! | `restore` | `restore`, which makes the content of an earlier version that of the newest one |
 //! | `why` | `Why`: the events and the spend behind the numbers of one row |
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
@@ -34,6 +35,7 @@ mod forget;
 mod ingest;
 mod partial;
 mod query;
+mod restore;
 mod run;
 mod source;
 mod staged;
@@ -62,6 +64,8 @@ mod _trueup {
     use super::partial::{Partial, Split};
     #[pymodule_export]
     use super::query::Query;
+    #[pymodule_export]
+    use super::restore::{RestoreReport, restore};
     #[pymodule_export]
     use super::run::Interrupt;
     #[pymodule_export]

@@ -8,11 +8,12 @@ use crate::notice;
 use crate::output::{self, number::grouped};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
+use crate::terminal::printable;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, RowCounts, TextEncoding,
+    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, ReplacedSpend, RowCounts, TextEncoding,
 };
 
 const EXAMPLES: &str = "\
@@ -29,10 +30,10 @@ Examples:
 /// `total` are optional. Every other column is a dimension.
 ///
 /// An event replaces the event of the dataset that has the same account and `eventId`; spend replaces the spend of the
-/// same account and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the
-/// dataset unchanged; with --rejects it ingests the others. Events without an `eventId` are added; if all files of such
-/// events were ingested before, in the same way, they are not applied again. At the end, small files are merged, as by
-/// `trueup compact`.
+/// same account, date and source. If rows break a rule, the command counts them by rule, shows the first ones, and
+/// leaves the dataset unchanged; with --rejects it ingests the others. Events without an `eventId` are added; if all
+/// files of such events were ingested before, in the same way, they are not applied again. At the end, small files are
+/// merged, as by `trueup compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -61,6 +62,16 @@ pub(crate) struct IngestCommand {
     /// TOML file that describes how to turn the inputs into events, spend and accounts
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+
+    /// Source of the events and the spend that do not name theirs in a column `source`: who reported them, such as
+    /// google-ads. By default the name that the mapping gives the table or its input; without a mapping, none
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
+
+    /// First remove all stored events and all stored spend of this source, in the same version; "" for what has no
+    /// source
+    #[arg(long, value_name = "NAME")]
+    replace_source: Option<String>,
 
     /// Format of INPUT, whatever its name says, and of other files whose names do not say theirs: csv, ndjson, parquet
     /// or xlsx. By default the name decides, or else the first bytes. With --mapping, what the mapping or a name says
@@ -150,6 +161,12 @@ impl IngestCommand {
         }
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
+        }
+        if let Some(name) = &self.source {
+            ingest = ingest.source(name);
+        }
+        if let Some(name) = &self.replace_source {
+            ingest = ingest.replace_source(name);
         }
         if let Some(format) = self.format {
             ingest = ingest.format(format);
@@ -244,6 +261,14 @@ impl IngestCommand {
             if is_given || counts != RowCounts::default() {
                 write_counts(name, counts, out)?;
             }
+            if name == "spend" {
+                write_replaced(&summary.replaced_spend, out)?;
+            }
+        }
+        if let Some(removed) = &summary.removed {
+            let [events, spend] = [removed.events, removed.spend].map(|count| grouped(&count.to_string()));
+            let source = named(&removed.source, "source");
+            writeln!(out, "removed  {events} of events, {spend} of spend, with {source}")?;
         }
         if let Some(compacted) = &summary.compacted {
             writeln!(out, "{}, in version {}", merged(compacted), compacted.version)?;
@@ -254,6 +279,26 @@ impl IngestCommand {
 
 fn show_rejected(rejected: &RejectedRows) {
     rejected.to_string().lines().for_each(notice::note);
+}
+
+/// The most lines of replaced spend.
+const REPLACED_LINES: usize = 20;
+
+/// Writes how many rows of spend were replaced, by source and channel.
+fn write_replaced(replaced: &[ReplacedSpend], out: &mut impl Write) -> io::Result<()> {
+    for ReplacedSpend { source, channel, rows } in replaced.iter().take(REPLACED_LINES) {
+        let (source, channel) = (named(source, "source"), named(channel, "channel"));
+        writeln!(out, "         {} replaced with {source}, {channel}", grouped(&rows.to_string()))?;
+    }
+    match replaced.len().saturating_sub(REPLACED_LINES) {
+        0 => Ok(()),
+        more => writeln!(out, "         and {more} other sources and channels"),
+    }
+}
+
+/// Returns the words for a source or a channel, which may be absent.
+fn named(name: &str, what: &str) -> String {
+    if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", printable(name)) }
 }
 
 fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {

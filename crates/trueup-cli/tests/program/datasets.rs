@@ -29,7 +29,7 @@ fn events_without_ids_that_come_again_change_nothing_or_are_refused() {
     let refused = ingest(&["--time-zone", "Asia/Tokyo"]).failed(1);
     for part in [
         "`e.csv` was ingested before, as version 1: `--time-zone` was `UTC` and is now `Asia/Tokyo`",
-        "into a new dataset",
+        "--replace-source",
         "`--again`",
     ] {
         assert!(refused.contains(part), "{part}: {refused}");

@@ -259,3 +259,50 @@ fn a_diff_checks_values_against_both_versions() {
     assert!(warned.code == 0 && warned.stderr.contains(message), "{warned:?}");
     assert!(diff("Radio", &["--strict"]).failed(1).contains(message));
 }
+
+#[test]
+fn an_earlier_version_is_restored() {
+    let workspace = Workspace::with_dataset();
+    let before = workspace.query("closedRevenue,campaign", &["--format", "csv"]).succeeded();
+    restate(&workspace);
+    assert_ne!(workspace.query("closedRevenue,campaign", &["--format", "csv"]).succeeded(), before);
+    let newest = versions(&workspace).len();
+    let restored = workspace.run(&["restore", "ds", "--to", "1"]).succeeded();
+    assert_eq!(restored, format!("version {} of `ds`, with the content of version 1\n", newest + 1));
+    assert_eq!(workspace.query("closedRevenue,campaign", &["--format", "csv"]).succeeded(), before);
+    let last = versions(&workspace).pop().unwrap();
+    assert_eq!(text(&last, "operation"), "restore");
+    let again = workspace.run(&["restore", "ds", "--to", &(newest + 1).to_string()]).succeeded();
+    assert_eq!(again, format!("nothing changed: version {} is the newest of `ds`\n", newest + 1));
+    let refused = workspace.run(&["restore", "ds", "--to", "99"]).failed(1);
+    assert!(refused.contains("version 99 cannot be restored: there is no such version"), "{refused}");
+}
+
+#[test]
+fn an_ingest_says_what_it_replaced_by_source_and_channel() {
+    let workspace = Workspace::new();
+    let header = "account,date,attributionChannel,adSpend\n";
+    workspace.write("google.csv", &format!("{header}a,2025-10-01,Search,5\na,2025-10-01,,1\n"));
+    workspace.write("meta.csv", &format!("{header}a,2025-10-01,Social,6\n"));
+    workspace.write("google2.csv", &format!("{header}a,2025-10-01,Search,7\n"));
+    let ingest =
+        |file: &str, more: &[&str]| workspace.run(&[&["ingest", "--spend", file, "--into", "ds"], more].concat());
+    ingest("google.csv", &["--source", "google"]).succeeded();
+    ingest("meta.csv", &["--source", "meta"]).succeeded();
+    let restated = ingest("google2.csv", &["--source", "google"]);
+    assert!(
+        restated.stderr.contains("of channels that this ingest does not have: no channel (1)"),
+        "{}",
+        restated.stderr
+    );
+    assert_eq!(
+        restated.stdout,
+        "version 3 of `ds`\nspend    1 taken, 2 replaced\n         1 replaced with source `google`, no channel\n         \
+         1 replaced with source `google`, channel `Search`\n"
+    );
+    let removed = ingest("google2.csv", &["--source", "ads", "--replace-source", "google"]).succeeded();
+    assert_eq!(
+        removed,
+        "version 4 of `ds`\nspend    1 taken\nremoved  0 of events, 1 of spend, with source `google`\n"
+    );
+}

@@ -7,7 +7,7 @@ use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::manifest::{DataFile, Manifest};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::slice;
 
@@ -23,6 +23,9 @@ pub struct Batch {
     /// By what the events are recognized if they come again; `None` if the ingest had none, or was distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
+    /// The source whose stored events and spend the ingest removed before it added its own; `None` if it removed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_source: Option<String>,
 }
 
 /// The rows that an ingest added to a table.
@@ -62,6 +65,10 @@ pub struct ReadFile {
     pub sha256: String,
     /// The number of its events that have no `eventId`.
     pub without_id: u64,
+    /// The sources of its events; the empty one is that of events without a source. `None` if there are too many to
+    /// list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<BTreeSet<String>>,
     /// What decides the rows of this file: options by their names, with their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, String>,

@@ -35,6 +35,8 @@ pub enum CommitOperation {
     Compact,
     /// The events of some customers were removed.
     Forget,
+    /// The content of an earlier version was made that of the newest one.
+    Restore,
 }
 
 impl Commit {
@@ -126,6 +128,7 @@ impl CommitOperation {
             Self::Define => "define",
             Self::Compact => "compact",
             Self::Forget => "forget",
+            Self::Restore => "restore",
         }
     }
 }

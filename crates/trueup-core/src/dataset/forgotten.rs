@@ -78,6 +78,13 @@ impl ForgottenCustomers {
         is_later
     }
 
+    /// Returns the customers who were forgotten after an earlier list of the same dataset was written.
+    #[must_use]
+    pub fn since(mut self, earlier: &Self) -> Self {
+        self.days.retain(|hash, day| earlier.days.get(hash) != Some(day));
+        self
+    }
+
     /// Returns the last day whose events of a customer are left out; `None` if the customer is not forgotten.
     #[must_use]
     pub fn until(&self, account: &str, opportunity_id: &str) -> Option<Day> {

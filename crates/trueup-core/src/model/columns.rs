@@ -34,6 +34,12 @@ pub const EVENT_ID: &str = "eventId";
 /// The column of the amounts of events.
 pub const TOTAL: &str = "total";
 
+/// The column that says who reported a row, such as the name of an ad platform; null is the empty source. In events it
+/// is a dimension, in spend it is none.
+pub const SOURCE: &str = "source";
+/// The column of the channel that a row is attributed to.
+pub const CHANNEL: &str = "attributionChannel";
+
 /// The columns of spend with amounts of money.
 pub(super) const SPEND_AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 /// The columns of spend with counts.

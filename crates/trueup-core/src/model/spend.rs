@@ -2,8 +2,8 @@
 
 use super::amount::read_amounts;
 use super::columns::{
-    ACCOUNT, DATE, Meaning, OPPORTUNITY_ID, SPEND_AMOUNTS, SPEND_COUNTS, TYPE, amount_field, check_columns,
-    check_same_columns, find, names, require, require_all,
+    ACCOUNT, CHANNEL, DATE, Meaning, OPPORTUNITY_ID, SOURCE, SPEND_AMOUNTS, SPEND_COUNTS, TYPE, amount_field,
+    check_columns, check_same_columns, find, names, require, require_all,
 };
 use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
@@ -18,13 +18,14 @@ use rayon::slice::ParallelSliceMut;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The text columns of the spend table. Null means that the spend is not attributed.
-pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
+/// The text columns of the spend table that are dimensions. Null means that the spend is not attributed.
+pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", CHANNEL, "campaign"];
 
 /// The columns of a table of spend.
-pub const SPEND_COLUMNS: [&str; 9] = [
+pub const SPEND_COLUMNS: [&str; 10] = [
     ACCOUNT,
     DATE,
+    SOURCE,
     SPEND_TEXTS[0],
     SPEND_TEXTS[1],
     SPEND_TEXTS[2],
@@ -39,6 +40,7 @@ pub const SPEND_COLUMNS: [&str; 9] = [
 #[must_use]
 pub fn stored_spend_schema() -> SchemaRef {
     let mut fields = vec![Field::new(ACCOUNT, DataType::Utf8, false), Field::new(DATE, DataType::Date32, false)];
+    fields.push(Field::new(SOURCE, DataType::Utf8, true));
     fields.extend(SPEND_TEXTS.map(|name| Field::new(name, DataType::Utf8, true)));
     fields.extend(SPEND_AMOUNTS.map(amount_field));
     fields.extend(SPEND_COUNTS.map(|name| Field::new(name, DataType::Int64, true)));
@@ -52,7 +54,7 @@ pub struct SpendNormalizer {
     account: usize,
     date: usize,
     /// The index in `given` of each stored column after the first two; `None` if the table does not have it.
-    rest: [Option<usize>; 7],
+    rest: [Option<usize>; 8],
     ignored: Vec<String>,
 }
 
@@ -76,6 +78,7 @@ impl SpendNormalizer {
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
         require_all(given, &[&[ACCOUNT], &[DATE]])?;
         check_columns(given, &SPEND_COLUMNS)?;
+        let source = find(given, SOURCE, Meaning::Dimension);
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
         let [ad_spend, fee] = SPEND_AMOUNTS.map(|name| find(given, name, Meaning::Amount));
         let [clicks, impressions] = SPEND_COUNTS.map(|name| find(given, name, Meaning::Count));
@@ -83,7 +86,7 @@ impl SpendNormalizer {
             given: given.clone(),
             account: require(given, &[ACCOUNT], Meaning::Id)?,
             date: require(given, &[DATE], Meaning::Date)?,
-            rest: [category?, channel?, campaign?, ad_spend?, fee?, clicks?, impressions?],
+            rest: [source?, category?, channel?, campaign?, ad_spend?, fee?, clicks?, impressions?],
             ignored: names(given).into_iter().filter(|name| !SPEND_COLUMNS.contains(&name.as_str())).collect(),
         })
     }
@@ -92,7 +95,7 @@ impl SpendNormalizer {
     /// spend would be 0.
     #[must_use]
     pub fn no_spend(&self) -> Option<SchemaFault> {
-        let [_, _, _, measures @ ..] = &self.rest;
+        let [_, _, _, _, measures @ ..] = &self.rest;
         let has = |name: &&str| self.given.fields().find(name).is_some();
         let are_events = [OPPORTUNITY_ID, TYPE].iter().all(has);
         let fault = |found| {
@@ -159,8 +162,8 @@ fn check_stored(schema: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> 
     Err(ArrowError::SchemaError(format!("expected stored spend, but found {}", batch.schema_ref())))
 }
 
-/// Sorts stored spend by calendar quarter, account, date, and then every other column; null comes first. The rows of a
-/// query for few months or few accounts are then close together.
+/// Sorts stored spend by calendar quarter, account, date, source, and then every other column; null comes first. The
+/// rows of a query for few months or few accounts are then close together.
 ///
 /// # Errors
 /// Returns an error if the batch is not in stored form, or if it has too many rows.

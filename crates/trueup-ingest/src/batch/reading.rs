@@ -3,6 +3,7 @@
 
 use super::BatchSettings;
 use crate::error::{ErrorContext, OPEN};
+use crate::events::InputEvents;
 use crate::input::MappedInputs;
 use crate::monitor::Monitor;
 use crate::source::{InputFormat, InputReader, ReadLimits, file_name, named_format, named_separator};
@@ -83,7 +84,7 @@ impl EventOrigins {
         let mut read = Vec::with_capacity(self.files.len());
         for (input, sha256) in self.files.iter().zip(&mut sums) {
             let parts = file_parts(files, input, limits)?;
-            read.push(ReadFile { name: file_name(&input.shown), sha256, without_id: 0, parts });
+            read.push(ReadFile { name: file_name(&input.shown), sha256, parts, ..ReadFile::default() });
         }
         let mut parts = self.parts.clone();
         for (name, inputs) in &self.joined {
@@ -116,8 +117,8 @@ enum ReadingState {
 /// What an ingest notes of the events once it has read them.
 #[derive(Default)]
 struct NotedRows {
-    /// The events without an id of each file.
-    without_id: Vec<u64>,
+    /// What is known of the events of each file.
+    files: Vec<InputEvents>,
     zones: BTreeMap<String, String>,
     /// The checksum of the time zones of all accounts, if `zones` would have too many.
     all_zones: Option<String>,
@@ -180,21 +181,21 @@ impl EventReading {
         if let ReadingState::Known(reading) = &self.state { Some(reading) } else { None }
     }
 
-    /// Notes the events that were read: how many of each input have no id, by the path of the input, and, if clock
-    /// times are in the time zones of `accounts`, the accounts of the events.
-    pub(super) fn note(
+    /// Notes the events that were read: those of each input, by the path of the input, and, if clock times are in the
+    /// time zones of `accounts`, the accounts of the events.
+    pub(super) fn note<'a>(
         &mut self,
-        without_id: impl Iterator<Item = (PathBuf, u64)>,
+        inputs: impl Iterator<Item = (PathBuf, &'a InputEvents)>,
         accounts: Option<(&Accounts, &BTreeSet<String>)>,
     ) {
-        let mut counts = vec![0; self.paths.len()];
-        for (path, count) in without_id {
+        let mut files = vec![InputEvents::default(); self.paths.len()];
+        for (path, events) in inputs {
             // An input of a mapping may be that of several tables.
             if let Some(at) = self.paths.iter().position(|of| *of == path) {
-                counts[at] += count;
+                files[at].merge(events);
             }
         }
-        self.noted.without_id = counts;
+        self.noted.files = files;
         let Some((accounts, present)) = accounts else { return };
         if present.len() > MAX_ZONES {
             self.noted.all_zones = Some(all_zones(accounts));
@@ -220,8 +221,9 @@ impl EventReading {
         let ReadingState::Known(reading) = &mut self.state else {
             return Err(io::Error::other("it has failed before")).doing("compute the checksum of the inputs");
         };
-        for (file, count) in reading.files.iter_mut().zip(&self.noted.without_id) {
-            file.without_id = *count;
+        for (file, InputEvents { without_id, sources }) in reading.files.iter_mut().zip(&self.noted.files) {
+            file.without_id = *without_id;
+            file.sources = sources.known().cloned();
         }
         reading.zones.clone_from(&self.noted.zones);
         if let Some(checksum) = &self.noted.all_zones {
@@ -260,6 +262,9 @@ fn file_parts(files: &Files, input: &Input, limits: ReadLimits) -> Result<BTreeM
     }
     if let Some(sheet) = input.options.sheet.as_ref().filter(|_| format == InputFormat::Xlsx) {
         parts.insert("sheet".to_owned(), sheet.clone());
+    }
+    if let Some(source) = input.options.source.as_deref().filter(|source| !source.is_empty()) {
+        parts.insert("source".to_owned(), source.to_owned());
     }
     Ok(parts)
 }

@@ -73,6 +73,23 @@ pub(super) enum Verdict {
     Repeated(u64),
 }
 
+/// Leaves out the batches without events, and of the others the files whose events were all removed with their sources,
+/// the last of them now.
+pub(super) fn leave_out_removed(batches: &mut Vec<Batch>, removed_now: Option<&str>) {
+    let mut removed: BTreeSet<String> = removed_now.map(str::to_owned).into_iter().collect();
+    for batch in batches.iter_mut().rev() {
+        if let Some(reading) = &mut batch.reading {
+            reading.files.retain(|file| {
+                let sources = file.sources.as_ref().filter(|sources| !sources.is_empty());
+                !sources.is_some_and(|sources| sources.is_subset(&removed))
+            });
+        }
+        // A source is removed before the events of its batch are added.
+        removed.extend(batch.removed_source.take());
+    }
+    batches.retain(|batch| batch.reading.as_ref().is_some_and(|reading| !reading.files.is_empty()));
+}
+
 /// Returns the files of the events of a batch.
 pub(super) fn files(batch: &Batch) -> impl Iterator<Item = &ReadFile> {
     batch.reading.iter().flat_map(|reading| &reading.files)
@@ -172,6 +189,7 @@ fn parts(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> V
             "delimiter" => "--delimiter",
             "encoding" => "--encoding",
             "sheet" => "--sheet",
+            "source" => "source",
             other => {
                 let joined = other.strip_prefix(JOINED).map(|name| format!("the joined input `{}`", Shown(name)));
                 let what = joined.unwrap_or_else(|| format!("the {other}"));
@@ -215,8 +233,9 @@ impl fmt::Display for Repetition {
             write!(f, "{separator}{difference}")?;
         }
         f.write_str(
-            "; events without an `eventId` would count twice: ingest all files into a new dataset, or add all of these \
-             once more with `--again`",
+            "; events without an `eventId` would count twice: remove what came in then, by its source with \
+             `--replace-source` or by going back with `trueup restore`, or add all of these files once more with \
+             `--again`",
         )
     }
 }

@@ -7,6 +7,7 @@ use crate::parts::StageFault;
 use crate::rejected_rows::{MaxRejects, RejectedRows, RowRejection, Rows};
 use crate::row_fault::{RowFault, ValueFault};
 use crate::{IngestError, OutputError};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +15,45 @@ use trueup_core::dataset::DatasetError;
 use trueup_core::dataset::manifest::OtherTzdata;
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::definitions::DefinitionError;
-use trueup_core::{Interruption, Shown};
+use trueup_core::{Day, Interruption, Shown};
+
+/// Stored spend without a source that spend with a source would count next to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpendTwice {
+    /// The number of stored rows.
+    pub rows: u64,
+    /// The account, the day and the channel of the first few rows.
+    pub first: Vec<(String, Day, String)>,
+}
+
+impl fmt::Display for SpendTwice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, first } = self;
+        let (are, have) = if *rows == 1 { ("1 stored row of spend without a source has", "it") } else { ("", "they") };
+        let count =
+            if *rows == 1 { String::new() } else { format!("{rows} stored rows of spend without a source have") };
+        write!(
+            f,
+            "{are}{count} the account, the day and the channel of spend that now comes with a source, so that {have} would \
+             count in addition: "
+        )?;
+        for (at, (account, day, channel)) in first.iter().enumerate() {
+            let before = if at == 0 { "" } else { "; " };
+            write!(f, "{before}account `{}`, {day}, ", Shown(account))?;
+            match channel.as_str() {
+                "" => f.write_str("no channel")?,
+                channel => write!(f, "channel `{}`", Shown(channel))?,
+            }
+        }
+        if *rows > first.len() as u64 {
+            f.write_str("; ...")?;
+        }
+        f.write_str(
+            ". Give the new spend without a source, or pass `--replace-source \"\"`, which first removes all stored spend \
+             and all stored events without a source",
+        )
+    }
+}
 
 /// What went wrong in an ingest. Match on it with [`IngestError::kind`].
 #[derive(Debug, thiserror::Error)]
@@ -136,6 +175,22 @@ pub enum ErrorKind {
     ManySharedIds {
         /// The most ids whose rows are rejected.
         limit: usize,
+    },
+    /// Spend with a source would count next to stored spend without one.
+    #[error("{0}")]
+    SpendTwice(SpendTwice),
+    /// An earlier version cannot become the newest one, because it is not there.
+    #[error(
+        "version {version} cannot be restored: {}; the newest one is {newest}, and `trueup versions` lists all",
+        if *is_taken { "it has expired" } else { "there is no such version" }
+    )]
+    NotRestored {
+        /// The version to restore.
+        version: u64,
+        /// The newest version.
+        newest: u64,
+        /// Whether there was such a version.
+        is_taken: bool,
     },
     /// An account with events would get another time zone, but the days of its events cannot be computed again.
     #[error(

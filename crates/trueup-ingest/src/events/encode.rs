@@ -6,6 +6,7 @@ use super::left_out::LeftOut;
 use super::missing_total::MissingTotal;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
+use crate::row_source::with_source;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
 use arrow_array::{
@@ -30,6 +31,8 @@ const ROWS_PER_TEXT: usize = 2;
 /// Checks the rows of one input schema and encodes them.
 pub(super) struct EventRules<'a> {
     normalizer: Arc<EventNormalizer>,
+    /// The source of rows that do not name theirs.
+    source: Option<Arc<str>>,
     missing_total: &'a MissingTotal,
     left_out: &'a LeftOut<'a>,
     dictionaries: &'a DictionaryBuilders,
@@ -65,11 +68,12 @@ impl<'a> NormalizerFactory<'a> {
 impl<'a> EventRules<'a> {
     pub(super) const fn new(
         normalizer: Arc<EventNormalizer>,
+        source: Option<Arc<str>>,
         missing_total: &'a MissingTotal,
         left_out: &'a LeftOut<'a>,
         dictionaries: &'a DictionaryBuilders,
     ) -> Self {
-        Self { normalizer, missing_total, left_out, dictionaries }
+        Self { normalizer, source, missing_total, left_out, dictionaries }
     }
 }
 
@@ -91,7 +95,8 @@ impl RowRules<EventBatch> for EventRules<'_> {
     fn normalize(&self, batch: &RecordBatch) -> Result<(EventBatch, Vec<CellFault>), ArrowError> {
         self.missing_total.look(batch)?;
         let normalized = self.normalizer.normalize(batch)?;
-        let rows = encode(&*self.left_out.without(&normalized.batch)?, self.dictionaries)?;
+        let named = with_source(normalized.batch, self.source.as_deref())?;
+        let rows = encode(&*self.left_out.without(&named)?, self.dictionaries)?;
         Ok((rows.grouped_by_account()?, normalized.faults))
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! The lists of files and the `key_index` of each file say which rows may be of such customers, and these rows are
 //! read. Accounts and customers are compared as texts, because a customer with the key of another one must not be lost.
+//!
+//! Of customers who were forgotten before, only hashes are known. To find their events, the customers of all rows are
+//! read.
 
 use super::key_index::{AccountKeys, FoundRows, KeyIndex, Lookup, Prefix, may_have_account};
 use super::touched::text;
 use crate::error::ErrorContext;
 use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
+use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::{Customer, IngestError};
 use hashbrown::HashMap;
@@ -14,8 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
-use trueup_core::dataset::{CheckedFile, DatasetError, DeletionVector, EventFile, EventRowGroup};
+use trueup_core::dataset::{CheckedFile, DatasetError, DeletionVector, EventFile, EventRowGroup, ForgottenCustomers};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID};
+
+/// The columns that say whose an event is, and of which day.
+const READ: [&str; 3] = [ACCOUNT, OPPORTUNITY_ID, DATE];
 
 /// The customers to forget, by account.
 pub(crate) struct Forgotten<'c>(BTreeMap<&'c str, OfAccount<'c>>);
@@ -95,8 +102,6 @@ impl<'c> Forgotten<'c> {
         dir: &Path,
         reader: &TableReader<'_>,
     ) -> Result<Option<ForgottenRows<'c>>, IngestError> {
-        const READ: [&str; 3] = [ACCOUNT, OPPORTUNITY_ID, DATE];
-
         let path = dir.join(&file.path);
         let row_groups = found.iter().map(|found| found.row_group).collect();
         let opened = EventFile::open(dir, file, row_groups, reader.monitor.interrupt()).of_dataset(&path)?;
@@ -124,7 +129,7 @@ impl<'c> Forgotten<'c> {
         held: &mut ForgottenRows<'c>,
     ) -> Result<Vec<Range<usize>>, DatasetError> {
         let (accounts, customers) = (row_group.texts(ACCOUNT)?, row_group.texts(OPPORTUNITY_ID)?);
-        let mut forgotten: Vec<Range<usize>> = Vec::new();
+        let mut forgotten = Vec::new();
         for row in row_group.rows().iter().cloned().flatten() {
             let of_account = accounts.get(row).and_then(text).and_then(|account| self.0.get(account));
             let customer = customers.get(row).and_then(text).zip(of_account);
@@ -136,11 +141,55 @@ impl<'c> Forgotten<'c> {
                 continue;
             }
             held.current.insert(customer);
-            match forgotten.last_mut() {
-                Some(last) if last.end == row => last.end = row + 1,
-                _ => forgotten.push(row..row + 1),
-            }
+            forgotten.push(row);
         }
-        Ok(forgotten)
+        Ok(ranges_of(forgotten.into_iter()))
     }
+}
+
+/// Returns the events of forgotten customers that a stored file has left.
+pub(crate) fn forgotten_rows(
+    file: &DataFile,
+    superseded: &Superseded,
+    forgotten: &ForgottenCustomers,
+    dir: &Path,
+    monitor: &Monitor,
+) -> Result<DeletionVector, IngestError> {
+    let (path, mut found) = (dir.join(&file.path), DeletionVector::default());
+    let opened = EventFile::open(dir, file, (0..file.row_groups.len()).collect(), monitor.interrupt());
+    let opened = opened.of_dataset(&path)?;
+    for (number, entry) in file.row_groups.iter().enumerate() {
+        monitor.check()?;
+        let row_group = opened.row_group(number, Some(&READ), FoundRows::all(number, entry).rows).of_dataset(&path)?;
+        let texts = |name: &str| row_group.texts(name).of_dataset(&path);
+        let (accounts, customers) = (texts(ACCOUNT)?, texts(OPPORTUNITY_ID)?);
+        let left = LeftInRowGroup::new(file, number, superseded);
+        // The events of a customer follow each other.
+        let (mut cursor, mut last) = (left.cursor(), (None, false));
+        let is_forgotten = |row: &usize| {
+            let customer = accounts.get(*row).and_then(text).zip(customers.get(*row).and_then(text));
+            if last.0 != customer {
+                last = (customer, customer.is_some_and(|(account, id)| forgotten.until(account, id).is_some()));
+            }
+            last.1 && cursor.has(*row)
+        };
+        let gone = ranges_of(row_group.rows().iter().cloned().flatten().filter(is_forgotten));
+        if !gone.is_empty() {
+            let left_days = left.days_without(&gone, &row_group).of_dataset(&path)?;
+            found.supersede(file, number, gone.into_iter().map(|rows| rows.start as u64..rows.end as u64), left_days);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the ranges of some rows, which ascend.
+fn ranges_of(rows: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for row in rows {
+        match ranges.last_mut() {
+            Some(last) if last.end == row => last.end = row + 1,
+            _ => ranges.push(row..row + 1),
+        }
+    }
+    ranges
 }

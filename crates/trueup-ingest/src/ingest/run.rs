@@ -16,7 +16,8 @@ use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{
-    CREATED_BY, IngestError, IngestSummary, Input, Outputs, RowCounts, accounts, compact, events, insights, spend,
+    CREATED_BY, IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, compact, events,
+    insights, spend,
 };
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ impl Ingest {
             plan.decide(&accounts::stored(latest.as_ref(), &self.common.dir)?)?;
         }
         let mut summary = IngestSummary { version: version.number() - 1, ..IngestSummary::default() };
-        if plan.is_empty() {
+        if plan.is_empty() && self.replaced_source.is_none() {
             summary.warnings.extend(plan.warning());
             let accounts = accounts::stored(latest.as_ref(), &self.common.dir)?;
             let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
@@ -123,7 +124,7 @@ impl Ingest {
         plan.decide(&accounts)?;
         summary.warnings.extend(plan.warning());
         let event_inputs = plan.inputs(Table::Events);
-        if event_inputs.is_some() || !zone_changes.is_empty() {
+        if event_inputs.is_some() || !zone_changes.is_empty() || self.replaced_source.is_some() {
             if event_inputs.is_some() {
                 mapped.set_accounts(&accounts);
                 mapped.find_first_conversions(reader)?;
@@ -141,6 +142,11 @@ impl Ingest {
                 plan.note_events(&written.new, &accounts)?;
             }
             summary.events = written.counts;
+            summary.removed = self.replaced_source.as_ref().map(|source| RemovedSource {
+                source: source.clone(),
+                events: written.removed,
+                spend: 0,
+            });
             reader.warnings.extend(repeated_warning(written.repeated));
             version.supersede(written.superseded);
             manifest.events = written.kept;
@@ -160,7 +166,8 @@ impl Ingest {
     /// Returns what the batch depends on besides its inputs.
     pub(super) fn batch_settings(&self) -> BatchSettings<'_> {
         let (dir, ignore, limits) = (self.common.dir.as_path(), self.ignore.as_slice(), self.common.limits());
-        BatchSettings { dir, clock_zone: self.clock_zone, ignore, again: self.again, limits }
+        let replaced_source = self.replaced_source.as_deref();
+        BatchSettings { dir, clock_zone: self.clock_zone, ignore, again: self.again, replaced_source, limits }
     }
 
     /// Checks that a table with rejected rows has other rows, too, and that no more rows are rejected than allowed.
@@ -245,7 +252,7 @@ impl Ingest {
 
     /// Returns the settings of an ingest of events.
     pub(super) fn event_settings<'a>(
-        &self,
+        &'a self,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
         (defined_names, forgotten): (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>),
@@ -261,6 +268,7 @@ impl Ingest {
             forgotten,
             clock_zone,
             superseded,
+            replaced_source: self.replaced_source.as_deref(),
             budget,
             group_rows,
             file_rows,
@@ -277,15 +285,23 @@ impl Ingest {
         summary: &mut IngestSummary,
     ) -> Result<(), IngestError> {
         let dir = self.common.dir.as_path();
-        if let Some(inputs) = plan.inputs(Table::Spend) {
-            (manifest.spend, summary.spend) = spend::ingest(
-                &inputs,
-                (&manifest.spend, &manifest.superseded),
+        let inputs = plan.inputs(Table::Spend);
+        if inputs.is_some() || self.replaced_source.is_some() {
+            let settings = spend::Settings {
                 dir,
-                self.common.group_rows,
-                version,
-                reader,
-            )?;
+                replaced_source: self.replaced_source.as_deref(),
+                group_rows: self.common.group_rows,
+            };
+            let stored = (manifest.spend.as_slice(), &manifest.superseded);
+            let written = spend::ingest(&inputs.unwrap_or_default(), stored, settings, version, reader)?;
+            reader.warnings.extend(written.warnings());
+            summary.spend = written.counts;
+            summary.replaced_spend = written.replaced;
+            manifest.spend = written.files;
+            if let Some(removed) = &mut summary.removed {
+                removed.spend = written.removed;
+                reader.warnings.extend(removed.note());
+            }
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
             (manifest.insights, summary.insights) =

@@ -25,10 +25,10 @@ impl Ingest {
     ///
     /// The events are all new rows of the accounts of the part ([`StagePlan::part_of`]). A part without rows needs a
     /// source, too. The plan decides the settings that the files depend on: the [time zone](Ingest::time_zone), the
-    /// [ignored columns](Ingest::ignore), the rows of [row groups](Ingest::row_group_rows) and of
-    /// [files](Ingest::file_rows), the most [columns](Ingest::max_columns), the most
-    /// [bytes of a text](Ingest::max_text_bytes), and the most [events of a customer](Ingest::max_customer_events). All
-    /// other settings are those of this ingest.
+    /// [source](Ingest::source), the [ignored columns](Ingest::ignore), the rows of
+    /// [row groups](Ingest::row_group_rows) and of [files](Ingest::file_rows), the most
+    /// [columns](Ingest::max_columns), the most [bytes of a text](Ingest::max_text_bytes), and the most
+    /// [events of a customer](Ingest::max_customer_events). All other settings are those of this ingest.
     ///
     /// # Errors
     /// As [`Ingest::run`]; also if this ingest has spend, accounts, insights, a mapping or a file of rejects, if the
@@ -48,10 +48,14 @@ impl Ingest {
         if self.rejects.is_some() {
             return Err(StageFault::Unsupported("a part of a distributed ingest has no file of rejects").into());
         }
+        if self.replaced_source.is_some() {
+            return Err(StageFault::Unsupported("a part of a distributed ingest replaces no source").into());
+        }
         plan.part(part)?;
         let settings = &plan.settings;
         self.clock_zone = settings.clock_zone()?;
         self.ignore.clone_from(&settings.ignore);
+        self.reading.source = settings.source.as_deref().map(Into::into);
         (self.common.group_rows, self.common.file_rows) = (settings.group_rows, settings.file_rows);
         (self.common.max_columns, self.common.max_text_bytes) = (settings.max_columns, settings.max_text_bytes);
         self.max_customer_events = settings.max_customer_events;

@@ -97,6 +97,9 @@ impl Ingest {
         if self.rejects.is_some() {
             return Err(StageFault::Unsupported("a distributed ingest has no file of rejects").into());
         }
+        if self.replaced_source.is_some() {
+            return Err(StageFault::Unsupported("a distributed ingest replaces no source").into());
+        }
         if !(1..=MAX_PARTS).contains(&parts) {
             return Err(StageFault::Count { parts, limit: MAX_PARTS }.into());
         }
@@ -173,6 +176,7 @@ impl Ingest {
             max_columns: self.common.max_columns,
             max_text_bytes: self.common.max_text_bytes,
             max_customer_events: self.max_customer_events,
+            source: self.reading.source.as_deref().map(str::to_owned),
         }
     }
 }

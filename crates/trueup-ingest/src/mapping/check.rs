@@ -113,6 +113,9 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
         if file.input.contains_key(name) { Ok(()) } else { Err(KeyFault::new(key, reason()).with_value(name)) }
     };
+    if target == CanonicalTable::Accounts && table.source.is_some() {
+        return Err(KeyFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
+    }
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
         return if target == CanonicalTable::Accounts && !needs {

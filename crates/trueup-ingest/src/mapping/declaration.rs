@@ -94,6 +94,8 @@ pub(super) type Conditions = BTreeMap<String, OneOrMore>;
 #[serde(deny_unknown_fields, expecting = "a table of spend or accounts")]
 pub(super) struct TableDeclaration {
     pub(super) from: Option<String>,
+    /// The source of rows that do not name theirs; the name of the input if absent.
+    pub(super) source: Option<String>,
     #[serde(default)]
     pub(super) join: Vec<Join>,
     /// The conditions that every row must meet.
@@ -111,6 +113,8 @@ pub(super) struct TableDeclaration {
 #[serde(deny_unknown_fields, expecting = "a table of events")]
 pub(super) struct EventTableDeclaration {
     pub(super) from: String,
+    /// The source of rows that do not name theirs; the name of the input if absent.
+    pub(super) source: Option<String>,
     #[serde(default)]
     pub(super) join: Vec<Join>,
     /// The conditions that every row must meet.
@@ -134,6 +138,7 @@ impl EventTableDeclaration {
     pub(super) fn table(&self) -> TableDeclaration {
         TableDeclaration {
             from: Some(self.from.clone()),
+            source: self.source.clone(),
             join: self.join.clone(),
             only: self.only.clone(),
             unless: self.unless.clone(),

@@ -45,6 +45,8 @@ pub(crate) struct PartSettings {
     pub(crate) max_columns: usize,
     pub(crate) max_text_bytes: usize,
     pub(crate) max_customer_events: usize,
+    /// The source of events that do not name theirs.
+    pub(crate) source: Option<String>,
 }
 
 impl StagePlan {

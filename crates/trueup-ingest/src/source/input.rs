@@ -58,6 +58,8 @@ pub(crate) struct ReadOptions {
     pub(crate) folders: Vec<FolderColumn>,
     /// XLSX: the sheet; the first one if absent.
     pub(crate) sheet: Option<String>,
+    /// The source of the rows that do not name theirs; `None` for the empty source.
+    pub(crate) source: Option<Arc<str>>,
     /// The columns that a mapping names; `None` for canonical inputs, whose columns are all decoded. If there is a
     /// mapping, only these columns of Parquet and NDJSON are read, and an error in a cell of XLSX is a fault only in
     /// one of these columns. In NDJSON, a number without an exponent then stays as it is written.

@@ -1,14 +1,15 @@
-//! Which stored rows of spend an ingest replaces: those of the accounts and days of its rows. They get a deletion
-//! vector, and their files stay as they are. A file of which less than half would be left is written again as a whole.
+//! Which stored rows of spend an ingest replaces: those of the accounts, days and sources of its rows, and those of a
+//! source that it removes. They get a deletion vector, and their files stay as they are. A file of which less than half
+//! would be left is written again as a whole. The rows that would count twice next to new ones are found, too.
 //!
-//! The lists of files say which accounts and days a row group may have. Of the row groups that may have replaced rows,
-//! the accounts and days are read, and of all others nothing.
+//! The lists of files say which accounts and days a row group may have. Of the row groups that may have such rows, the
+//! columns of the keys are read, and of all others nothing.
 
-use super::account_days;
-use super::new_days::ReplacedDays;
+use super::new_spend::{AccountSpend, Fate, Replacement};
 use super::stored_spend::StoredSpend;
+use super::{KEY_COLUMNS, SpendKey, spend_keys};
 use crate::IngestError;
-use crate::error::ErrorContext;
+use crate::error::{ErrorContext, SpendTwice};
 use crate::left_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
@@ -17,9 +18,9 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use trueup_core::Day;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{Days, DeletionVector};
-use trueup_core::model::{ACCOUNT, DATE};
 
 /// What an ingest does with the stored files.
 #[derive(Default)]
@@ -31,24 +32,32 @@ pub(super) struct Replaced {
     pub(super) rewritten: Vec<(DataFile, DeletionVector)>,
     /// The replaced rows of kept files, by the paths of the files.
     pub(super) vectors: BTreeMap<String, DeletionVector>,
-    /// The number of replaced rows in all files.
-    pub(super) rows: u64,
+    /// The number of replaced rows in all files, by source and channel.
+    pub(super) by_channel: BTreeMap<(String, String), u64>,
+    /// The number of rows in all files that are removed with their source.
+    pub(super) removed: u64,
+    /// The rows in all files that would count twice.
+    pub(super) twice: SpendTwice,
 }
+
+/// The most rows that would count twice which are named.
+const NAMED_TWICE: usize = 3;
 
 /// Finds the replaced rows of the stored files.
 pub(super) fn find(
     files: &[DataFile],
     superseded: &Superseded,
     dir: &Path,
-    days: &ReplacedDays,
+    new: &Replacement,
     monitor: &Monitor,
 ) -> Result<Replaced, IngestError> {
     let of_file =
-        |file: &DataFile| replaced_rows(file, superseded.get(&file.path).map(|vector| &**vector), dir, days, monitor);
-    let vectors: Vec<DeletionVector> = files.par_iter().map(of_file).collect::<Result<_, _>>()?;
+        |file: &DataFile| replaced_rows(file, superseded.get(&file.path).map(|vector| &**vector), dir, new, monitor);
+    let scanned: Vec<(DeletionVector, RowCensus)> = files.par_iter().map(of_file).collect::<Result<_, _>>()?;
     let mut found = Replaced::default();
-    for (file, vector) in files.iter().zip(vectors) {
-        found.rows += vector.rows();
+    let mut census = RowCensus::default();
+    for (file, (vector, of_file)) in files.iter().zip(scanned) {
+        census.merge(of_file);
         let mut all = superseded.get(&file.path).map(|vector| (**vector).clone()).unwrap_or_default();
         all.merge(&vector);
         if vector.rows() == 0 {
@@ -60,85 +69,131 @@ pub(super) fn find(
             found.vectors.insert(file.path.clone(), vector);
         }
     }
+    (found.by_channel, found.removed, found.twice) = (census.by_channel, census.removed, census.twice);
     Ok(found)
 }
 
-/// Returns the rows of a file that are replaced, and were not superseded before.
+/// The number of stored rows that do not simply stay, by what becomes of them.
+#[derive(Default)]
+struct RowCensus {
+    by_channel: BTreeMap<(String, String), u64>,
+    removed: u64,
+    twice: SpendTwice,
+}
+
+impl RowCensus {
+    fn add(&mut self, fate: Fate, SpendKey { account, day, source, channel }: SpendKey<'_>) {
+        match fate {
+            Fate::Stays => {}
+            Fate::Replaced => *self.by_channel.entry((source.to_owned(), channel.to_owned())).or_default() += 1,
+            Fate::Removed => self.removed += 1,
+            Fate::CountsTwice => {
+                self.twice.rows += 1;
+                // A stored date is always a `Day`.
+                let day = Day::from_number(u16::try_from(day).unwrap_or(u16::MAX));
+                let row = (account.to_owned(), day, channel.to_owned());
+                if self.twice.first.len() < NAMED_TWICE && !self.twice.first.contains(&row) {
+                    self.twice.first.push(row);
+                }
+            }
+        }
+    }
+
+    /// Adds the rows after these.
+    fn merge(&mut self, later: Self) {
+        for (key, rows) in later.by_channel {
+            *self.by_channel.entry(key).or_default() += rows;
+        }
+        self.removed += later.removed;
+        self.twice.rows += later.twice.rows;
+        self.twice.first.extend(later.twice.first);
+        self.twice.first.sort();
+        self.twice.first.dedup();
+        self.twice.first.truncate(NAMED_TWICE);
+    }
+}
+
+/// Returns the rows of a file that are replaced or removed, and were not superseded before.
 fn replaced_rows(
     file: &DataFile,
     superseded: Option<&DeletionVector>,
     dir: &Path,
-    days: &ReplacedDays,
+    new: &Replacement,
     monitor: &Monitor,
-) -> Result<DeletionVector, IngestError> {
-    let mut found = DeletionVector::default();
+) -> Result<(DeletionVector, RowCensus), IngestError> {
+    let (mut found, mut census) = (DeletionVector::default(), RowCensus::default());
     let left = superseded.map(|vector| vector.left(file));
     let has_rows = |number: usize| left.as_ref().is_none_or(|left| left.get(number).is_some_and(|rows| *rows > 0));
     let entries = file.row_groups.iter().enumerate();
     let numbers: Vec<usize> = entries
-        .filter(|(number, entry)| has_rows(*number) && days.may_replace(entry))
+        .filter(|(number, entry)| has_rows(*number) && new.may_concern(entry))
         .map(|(number, _)| number)
         .collect();
     if numbers.is_empty() {
-        return Ok(found);
+        return Ok((found, census));
     }
     let opened = StoredSpend::open(dir, file, monitor)?;
     let scan = |number: &usize| {
         monitor.check()?;
         let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, *number));
-        let mut scan = RowGroupScan::new(days, left);
-        for batch in opened.read(*number, &[ACCOUNT, DATE])? {
+        let mut scan = RowGroupScan::new(new, left);
+        for batch in opened.read(*number, &KEY_COLUMNS)? {
             scan.add(&batch).doing("read stored spend")?;
         }
         Ok((*number, scan))
     };
     let scans: Vec<(usize, RowGroupScan<'_>)> = numbers.par_iter().map(scan).collect::<Result<_, IngestError>>()?;
     for (number, scan) in scans {
+        census.merge(scan.census);
         if !scan.replaced.is_empty() {
             found.supersede(file, number, scan.replaced, scan.left_days);
         }
     }
-    Ok(found)
+    Ok((found, census))
 }
 
 /// The rows of a row group, while they are read.
 struct RowGroupScan<'a> {
-    days: &'a ReplacedDays,
+    new: &'a Replacement,
     /// The rows that the file has left.
     left: LeftCursor,
-    /// The account of the last row, and the days of it that are replaced.
-    account: Option<(String, &'a [i32])>,
+    /// The account of the last row, and its new spend.
+    account: Option<(String, Option<&'a AccountSpend>)>,
     /// The number of rows read.
     rows: usize,
     /// The rows that are left and replaced: ascending, and neither empty nor adjacent.
     replaced: Vec<Range<u64>>,
     /// The days of the rows that are left and not replaced.
     left_days: Days,
+    census: RowCensus,
 }
 
 impl<'a> RowGroupScan<'a> {
-    fn new(days: &'a ReplacedDays, left: Option<Vec<Range<usize>>>) -> Self {
-        Self { days, left: LeftCursor::new(left), account: None, rows: 0, replaced: Vec::new(), left_days: None }
+    fn new(new: &'a Replacement, left: Option<Vec<Range<usize>>>) -> Self {
+        let (left, replaced, census) = (LeftCursor::new(left), Vec::new(), RowCensus::default());
+        Self { new, left, account: None, rows: 0, replaced, left_days: None, census }
     }
 
     /// Adds the next rows.
     fn add(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        for (account, day) in account_days(batch)? {
+        for key in spend_keys(batch)? {
             let row = self.rows;
             self.rows += 1;
             if !self.left.has(row) {
                 continue;
             }
-            let days = match &self.account {
-                Some((last, days)) if last == account => days,
+            let new = match &self.account {
+                Some((last, new)) if last == key.account => *new,
                 _ => {
-                    let days = self.days.of(account);
-                    self.account = Some((account.to_owned(), days));
-                    days
+                    let new = self.new.of(key.account);
+                    self.account = Some((key.account.to_owned(), new));
+                    new
                 }
             };
-            if days.binary_search(&day).is_err() {
-                self.left_days = either(self.left_days, Some((day, day)));
+            let fate = self.new.fate(new, key);
+            self.census.add(fate, key);
+            if matches!(fate, Fate::Stays | Fate::CountsTwice) {
+                self.left_days = either(self.left_days, Some((key.day, key.day)));
                 continue;
             }
             let row = row as u64;

@@ -56,7 +56,7 @@ impl<'a> StoredSpend<'a> {
             let (start, length) = chunk.byte_range();
             start..start.saturating_add(length)
         });
-        // Stored spend begins with the columns of accounts and days, so that no other column lies between the two.
+        // Stored spend begins with the columns of keys, between which lies only that of categories.
         let all = chunks.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end)).unwrap_or(0..0);
         let held = HeldChunks::read(self.file.clone(), std::iter::once((all.start, all.end - all.start)));
         let held = held.of_dataset(&self.path)?;

@@ -139,12 +139,12 @@ fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
                 &spend,
                 "channel",
                 "spend",
-                "`account`, `date`, `attributionCategory`, `attributionChannel`, `campaign`, `adSpend`, `managementFee`, \
+                "`account`, `date`, `source`, `attributionCategory`, `attributionChannel`, `campaign`, `adSpend`, `managementFee`, \
                  `clicks`, `impressions`"
             ),
         ]
     );
-    assert_eq!(case.stored_spend(), ["a|2025-01-01||||10.000000|||"]);
+    assert_eq!(case.stored_spend(), ["a|2025-01-01|||||10.000000|||"]);
 }
 
 #[test]

@@ -258,3 +258,44 @@ proptest! {
         }
     }
 }
+
+/// Rows have the name of their input as their source, unless the mapping or the ingest gives another.
+#[test]
+fn rows_have_the_source_of_their_table() {
+    let mapping = "[input.crm]\nfile = \"crm.csv\"\n[input.google]\nfile = \"google.csv\"\n[input.meta]\nfile = \"meta.csv\"\n\
+        [[events]]\nfrom = \"crm\"\n[events.columns]\naccount = { value = \"a\" }\nopportunityId = \"id\"\n\
+        type = { value = \"sold\" }\ndate = \"day\"\n\
+        [[spend]]\nfrom = \"google\"\n[spend.columns]\naccount = { value = \"a\" }\ndate = \"day\"\nadSpend = \"cost\"\n\
+        [[spend]]\nfrom = \"meta\"\nsource = \"facebook\"\n[spend.columns]\naccount = { value = \"a\" }\ndate = \"day\"\nadSpend = \"cost\"\n";
+    let case = |google: &str| {
+        Case::new(mapping)
+            .file("crm.csv", "id,day\n1,2025-01-01\n")
+            .file("google.csv", format!("day,cost\n2025-01-01,{google}\n"))
+            .file("meta.csv", "day,cost\n2025-01-01,6\n")
+    };
+    let sources = |case: &Case| {
+        let query = EventsQuery::new(["source", "spend"], "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+        let table = Dataset::open(case.path("dataset")).unwrap().query(&query).unwrap();
+        let rows = table.rows().map(|row| format!("{:?} {:?}", row.get("source").unwrap(), row.get("spend").unwrap()));
+        rows.collect::<Vec<_>>()
+    };
+    let plain = case("5");
+    let replaced = |summary: &trueup_ingest::IngestSummary| {
+        summary.replaced_spend.iter().map(|row| (row.source.clone(), row.rows)).collect::<Vec<_>>()
+    };
+    plain.ingest().run().unwrap();
+    // Spend does not carry the source, so the row of the only event shows all of it.
+    assert_eq!(sources(&plain), ["Text(\"crm\") Money(11000000)"]);
+    std::fs::write(plain.path("google.csv"), "day,cost\n2025-01-01,7\n").unwrap();
+    let again = plain.ingest().run().unwrap();
+    assert_eq!(replaced(&again), [("facebook".to_owned(), 1), ("google".to_owned(), 1)]);
+    let named = case("5");
+    named.ingest().source("all").run().unwrap();
+    assert_eq!(sources(&named), ["Text(\"all\") Money(11000000)"]);
+    let accounts = "[[accounts]]\nsource = \"x\"\n[accounts.columns]\naccount = { value = \"a\" }\n";
+    let refused = Case::new(&format!("[input.a]\nfile = \"a.csv\"\n{accounts}")).file("a.csv", "x\n1\n").refusal();
+    assert!(
+        refused.contains("`accounts[0].source`") && refused.contains("only tables of events and spend"),
+        "{refused}"
+    );
+}

@@ -24,6 +24,7 @@ __all__ = [
     "Partial",
     "Query",
     "RejectedRows",
+    "RestoreReport",
     "RowCounts",
     "Split",
     "StagePlan",
@@ -41,6 +42,7 @@ __all__ = [
     "ingest",
     "open",
     "part_of",
+    "restore",
     "set_block_cache",
     "stage",
     "vacuum",
@@ -359,6 +361,13 @@ class ForgetReport:
     def rejected_rows(self) -> int: ...
 
 @final
+class RestoreReport:
+    @property
+    def version(self) -> int: ...
+    @property
+    def forgotten(self) -> int: ...
+
+@final
 class RowCounts:
     @property
     def taken(self) -> int: ...
@@ -392,6 +401,10 @@ class IngestReport:
     def events(self) -> RowCounts: ...
     @property
     def spend(self) -> RowCounts: ...
+    @property
+    def replaced_spend(self) -> list[tuple[str, str, int]]: ...
+    @property
+    def removed(self) -> tuple[int, int] | None: ...
     @property
     def accounts(self) -> RowCounts: ...
     @property
@@ -456,6 +469,8 @@ def ingest(
     accounts: Inputs | None = None,
     insights: StrPath | Sequence[StrPath] | None = None,
     mapping: StrPath | None = None,
+    source: str | None = None,
+    replace_source: str | None = None,
     time_zone: str | None = None,
     rejects: StrPath | None = None,
     replace_rejects: bool = False,
@@ -508,6 +523,14 @@ def forget(
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
 ) -> ForgetReport: ...
+def restore(
+    dataset: StrPath,
+    to: int,
+    *,
+    wait: float | datetime.timedelta | None = None,
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+) -> RestoreReport: ...
 def begin_ingest(
     into: StrPath,
     parts: int,
@@ -516,6 +539,7 @@ def begin_ingest(
     spend: Inputs | None = None,
     accounts: Inputs | None = None,
     insights: StrPath | Sequence[StrPath] | None = None,
+    source: str | None = None,
     time_zone: str | None = None,
     ignore: str | Iterable[str] | None = None,
     format: Literal["csv", "ndjson", "parquet", "xlsx"] | None = None,

@@ -1,0 +1,107 @@
+//! The sources of events: which of them each input has, and the removal of the stored events of one.
+
+use super::dictionaries::{DictionaryBuilders, lock};
+use super::event_batch::EventBatch;
+use arrow_schema::ArrowError;
+use std::collections::BTreeSet;
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::model::SOURCE;
+
+/// The most sources of a file that a batch lists.
+const MAX_SOURCES: usize = 16;
+
+/// What is known of the events of one input.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InputEvents {
+    /// The number of events without an id.
+    pub(crate) without_id: u64,
+    pub(crate) sources: InputSources,
+}
+
+/// The sources of the events of one input; the empty one is that of events without a source.
+#[derive(Clone, Debug)]
+pub(crate) enum InputSources {
+    Known(BTreeSet<String>),
+    /// More than a batch lists.
+    Many,
+}
+
+impl Default for InputSources {
+    fn default() -> Self {
+        Self::Known(BTreeSet::new())
+    }
+}
+
+impl InputEvents {
+    /// Adds the events of a batch.
+    pub(super) fn add(&mut self, batch: &EventBatch, dictionaries: &DictionaryBuilders) {
+        self.without_id += batch.events_without_id();
+        match batch.dimension(SOURCE) {
+            None if batch.len() == 0 => {}
+            None => self.sources.add(""),
+            Some(column) => {
+                let texts = dictionaries.of(SOURCE);
+                let texts = lock(&texts);
+                let mut codes: Vec<u32> = (0..batch.len()).filter_map(|row| column.code(row)).collect();
+                codes.sort_unstable();
+                codes.dedup();
+                codes.into_iter().for_each(|code| self.sources.add(texts.text(code)));
+                let without_code = (0..batch.len()).filter(|row| column.code(*row).is_none());
+                without_code.for_each(|row| self.sources.add(column.text(row)));
+            }
+        }
+    }
+
+    /// Adds the events of another input of the same file.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.without_id += other.without_id;
+        match &other.sources {
+            InputSources::Known(sources) => sources.iter().for_each(|source| self.sources.add(source)),
+            InputSources::Many => self.sources = InputSources::Many,
+        }
+    }
+}
+
+impl InputSources {
+    /// Returns the sources; `None` if there are too many.
+    pub(crate) const fn known(&self) -> Option<&BTreeSet<String>> {
+        if let Self::Known(sources) = self { Some(sources) } else { None }
+    }
+
+    fn add(&mut self, source: &str) {
+        let Self::Known(sources) = self else { return };
+        if !sources.contains(source) {
+            sources.insert(source.to_owned());
+            if sources.len() > MAX_SOURCES {
+                *self = Self::Many;
+            }
+        }
+    }
+}
+
+/// Returns whether a stored file may have events of a source. Events without the column are of the empty source.
+pub(super) fn may_have_source(file: &DataFile, source: &str) -> bool {
+    source.is_empty() || file.columns.iter().any(|column| column == SOURCE)
+}
+
+/// Returns the rows that are not of a source. Adds the number of the others to `removed`.
+pub(super) fn without_source(
+    batch: EventBatch,
+    source: &str,
+    dictionaries: &DictionaryBuilders,
+    removed: &mut u64,
+) -> Result<EventBatch, ArrowError> {
+    let kept: Vec<bool> = match batch.dimension(SOURCE) {
+        None => vec![!source.is_empty(); batch.len()],
+        Some(column) => {
+            let texts = dictionaries.of(SOURCE);
+            let texts = lock(&texts);
+            let is_kept =
+                |row: usize| column.code(row).map_or_else(|| column.text(row), |code| texts.text(code)) != source;
+            (0..batch.len()).map(is_kept).collect()
+        }
+    };
+    let gone = kept.iter().filter(|kept| !**kept).count();
+    *removed += gone as u64;
+    if gone == 0 { Ok(batch) } else { batch.filter(kept.into()) }
+}

@@ -1,0 +1,259 @@
+//! Spend by source: what a later ingest replaces, what it leaves, and what it refuses because it would count twice. An
+//! oracle that keeps all rows in a list says what is stored after each of random ingests.
+
+use crate::dataset::Case;
+use std::collections::{BTreeMap, BTreeSet};
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, Row, Value};
+use trueup_ingest::{ErrorKind, Ingest, IngestSummary};
+use trueup_testkit::random::Random;
+
+const HEADER: &str = "account,date,source,attributionChannel,adSpend\n";
+
+/// A row of spend: account, date, source, channel and amount.
+type SpendRow = (String, String, String, String, u64);
+
+/// What an ingest should do with the stored rows.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Expected {
+    stored: Vec<SpendRow>,
+    /// By source and channel.
+    replaced: BTreeMap<(String, String), u64>,
+    removed: u64,
+    /// The rows that would count twice. If there are any, nothing changes.
+    twice: u64,
+}
+
+/// Ingests rows the slow, obvious way. `removed` is the source that is replaced as a whole.
+fn expected(stored: &[SpendRow], batch: &[SpendRow], removed: Option<&str>) -> Expected {
+    let mut found = Expected::default();
+    for row in stored {
+        let (account, date, source, channel, _) = row;
+        let is_of_day = |new: &&SpendRow| new.0 == *account && new.1 == *date;
+        if removed == Some(source) {
+            found.removed += 1;
+        } else if batch.iter().filter(is_of_day).any(|new| new.2 == *source) {
+            *found.replaced.entry((source.clone(), channel.clone())).or_default() += 1;
+        } else {
+            let doubles = |new: &SpendRow| !new.2.is_empty() && new.3 == *channel;
+            if source.is_empty() && batch.iter().filter(is_of_day).any(doubles) {
+                found.twice += 1;
+            }
+            found.stored.push(row.clone());
+        }
+    }
+    if found.twice > 0 {
+        return Expected { stored: stored.to_vec(), twice: found.twice, ..Expected::default() };
+    }
+    found.stored.extend_from_slice(batch);
+    found
+}
+
+fn csv(rows: &[SpendRow]) -> String {
+    let line =
+        |(account, date, source, channel, amount): &SpendRow| format!("{account},{date},{source},{channel},{amount}\n");
+    HEADER.to_owned() + &rows.iter().map(line).collect::<String>()
+}
+
+/// Returns the spend of each account, day and channel.
+fn sums(rows: &[SpendRow]) -> BTreeMap<(String, String, String), u64> {
+    let mut sums = BTreeMap::new();
+    for (account, date, _, channel, amount) in rows {
+        *sums.entry((account.clone(), date.clone(), channel.clone())).or_default() += amount;
+    }
+    sums.retain(|_, amount| *amount > 0);
+    sums
+}
+
+/// Returns what a dataset answers for the same question.
+fn answered(case: &Case) -> BTreeMap<(String, String, String), u64> {
+    let dataset = Dataset::open(case.dataset()).unwrap();
+    let fields = ["account", "date", "attributionChannel", "spend"];
+    let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-12-31".parse().unwrap());
+    let table = dataset.query(&query.allow_long_total()).unwrap();
+    let text = |row: &Row<'_>, name: &str| match row.get(name) {
+        Some(Value::Text(text)) => text.to_owned(),
+        Some(Value::Day(day)) => day.to_string(),
+        other => unreachable!("{other:?}"),
+    };
+    let amount = |row: &Row<'_>| match row.get("spend") {
+        Some(Value::Money(amount)) => u64::try_from(amount / 1_000_000).unwrap(),
+        other => unreachable!("{other:?}"),
+    };
+    let key = |row: &Row<'_>| (text(row, "account"), text(row, "date"), text(row, "attributionChannel"));
+    table.rows().map(|row| (key(&row), amount(&row))).collect()
+}
+
+fn replaced(summary: &IngestSummary) -> BTreeMap<(String, String), u64> {
+    summary.replaced_spend.iter().map(|row| ((row.source.clone(), row.channel.clone()), row.rows)).collect()
+}
+
+fn random_batch(random: &mut Random) -> Vec<SpendRow> {
+    let pick = |random: &mut Random, of: &[&str]| of[random.index(of.len())].to_owned();
+    // Mostly few sources, so that batches can follow each other.
+    let sources: &[&str] =
+        [&["google", "meta"][..], &["google"], &["meta", "fees"], &["", "fees"], &[""]][random.index(5)];
+    (0..=random.below(12))
+        .map(|_| {
+            (
+                pick(random, &["a", "b", "c"]),
+                format!("2025-0{}-0{}", random.below(2) + 1, random.below(3) + 1),
+                pick(random, sources),
+                pick(random, &["Search", "Social", ""]),
+                random.below(50),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn random_histories_store_what_a_list_of_rows_has() {
+    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in 0..40 {
+        let (case, mut random) = (Case::new(), Random::new(seed));
+        let mut stored: Vec<SpendRow> = Vec::new();
+        for number in 0..8 {
+            let batch = random_batch(&mut random);
+            let removed = (random.below(4) == 0).then(|| ["", "google", "meta", "none"][random.index(4)]);
+            let expected = expected(&stored, &batch, removed);
+            // The order of the files, their number and the memory change nothing.
+            let (one, two) = batch.split_at(random.index(batch.len() + 1));
+            let mut files = [case.file("one.csv", csv(one)), case.file("two.csv", csv(two))];
+            if random.below(2) == 0 {
+                files.reverse();
+            }
+            let mut ingest = files.iter().fold(case.ingest().row_group_rows(4), Ingest::spend);
+            if random.below(4) == 0 {
+                ingest = ingest.memory(1);
+            }
+            if let Some(source) = removed {
+                ingest = ingest.replace_source(source);
+            }
+            let what = format!("seed {seed}, ingest {number}");
+            match ingest.run() {
+                Ok(summary) => {
+                    assert_eq!(expected.twice, 0, "{what}");
+                    if summary.changed {
+                        assert_eq!(replaced(&summary), expected.replaced, "{what}");
+                        assert_eq!(summary.spend.replaced, expected.replaced.values().sum::<u64>(), "{what}");
+                        assert_eq!(
+                            summary.removed.as_ref().map(|it| it.spend),
+                            removed.map(|_| expected.removed),
+                            "{what}"
+                        );
+                    }
+                    let channels: BTreeSet<&String> = batch.iter().map(|row| &row.3).collect();
+                    let lost = expected.replaced.keys().any(|(_, channel)| !channels.contains(channel));
+                    let warned =
+                        summary.warnings.iter().any(|it| it.contains("of channels that this ingest does not have"));
+                    assert_eq!(warned, lost && summary.changed, "{what}: {:?}", summary.warnings);
+                    *seen.entry("replaced").or_default() += summary.spend.replaced;
+                    *seen.entry("removed").or_default() += expected.removed;
+                    *seen.entry("warned").or_default() += u64::from(warned);
+                    stored = expected.stored;
+                }
+                Err(error) => {
+                    let ErrorKind::SpendTwice(twice) = error.kind() else { panic!("{what}: {error}") };
+                    assert!(error.is_data());
+                    assert_eq!((twice.rows, twice.rows > 0), (expected.twice, true), "{what}");
+                    *seen.entry("twice").or_default() += 1;
+                }
+            }
+            if case.dataset().exists() {
+                assert_eq!(answered(&case), sums(&stored), "{what}");
+            }
+        }
+    }
+    println!("{seen:?}");
+    assert!(
+        ["replaced", "removed", "warned", "twice"].iter().all(|what| seen.get(what).is_some_and(|count| *count > 9))
+    );
+}
+
+/// Each platform exports its own spend, one at a time.
+#[test]
+fn the_october_of_one_platform_leaves_that_of_the_others() {
+    let case = Case::new();
+    let header = "account,date,attributionChannel,adSpend,managementFee\n";
+    let google = |name: &str, amount: &str| case.file(name, format!("{header}a,2025-10-01,Google Ads,{amount},\n"));
+    let meta = case.file("meta.csv", format!("{header}a,2025-10-01,Facebook,20,\n"));
+    let fees = case.file("fees.csv", format!("{header}a,2025-10-01,,,7\n"));
+    case.ingest().source("google").spend(google("1.csv", "10")).run().unwrap();
+    case.ingest().source("meta").spend(&meta).run().unwrap();
+    case.ingest().source("fees").spend(&fees).run().unwrap();
+    let summary = case.ingest().source("google").spend(google("2.csv", "12")).run().unwrap();
+    assert_eq!((summary.spend.replaced, summary.warnings), (1, Vec::<String>::new()));
+    let of = |channel: &str| ("a".to_owned(), "2025-10-01".to_owned(), channel.to_owned());
+    assert_eq!(answered(&case), BTreeMap::from([(of("Google Ads"), 12), (of("Facebook"), 20), (of(""), 7)]));
+}
+
+/// Without sources, the file of one platform replaces whole days. It says so.
+#[test]
+fn replaced_rows_of_other_channels_are_a_warning() {
+    let case = Case::new();
+    let header = "account,date,attributionChannel,adSpend\n";
+    let all = "a,2025-10-01,Google Ads,10\na,2025-10-01,Facebook,20\na,2025-10-01,Facebook,21\na,2025-10-01,,7\n";
+    case.ingest().spend(case.file("1.csv", format!("{header}{all}"))).run().unwrap();
+    let summary =
+        case.ingest().spend(case.file("2.csv", format!("{header}a,2025-10-01,Google Ads,12\n"))).run().unwrap();
+    assert_eq!(summary.spend.replaced, 4);
+    assert_eq!(
+        summary.warnings,
+        [
+            "3 rows of spend are replaced, of channels that this ingest does not have: no channel (1), `Facebook` (2); spend of \
+          several sources needs a source for each (`--source`, or the column `source`)"
+        ]
+    );
+}
+
+#[test]
+fn spend_with_a_source_does_not_count_next_to_spend_without_one() {
+    let case = Case::new();
+    let header = "account,date,attributionChannel,adSpend\n";
+    case.ingest().spend(case.file("1.csv", format!("{header}a,2025-10-01,Google Ads,10\n"))).run().unwrap();
+    let google = case.file("2.csv", format!("{header}a,2025-10-01,Google Ads,12\na,2025-10-02,Google Ads,13\n"));
+    let error = case.ingest().source("google").spend(&google).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "1 stored row of spend without a source has the account, the day and the channel of spend that now comes with a source, \
+         so that it would count in addition: account `a`, 2025-10-01, channel `Google Ads`. Give the new spend without a \
+         source, or pass `--replace-source \"\"`, which first removes all stored spend and all stored events without a source"
+    );
+    assert_eq!(case.manifest().version, 1);
+    let summary = case.ingest().source("google").replace_source("").spend(&google).run().unwrap();
+    assert_eq!(summary.removed.map(|removed| (removed.events, removed.spend)), Some((0, 1)));
+    assert_eq!(answered(&case).values().sum::<u64>(), 25);
+}
+
+const EVENTS: &str = "account,opportunityId,type,date,eventId,source\n";
+
+#[test]
+fn a_source_is_replaced_with_all_its_events_and_spend() {
+    for memory in [1 << 30, 1] {
+        let case = Case::new();
+        let old = "a,1,booked,2025-01-01,1,crm\na,1,lead-originated,2025-01-01,,calls\nb,2,sold,2025-01-02,2,crm\nb,2,sold,2025-01-02,3,\n";
+        let without = case.file("0.csv", "account,opportunityId,type,date\nc,9,sold,2025-01-09\n");
+        let spend = case.file("s.csv", format!("{HEADER}a,2025-01-01,crm,x,5\na,2025-01-01,ads,x,6\n"));
+        case.ingest().events(case.file("1.csv", format!("{EVENTS}{old}"))).events(without).spend(spend).run().unwrap();
+        // A corrected mapping makes other ids of the same rows.
+        let new = case.file("2.csv", format!("{EVENTS}a,1,booked,2025-01-01,1-b,crm\n"));
+        let ingest = case.ingest().memory(memory).replace_source("crm").events(&new);
+        let summary = ingest.run().unwrap();
+        let removed = summary.removed.unwrap();
+        assert_eq!((removed.events, removed.spend, summary.events.replaced), (2, 1, 0), "memory {memory}");
+        let stored = case.stored_events();
+        assert_eq!(stored.len(), 4, "{stored:?}");
+        let of_crm: Vec<&String> = stored.iter().filter(|row| row.ends_with("|crm")).collect();
+        assert!(of_crm.len() == 1 && of_crm[0].contains("|1-b|"), "{stored:?}");
+        assert_eq!(answered(&case).values().sum::<u64>(), 6);
+        // The same batch again: what it had brought is removed and added.
+        let again = case.ingest().replace_source("crm").events(&new).run().unwrap();
+        assert_eq!((again.changed, again.removed.unwrap().events, case.stored_events().len()), (true, 1, 4));
+        // A source that nothing has is a note.
+        let none = case.ingest().replace_source("fax").events(&new).run().unwrap();
+        assert_eq!(none.warnings, ["no stored event and no stored spend has the source `fax`; nothing was removed"]);
+        // The empty source is that of rows without one, and of files without the column.
+        let empty = case.ingest().replace_source("").events(&new).run().unwrap();
+        assert_eq!((empty.removed.unwrap().events, case.stored_events().len()), (2, 2));
+    }
+}
