@@ -50,8 +50,14 @@ pub(super) fn benchmarks(
     } else {
         format!("accounts in {}", industries.into_iter().collect::<Vec<_>>().join(", "))
     };
+    let currencies: BTreeSet<_> = dataset.accounts().iter().map(|account| account.currency).collect();
+    let of_currency = if currencies.len() > 1 {
+        " Amounts of money, and ratios of these, are compared with those of accounts of the same currency only."
+    } else {
+        ""
+    };
     let mut blocks = vec![Block::Paragraph(Text::of(format!(
-        "Compared with {} {among}, those of the report included. The figures are anonymous and rounded to {DIGITS} significant \
+        "Compared with {} {among}, those of the report included.{of_currency} The figures are anonymous and rounded to {DIGITS} significant \
          digits; a dash is a figure that is withheld, because it could reveal that of a single account.",
         pooled.cohort_accounts
     )))];

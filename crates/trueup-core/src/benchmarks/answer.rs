@@ -16,7 +16,9 @@ pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
     pub selection: &'a BenchmarkSelection,
     /// The keys of the accounts that the request is about. The cohort is made of the accounts in their industries; if
-    /// one of them has no industry, of all accounts. Without a key there is no cohort, and so no row.
+    /// one of them has no industry, of all accounts. Without a key there is no cohort, and so no row. Metrics that are
+    /// made of money compare the accounts of the cohort that have the currency of the accounts in scope; if these have
+    /// several, they are withheld.
     pub scope: &'a BTreeSet<String>,
     /// The keys of all accounts that the caller may see. Accounts in scope belong to them even if they are missing
     /// here.
@@ -30,8 +32,9 @@ pub struct BenchmarkQuery<'a> {
 pub struct BenchmarkRow {
     /// The statistic that the row shows.
     pub series: Series,
-    /// The number of accounts that the segment compares: those of the cohort with a customer in the segment, except for
-    /// the accounts of industries with fewer accounts of others than [`privacy`](BenchmarkQuery::privacy) requires.
+    /// The number of accounts that the segment compares: those of the cohort with a customer in the segment, of every
+    /// currency, except for the accounts of industries with fewer accounts of others than
+    /// [`privacy`](BenchmarkQuery::privacy) requires.
     pub cohort_accounts: usize,
     /// The segment: the text of each selected dimension, in order. Null is the empty text.
     pub dimensions: Vec<Arc<str>>,

@@ -5,6 +5,7 @@ use super::fields::{AccountAmounts, AmountMetric};
 use super::pool::{Holdings, Privacy};
 use super::{BenchmarkDimension, BenchmarkMetric};
 use crate::Code;
+use crate::model::Currency;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -60,6 +61,11 @@ impl MetricSet {
         Self(metrics.fold(0, |bits, metric| bits | Self::bit(metric)))
     }
 
+    /// Returns the metrics that are in both sets.
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     const fn bit(metric: BenchmarkMetric) -> u16 {
         1 << metric as u16
     }
@@ -84,6 +90,8 @@ pub(super) struct CohortAccount {
     pub(super) industry: u32,
     /// Whether it is an account of others: out of the caller's reach.
     pub(super) is_other: bool,
+    /// The metrics that it is compared for: those of money only if it has the currency of the accounts in scope.
+    pub(super) metrics: MetricSet,
 }
 
 /// The accounts that a caller is compared with, the caller's own included.
@@ -97,10 +105,23 @@ pub(super) struct Cohort {
 impl Cohort {
     /// Returns the accounts in an industry of an account in scope. If an account in scope has no industry, these are
     /// all accounts of the platform.
+    ///
+    /// For metrics that are made of money, they are those of the currency of the accounts in scope; none if these have
+    /// several. To state none is one more currency. An account in scope that is not described, and has neither events
+    /// nor spend, has no currency that could differ.
     pub(super) fn of(data: &BenchmarkData, scope: &BTreeSet<String>, reach: &BTreeSet<String>) -> Self {
-        let industry = |key: &str| data.industries.get(key).map(|industry| &**industry);
+        let kind = |key: &str| data.kinds.get(key);
+        let industry = |key: &str| kind(key).and_then(|kind| kind.industry.as_deref());
+        let currency = |key: &str| kind(key).and_then(|kind| kind.currency);
         let wanted: BTreeSet<Option<&str>> = scope.iter().map(|key| industry(key)).collect();
         let is_whole = wanted.contains(&None);
+        let known = scope.iter().filter(|key| kind(key).is_some() || data.accounts.code(key).is_some());
+        let mut currencies: BTreeSet<Option<Currency>> = known.map(|key| currency(key)).collect();
+        if currencies.is_empty() {
+            currencies.insert(None);
+        }
+        let counts = MetricSet::of(|metric| !metric.is_of_money());
+        let all = MetricSet::of(|_| true);
         let mut numbers: HashMap<Option<&str>, u32> = HashMap::new();
         let mut next = 0;
         let cohort_account = |key: &str| {
@@ -112,7 +133,10 @@ impl Cohort {
                 next += 1;
                 next - 1
             });
-            Some(CohortAccount { industry, is_other: !reach.contains(key) && !scope.contains(key) })
+            // No account has two currencies.
+            let has_currency = currencies.iter().all(|wanted| *wanted == currency(key));
+            let is_other = !reach.contains(key) && !scope.contains(key);
+            Some(CohortAccount { industry, is_other, metrics: if has_currency { all } else { counts } })
         };
         let accounts = data.accounts.iter().map(cohort_account).collect();
         Self { accounts, industries: numbers.len() }
@@ -153,11 +177,12 @@ impl Cell {
 /// are left out.
 pub(super) type Participants = Box<[(u32, MetricSet)]>;
 
-/// Returns the metrics that an industry takes part in.
-pub(super) fn metrics_of(participants: &[(u32, MetricSet)], industry: u32) -> MetricSet {
+/// Returns the metrics that an account with customers is pooled for: the ones that it is compared for and that its
+/// industry takes part in.
+pub(super) fn pooled_metrics(participants: &[(u32, MetricSet)], account: CohortAccount) -> MetricSet {
     participants
-        .binary_search_by_key(&industry, |(industry, _)| *industry)
-        .map_or(MetricSet::default(), |at| participants[at].1)
+        .binary_search_by_key(&account.industry, |(industry, _)| *industry)
+        .map_or(MetricSet::default(), |at| participants[at].1.and(account.metrics))
 }
 
 /// One segment.
@@ -302,7 +327,7 @@ impl SpendTable {
 
 /// Counts the accounts of others by industry.
 struct IndustryCounter {
-    /// By industry: the number with customers, and the number with a value of each metric.
+    /// By industry: the number with customers, and the number with a value of each metric that they are compared for.
     others: Vec<(usize, [usize; BenchmarkMetric::ALL.len()])>,
     /// The industries that have a number.
     counted: Vec<u32>,
@@ -323,7 +348,8 @@ impl IndustryCounter {
             }
             *customers += 1;
             for (count, metric) in values.iter_mut().zip(BenchmarkMetric::ALL) {
-                *count += usize::from(metric.ratio().denominator_of(&cell.amounts) != 0);
+                let has_value = metric.ratio().denominator_of(&cell.amounts) != 0;
+                *count += usize::from(has_value && cell.account.metrics.contains(metric));
             }
         }
         self.counted.sort_unstable();
@@ -339,7 +365,7 @@ impl IndustryCounter {
         let mut accounts = 0;
         for cell in cells.iter_mut().filter(|cell| cell.has_customers()) {
             accounts += usize::from(enough.binary_search(&cell.account.industry).is_ok());
-            cell.pooled = metrics_of(&participants, cell.account.industry);
+            cell.pooled = pooled_metrics(&participants, cell.account);
         }
         for industry in self.counted.drain(..) {
             self.others[industry as usize] = Default::default();

@@ -1,6 +1,6 @@
 //! Compares the rows of an answer with the benchmarks of their segments.
 
-use super::data::integer;
+use super::data::{AccountKind, integer};
 use super::{
     BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkPeriod, BenchmarkQuery, BenchmarkSelection, Privacy,
     Series,
@@ -26,10 +26,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// # Which benchmark a row has
 /// Rows may be grouped by the dimensions of benchmarks, and by `account`. The benchmark of a row is that of its segment
 /// for the accounts of the query or, if rows are grouped by `account`, for the account of the row alone. Filters of the
-/// query on dimensions apply to the benchmark, too. A benchmark that is withheld, or that nobody has a value for, is
-/// null, and so are its difference and ratio. These two are also null where the denominator of the row is 0, because
-/// such a row has no value, although `m` is 0. Both are computed from the exact value of the row and the published
-/// figure, and rounded once.
+/// query on dimensions apply to the benchmark, too. Benchmarks of metrics that are made of money are those of the
+/// currency of these accounts; if they have several, there are none. A benchmark that is withheld, or that nobody has a
+/// value for, is null, and so are its difference and ratio. These two are also null where the denominator of the row is
+/// 0, because such a row has no value, although `m` is 0. Both are computed from the exact value of the row and the
+/// published figure, and rounded once.
 ///
 /// # Totals
 /// Totals are compared with the benchmark of all segments.
@@ -399,15 +400,14 @@ impl<'a> Benchmarks<'a> {
     }
 
     /// Returns for each metric the benchmark of each row of an answer by account. Benchmarks of accounts of one
-    /// industry are the same.
+    /// industry and currency are the same.
     fn by_account(self, answer: &ResultTable, interrupt: &Interrupt) -> Result<Vec<Vec<Option<f64>>>, Error> {
-        let mut by_industry: HashMap<Option<&'a str>, Segments> = HashMap::new();
+        let mut by_kind: HashMap<Option<&'a AccountKind>, Segments> = HashMap::new();
         let accounts = texts(answer, ACCOUNT);
         self.of_rows(answer, interrupt, |row, segment| {
             let account = accounts.map_or("", |accounts| accounts.get(row));
-            let industry = self.data.industries.get(account).map(|industry| &**industry);
             let segments = || self.segments(&BTreeSet::from([account.to_owned()]));
-            by_industry.entry(industry).or_insert_with(segments).get(segment).cloned()
+            by_kind.entry(self.data.kinds.get(account)).or_insert_with(segments).get(segment).cloned()
         })
     }
 

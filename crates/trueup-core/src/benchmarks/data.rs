@@ -6,7 +6,7 @@ use super::fields::{AccountAmounts, AmountMetric};
 use super::lattice::Lattice;
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::model::Account;
+use crate::model::{Account, Currency};
 use crate::query::{DateRange, EventsQuery};
 use crate::{Code, Execution, ResultTable, Texts, Values};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -37,8 +37,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct BenchmarkData {
     /// The days that the amounts cover.
     pub(super) range: DateRange,
-    /// The industry of each account that has one, by account key.
-    pub(super) industries: BTreeMap<String, Arc<str>>,
+    /// The kind of each account that the account table describes, by account key.
+    pub(super) kinds: BTreeMap<String, AccountKind>,
     /// The keys of the accounts with events or spend.
     pub(super) accounts: SortedTexts,
     /// The texts of each dimension.
@@ -50,6 +50,14 @@ pub struct BenchmarkData {
     pub(super) spend: Vec<SpendAmounts>,
     /// What is published to the callers that asked last, the newest last.
     pub(super) lattices: Mutex<VecDeque<Arc<Lattice>>>,
+}
+
+/// What decides which accounts an account is compared with.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct AccountKind {
+    pub(super) industry: Option<Arc<str>>,
+    /// The currency of its amounts; `None` if it states none.
+    pub(super) currency: Option<Currency>,
 }
 
 /// The amounts of one account for one combination of the dimensions.
@@ -126,10 +134,13 @@ impl BenchmarkData {
         let events: Vec<EventAmounts> = events.collect();
         // The first field orders the rows of a query.
         debug_assert!(events.is_sorted_by_key(|entry| entry.account));
-        let industry = |account: &Account| Some((account.key.clone(), Arc::from(account.industry.as_deref()?)));
+        let kind = |account: &Account| AccountKind {
+            industry: account.industry.as_deref().map(Arc::from),
+            currency: account.currency,
+        };
         Ok(Self {
             range,
-            industries: dataset.accounts().iter().filter_map(industry).collect(),
+            kinds: dataset.accounts().iter().map(|account| (account.key.clone(), kind(account))).collect(),
             combinations,
             events,
             spend: spend.filter(|entry| entry.spend != 0).collect(),
@@ -142,11 +153,11 @@ impl BenchmarkData {
     /// Returns the data of days without events and spend.
     #[must_use]
     pub fn empty(range: DateRange) -> Self {
-        let (industries, accounts) = (BTreeMap::new(), SortedTexts(Vec::new()));
+        let (kinds, accounts) = (BTreeMap::new(), SortedTexts(Vec::new()));
         let texts = std::array::from_fn(|_| SortedTexts(Vec::new()));
         Self {
             range,
-            industries,
+            kinds,
             accounts,
             texts,
             combinations: Vec::new(),
@@ -160,14 +171,15 @@ impl BenchmarkData {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let texts = self.texts.iter().chain([&self.accounts]).map(SortedTexts::bytes).sum::<usize>();
-        let industry =
-            |(key, industry): (&String, &Arc<str>)| key.len() + industry.len() + size_of::<(String, Arc<str>)>();
-        let industries: usize = self.industries.iter().map(industry).sum();
+        let kind = |(key, kind): (&String, &AccountKind)| {
+            key.len() + kind.industry.as_ref().map_or(0, |text| text.len()) + size_of::<(String, AccountKind)>()
+        };
+        let kinds: usize = self.kinds.iter().map(kind).sum();
         let lattices = self.lattices.lock().unwrap_or_else(PoisonError::into_inner);
         let decided: usize = lattices.iter().map(|lattice| lattice.bytes()).sum();
         let amounts = self.events.capacity() * size_of::<EventAmounts>()
             + self.combinations.capacity() * size_of::<SegmentCodes>();
-        amounts + self.spend.capacity() * size_of::<SpendAmounts>() + texts + industries + decided
+        amounts + self.spend.capacity() * size_of::<SpendAmounts>() + texts + kinds + decided
     }
 
     /// Returns the bytes that an [answer](Self::answer) takes at most while it is computed.

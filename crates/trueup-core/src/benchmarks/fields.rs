@@ -165,6 +165,12 @@ impl BenchmarkMetric {
         })
     }
 
+    /// Returns whether it is made of money, a return on ad spend included.
+    pub(super) fn is_of_money(self) -> bool {
+        let Ratio { numerator, denominator } = self.ratio();
+        has_money(numerator) || has_money(denominator)
+    }
+
     pub(super) const fn ratio(self) -> Ratio {
         use AmountMetric::{
             BookedCustomers, CanceledCustomers, ClosedRevenue, Customers, EstimatedRevenue, Leads, MatchedCustomers,
@@ -198,9 +204,13 @@ impl Ratio {
     /// Returns the factor between the ratio of the integers and the metric: the millionths per unit if only the
     /// numerator is money.
     pub(super) fn unit(&self) -> i128 {
-        let is_money = |side: &[AmountMetric]| side.iter().any(|amount| amount.is_money());
-        if is_money(self.numerator) && !is_money(self.denominator) { i128::from(MICROS_PER_UNIT) } else { 1 }
+        if has_money(self.numerator) && !has_money(self.denominator) { i128::from(MICROS_PER_UNIT) } else { 1 }
     }
+}
+
+/// Returns whether one of the amounts is money.
+fn has_money(amounts: &[AmountMetric]) -> bool {
+    amounts.iter().any(|amount| amount.is_money())
 }
 
 impl fmt::Display for BenchmarkMetric {

@@ -5,9 +5,13 @@
 //! its set does not have are the segments that split it by that dimension. For each metric, a segment is published only
 //! if it is safe, if all segments that it is a child of are published, and if what is left of each of these, when the
 //! published children are subtracted, is nothing or safe. As long as it is not, another child is withheld.
+//!
+//! Each metric is decided over the accounts that are compared for it. Those of money compare accounts of one currency,
+//! and the same metric is never published over others, so that no difference of two figures is one of few accounts.
 
 use super::cells::{
-    Cohort, DimensionSet, MetricSet, Participants, Segment, SegmentCodes, SegmentTable, SpendTable, is_safe, metrics_of,
+    Cohort, CohortAccount, DimensionSet, MetricSet, Participants, Segment, SegmentCodes, SegmentTable, SpendTable,
+    is_safe, pooled_metrics,
 };
 use super::data::BenchmarkData;
 use super::fields::{AccountAmounts, AmountMetric};
@@ -211,9 +215,9 @@ struct Rests {
 /// What is left of one account's part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    is_listed: bool,
+    /// `None` if it is not listed.
+    account: Option<CohortAccount>,
     has_customers: bool,
-    industry: u32,
     /// By side that adds up.
     sides: [i128; 2],
 }
@@ -238,8 +242,7 @@ impl Rests {
             let is_published = published[*child].contains(metric);
             for cell in table.cells(&table.segments[*child]).iter().filter(|cell| cell.account.is_other) {
                 let rest = &mut self.of_account[cell.code.index()];
-                if !rest.is_listed {
-                    (rest.is_listed, rest.industry) = (true, cell.account.industry);
+                if rest.account.replace(cell.account).is_none() {
                     self.accounts.push(cell.code);
                 }
                 rest.has_customers |= cell.has_customers();
@@ -256,9 +259,8 @@ impl Rests {
         let of_account = &mut self.of_account;
         self.accounts.retain(|account| {
             let rest = &mut of_account[account.index()];
-            let is_pooled =
-                rest.has_customers && metrics_of(&family.parent.participants, rest.industry).contains(metric);
-            if !is_pooled {
+            let in_parent = |account| pooled_metrics(&family.parent.participants, account).contains(metric);
+            if !rest.has_customers || !rest.account.is_some_and(in_parent) {
                 *rest = Rest::default();
                 return false;
             }
@@ -273,7 +275,7 @@ impl Rests {
     fn give_back(&mut self, table: &SegmentTable, child: usize, metric: BenchmarkMetric, sides: &[Side]) {
         for cell in table.cells(&table.segments[child]).iter().filter(|cell| cell.pooled.contains(metric)) {
             let rest = &mut self.of_account[cell.code.index()];
-            if rest.is_listed {
+            if rest.account.is_some() {
                 rest.sides.iter_mut().zip(sides).for_each(|(left, side)| *left += side.of(&cell.amounts));
             }
         }

@@ -18,7 +18,7 @@ pub(crate) fn plumber(customers: usize, booked: usize) -> Account {
         Customer { stages, day: 3, values, last_values: values, total: String::new() }
     };
     let customers = (0..customers).map(customer).collect();
-    Account { industry: Some("plumbing"), customers, spend: Vec::new() }
+    Account { industry: Some("plumbing"), currency: None, customers, spend: Vec::new() }
 }
 
 pub(crate) fn spending(mut account: Account, channel: &'static str, amount: usize) -> Account {

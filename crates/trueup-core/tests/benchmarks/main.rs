@@ -6,6 +6,7 @@
 mod audit;
 mod by_hand;
 mod compared;
+mod currencies;
 mod oracle;
 mod platform;
 mod privacy;

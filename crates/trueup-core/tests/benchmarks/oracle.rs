@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use trueup_core::Value;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkRow, Series};
 use trueup_core::dataset::Dataset;
@@ -32,7 +33,10 @@ const AMOUNTS: [&str; 10] = [
 pub(crate) struct Member {
     industry: Option<String>,
     pub(crate) is_other: bool,
-    amounts: BTreeMap<String, i128>,
+    /// Whether its currency is the only one of the accounts in scope.
+    has_currency: bool,
+    /// Shared, because groups are copied for each metric.
+    amounts: Rc<BTreeMap<String, i128>>,
 }
 
 /// Returns the numerator and the denominator in the same unit (for money per count, in millionths).
@@ -61,16 +65,27 @@ impl Member {
         self.amounts["customers"] > 0
     }
 
+    /// "Benchmarks of such metrics compare accounts of the currency of the accounts in scope only."
+    pub(crate) fn is_compared(&self, metric: BenchmarkMetric) -> bool {
+        self.has_currency || !is_of_money(metric)
+    }
+
     pub(crate) fn has_value(&self, metric: BenchmarkMetric) -> bool {
         self.ratio(metric).1 != 0
     }
+}
+
+/// "a metric that is made of money (returns on ad spend too)"
+pub(crate) fn is_of_money(metric: BenchmarkMetric) -> bool {
+    ["avg", "roas"].iter().any(|prefix| metric.name().starts_with(prefix))
 }
 
 /// Queries accounts, with the filters of the request.
 pub(crate) fn segments(dataset: &Dataset, accounts: &[&str], request: &RandomRequest) -> Segments {
     let dimensions = request.selection.dimensions().iter().map(|dimension| dimension.name());
     let fields: Vec<&str> = dimensions.chain(AMOUNTS).collect();
-    let mut query = EventsQuery::new(fields, month().start, month().end).accounts(accounts.iter().copied());
+    let query = EventsQuery::new(fields, month().start, month().end).accounts(accounts.iter().copied());
+    let mut query = query.allow_mixed_currencies(true);
     for (dimension, value) in request.selection.filters() {
         query = query.filter(Filter::equals(dimension.name(), value.clone()));
     }
@@ -107,6 +122,12 @@ fn groups(dataset: &Dataset, request: &RandomRequest, set: &Set) -> BTreeMap<Vec
     let names: Vec<&str> = set.iter().map(|index| BenchmarkDimension::ALL[*index].name()).collect();
     let fields = ["account"].into_iter().chain(names.iter().copied()).chain(AMOUNTS);
     let table = dataset.query(&EventsQuery::new(fields, month().start, month().end)).unwrap();
+    // "none counts as one". Accounts that no table has do not count; without any other, there is none.
+    let has_rows = |key: &str| table.rows().any(|row| row.get("account") == Some(Value::Text(key)));
+    let known = request.scope.iter().filter(|key| dataset.accounts().get(key).is_some() || has_rows(key));
+    let mut currencies: Vec<_> = known.map(|key| dataset.accounts().currency(key)).collect();
+    currencies.sort_unstable();
+    currencies.dedup();
     let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
     for row in table.rows() {
         let text = |name: &str| match row.get(name) {
@@ -120,8 +141,11 @@ fn groups(dataset: &Dataset, request: &RandomRequest, set: &Set) -> BTreeMap<Vec
         };
         let key = text("account");
         if wanted.contains(&None) || wanted.contains(&industry(&key)) {
-            let amounts = AMOUNTS.iter().map(amount).collect();
-            let member = Member { industry: industry(&key), is_other: !request.reach.contains(&key), amounts };
+            let amounts = Rc::new(AMOUNTS.iter().map(amount).collect());
+            let is_other = !request.reach.contains(&key);
+            let currency = dataset.accounts().currency(&key);
+            let has_currency = currencies == [currency] || currencies.is_empty() && currency.is_none();
+            let member = Member { industry: industry(&key), is_other, has_currency, amounts };
             groups.entry(names.iter().map(|name| text(name)).collect()).or_default().insert(key, member);
         }
     }
@@ -130,15 +154,19 @@ fn groups(dataset: &Dataset, request: &RandomRequest, set: &Set) -> BTreeMap<Vec
 
 /// "with at least one customer in the segment"; "An industry with fewer than `k` such accounts takes no part": such
 /// accounts are out of reach and have a value.
-fn participants(group: &Group, k: usize, has_value: impl Fn(&Member) -> bool) -> Group {
-    let with_customers = group.iter().filter(|(_, member)| member.has_customers());
-    let with_customers: Group = with_customers.map(|(key, member)| (key.clone(), member.clone())).collect();
-    let others_in = |industry: &Option<String>| {
-        let others = with_customers.values().filter(|other| other.is_other && has_value(other));
-        others.filter(|other| other.industry == *industry).count()
-    };
-    let takes_part = |member: &Member| others_in(&member.industry) >= k;
-    with_customers.iter().filter(|(_, member)| takes_part(member)).map(|(key, it)| (key.clone(), it.clone())).collect()
+fn participants(
+    group: &Group,
+    k: usize,
+    is_compared: impl Fn(&Member) -> bool,
+    has_value: impl Fn(&Member) -> bool,
+) -> Group {
+    let compared = || group.iter().filter(|(_, member)| member.has_customers() && is_compared(member));
+    let mut others: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    for (_, other) in compared().filter(|(_, member)| member.is_other && has_value(member)) {
+        *others.entry(&other.industry).or_default() += 1;
+    }
+    let takes_part = |member: &Member| others.get(&member.industry).is_some_and(|others| *others >= k);
+    compared().filter(|(_, member)| takes_part(member)).map(|(key, it)| (key.clone(), it.clone())).collect()
 }
 
 /// Returns the accounts of the cohort by the selected dimensions, with the filters of the request.
@@ -169,7 +197,7 @@ fn place(set: &Set, dimension: &BenchmarkDimension) -> usize {
 
 /// The accounts that are pooled for a metric in a segment.
 pub(crate) fn pooled(group: &Group, metric: BenchmarkMetric, k: usize) -> Group {
-    participants(group, k, |member| member.has_value(metric))
+    participants(group, k, |member| member.is_compared(metric), |member| member.has_value(metric))
 }
 
 /// "none holds more than 25% of what they hold together"
@@ -322,7 +350,7 @@ pub(crate) fn figures(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Ve
             });
         let metrics: Vec<_> = metrics.collect();
         if metrics.iter().any(Option::is_some) {
-            let cohort_accounts = participants(group, request.k, |_| true).len();
+            let cohort_accounts = participants(group, request.k, |_| true, |_| true).len();
             figures
                 .insert(dimensions.iter().map(|it| value(it).clone()).collect(), Figures { cohort_accounts, metrics });
         }
@@ -422,7 +450,7 @@ proptest! {
 #[test]
 fn random_requests_have_both_shown_and_withheld_values() {
     let mut runner = TestRunner::deterministic();
-    let (mut nothing, mut shown, mut withheld, mut segments) = (0, 0, 0, 0);
+    let (mut nothing, mut shown, mut withheld, mut segments, mut of_one, mut of_several) = (0, 0, 0, 0, 0, 0);
     for _ in 0..300 {
         let (platform, request) = (platform(), request()).new_tree(&mut runner).unwrap().current();
         let rows = engine_answer(&platform, &request);
@@ -430,6 +458,10 @@ fn random_requests_have_both_shown_and_withheld_values() {
         let pooled: Vec<&BenchmarkRow> = rows.iter().filter(|row| row.series == Series::Benchmark).collect();
         segments += usize::from(pooled.len() > 1);
         shown += pooled.iter().flat_map(|row| &row.metrics).filter(|metric| metric.is_some()).count();
+        let figures = pooled.iter().flat_map(|row| request.selection.metrics().iter().zip(&row.metrics));
+        let money = figures.filter(|(metric, figure)| is_of_money(**metric) && figure.is_some()).count();
+        let currencies: BTreeSet<_> = platform.0.iter().map(|account| account.currency).collect();
+        *if currencies.len() == 1 { &mut of_one } else { &mut of_several } += money;
         withheld += pooled.iter().flat_map(|row| &row.metrics).filter(|metric| metric.is_none()).count();
     }
     assert!((30..180).contains(&nothing), "{nothing} without an answer");
@@ -437,4 +469,5 @@ fn random_requests_have_both_shown_and_withheld_values() {
         shown > 300 && withheld > 150 && segments > 30,
         "{shown} shown, {withheld} withheld, {segments} with several segments"
     );
+    assert!(of_one > 60 && of_several > 25, "{of_one} of one currency, {of_several} of one among several");
 }

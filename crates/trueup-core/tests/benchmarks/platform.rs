@@ -31,6 +31,7 @@ const HISTORIES: [&[&str]; 9] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
     pub(crate) industry: Option<&'static str>,
+    pub(crate) currency: Option<&'static str>,
     pub(crate) customers: Vec<Customer>,
     pub(crate) spend: Vec<Spend>,
 }
@@ -82,7 +83,11 @@ impl Platform {
     pub(crate) fn dataset(&self) -> Dataset {
         let (mut events, mut spend, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
         for (number, account) in self.0.iter().enumerate() {
-            accounts.push([key(number), account.industry.unwrap_or_default().to_owned()]);
+            // What states nothing is not described.
+            if account.industry.is_some() || account.currency.is_some() {
+                let stated = |text: Option<&str>| text.unwrap_or_default().to_owned();
+                accounts.push([key(number), stated(account.industry), stated(account.currency)]);
+            }
             for (customer, Customer { stages, day, values, last_values, total }) in account.customers.iter().enumerate()
             {
                 for (at, stage) in (0..).zip(*stages) {
@@ -121,7 +126,7 @@ impl Platform {
         Dataset::from_tables(&Tables {
             events: vec![events],
             spend: vec![spend],
-            accounts: vec![batch(["account", "industry"], &accounts)],
+            accounts: vec![batch(["account", "industry", "currency"], &accounts)],
             row_group_rows: 50,
         })
         .unwrap()
@@ -168,16 +173,23 @@ fn spend() -> impl Strategy<Value = Spend> {
 
 pub(crate) fn account() -> impl Strategy<Value = Account> {
     let industry = prop_oneof![12 => Just(Some("plumbing")), 5 => Just(Some("heating")), 1 => Just(None)];
+    let currency = prop_oneof![16 => Just(Some("USD")), 5 => Just(Some("CAD")), 1 => Just(None)];
     let customers = prop_oneof![1 => vec(customer(), 0..4), 5 => vec(customer(), 5..10)];
-    (industry, customers, vec(spend(), 0..3)).prop_map(|(industry, customers, spend)| Account {
+    (industry, currency, customers, vec(spend(), 0..3)).prop_map(|(industry, currency, customers, spend)| Account {
         industry,
+        currency,
         customers,
         spend,
     })
 }
 
+/// Generates platforms. About half of them have one currency; the others are larger, so that each has enough accounts.
 pub(crate) fn platform() -> impl Strategy<Value = Platform> {
-    prop_oneof![1 => vec(account(), 0..8), 9 => vec(account(), 18..45)].prop_map(Platform)
+    let of_one_currency = vec(account(), 18..45).prop_map(|mut accounts| {
+        accounts.iter_mut().for_each(|account| account.currency = None);
+        accounts
+    });
+    prop_oneof![1 => vec(account(), 0..8), 5 => of_one_currency, 4 => vec(account(), 30..60)].prop_map(Platform)
 }
 
 /// A random request that owns its parts.

@@ -6,6 +6,11 @@ use crate::platform::{Account, Customer, Platform, account, platform, request};
 use proptest::prelude::*;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
 
+/// Returns an account with the industry and the currency of another.
+fn of_kind(kind: &Account, account: Account) -> Account {
+    Account { industry: kind.industry, currency: kind.currency, ..account }
+}
+
 /// Returns the account, moved to an industry.
 fn in_industry(industry: Option<&'static str>, account: Account) -> Account {
     Account { industry, ..account }
@@ -245,10 +250,9 @@ proptest! {
         own in proptest::collection::vec(account(), 5..=8),
     ) {
         let is_own = |number: usize| request.reach.contains(&crate::platform::key(number));
-        let industry_of = |number: usize| platform.0[number].industry;
         let with_own = |own: &dyn Fn(usize) -> Account| {
             let account = |(number, account): (usize, &Account)| {
-                if is_own(number) { in_industry(industry_of(number), own(number)) } else { account.clone() }
+                if is_own(number) { of_kind(account, own(number)) } else { account.clone() }
             };
             Platform(platform.0.iter().enumerate().map(account).collect())
         };
@@ -259,7 +263,9 @@ proptest! {
             let segment: Vec<String> = row.dimensions.iter().map(|text| text.to_string()).collect();
             for (metric, value) in request.selection.metrics().iter().zip(&row.metrics) {
                 let members = others.get(&segment).into_iter().flat_map(|group| group.values());
-                let values = members.filter(|member| member.is_other && member.has_value(*metric)).count();
+                let has_value =
+                    |member: &&oracle::Member| member.is_compared(*metric) && member.has_value(*metric);
+                let values = members.filter(|member| member.is_other).filter(has_value).count();
                 prop_assert!(value.is_none() || values >= request.k, "{metric} of {segment:?} from {values}");
             }
         }
@@ -280,7 +286,7 @@ proptest! {
         let request = crate::platform::RandomRequest { selection, ..request };
         let changed = platform.0.iter().enumerate().map(|(number, account)| {
             let is_own = request.reach.contains(&crate::platform::key(number));
-            if is_own { in_industry(account.industry, own[number % own.len()].clone()) } else { account.clone() }
+            if is_own { of_kind(account, own[number % own.len()].clone()) } else { account.clone() }
         });
         let changed = Platform(changed.collect());
         let shown = |platform: &Platform| -> Vec<(Vec<std::sync::Arc<str>>, Vec<bool>)> {
@@ -305,7 +311,7 @@ proptest! {
             if industries.contains(&account.industry) {
                 account.clone()
             } else {
-                in_industry(account.industry, other[number % other.len()].clone())
+                of_kind(account, other[number % other.len()].clone())
             }
         });
         let changed = Platform(changed.collect());

@@ -1,6 +1,6 @@
 //! The service adds amounts up whatever their currency, as `API.md` has it, and a header names the currencies.
 
-use crate::platform::Platform;
+use crate::platform::{PLUMBERS, Platform, crowded};
 use std::fs;
 use std::sync::Arc;
 use trueup::Dataset;
@@ -9,9 +9,13 @@ const HEADER: &str = "Trueup-Currencies";
 
 /// Returns the small platform. North is in US dollars, south in Canadian ones, and the others state no currency.
 fn platform() -> Platform {
-    let platform = Platform::new();
+    with_accounts(Platform::new(), "account,timeZone,currency\nnorth,America/New_York,USD\nsouth,,CAD\n")
+}
+
+/// Ingests a table of accounts.
+fn with_accounts(platform: Platform, table: &str) -> Platform {
     let accounts = platform.dataset().with_file_name("currencies.csv");
-    fs::write(&accounts, "account,timeZone,currency\nnorth,America/New_York,USD\nsouth,,CAD\n").unwrap();
+    fs::write(&accounts, table).unwrap();
     trueup_ingest::Ingest::into(platform.dataset()).accounts(&accounts).run().unwrap();
     platform.service.replace_dataset(Arc::new(Dataset::open(platform.dataset()).unwrap()));
     platform
@@ -54,4 +58,35 @@ fn spend_and_events_have_the_currency_of_their_account() {
         r#"{"currency":"USD","eventCount":6,"cost":30}"#,
     ];
     assert_eq!(body, format!("[{}]", rows.join(",")));
+}
+
+#[test]
+fn benchmarks_of_money_are_of_accounts_of_one_currency() {
+    let plumber = |(account, currency): (String, &str)| format!("{account},Plumbing,{currency}\n");
+    let others = (1..=PLUMBERS).map(|number| (format!("pl{number:02}"), "USD"));
+    let own = [("north", "USD"), ("south", "CAD")].map(|(account, currency)| (account.to_owned(), currency));
+    let table: String = own.into_iter().chain(others).map(plumber).collect();
+    let platform = with_accounts(crowded(), &format!("account,industry,currency\n{table}"));
+    let shown = |path: &str| {
+        let answer = platform.get("anna", path);
+        assert_eq!(answer.status, 200, "{path}");
+        (String::from_utf8(answer.body.clone()).unwrap(), answer.header(HEADER).map(str::to_owned))
+    };
+    for (accounts, has_money) in [("north", true), ("south", false), ("north,south", false)] {
+        let (body, _) = shown(&format!(
+            "/api/acme/benchmarks?fields=bookRate,avgCostPerLead,roasClosed&month=2024-11&accounts={accounts}"
+        ));
+        // 78 of 240 leads are booked, whichever accounts are asked for. A lead costs 1,980 / 240.
+        let money = if has_money { "8.25,\"roasClosed\":0" } else { "null,\"roasClosed\":null" };
+        let pooled =
+            format!(r#"[{{"series":"benchmark","cohortAccounts":12,"bookRate":0.325,"avgCostPerLead":{money}}}"#);
+        assert!(body.starts_with(&pooled), "{accounts}: {body}");
+        let (body, header) = shown(&format!(
+            "/api/acme/events?fields=avgCostPerLead&start=2024-11-01&end=2024-11-30&compare=benchmarks&accounts={accounts}"
+        ));
+        let benchmark =
+            if has_money { r#""avgCostPerLead.benchmark":8.25"# } else { r#""avgCostPerLead.benchmark":null"# };
+        assert!(body.contains(benchmark), "{accounts}: {body}");
+        assert_eq!(header.is_some(), accounts == "north,south");
+    }
 }

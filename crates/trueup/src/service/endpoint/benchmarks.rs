@@ -47,7 +47,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             benchmark (the pooled figure), then p10, p25, p50, p75 and p90 of the accounts. fields defaults to every metric \
             listed here, month to the current month, to date; previous-mtd is the month before up to the same day. A parameter \
             named as one of the dimensions listed here filters on one value. A figure that could reveal something \
-            about a single account is null, and a segment without any figure is left out. 503 while the figures of a \
+            about a single account is null, and a segment without any figure is left out. Metrics made of money compare accounts of \
+            the currency of those asked for, and are null if these have several. 503 while the figures of a \
             month are still being gathered.",
     answer,
 };
@@ -64,10 +65,11 @@ impl Service {
     ///
     /// `reach` is all that the caller may read. A figure of too few accounts outside it, or one of which a single
     /// account makes up too much, is `None`, and so are others that would leave such a figure when they are subtracted
-    /// from a figure of more segments. A segment without any figure is absent. No account is named, but a percentile
-    /// may equal the figure of one unnamed account, rounded, and the difference between two versions may show the part
-    /// of an account that joined or left. There are no rows if the period is before the first or after the last day of
-    /// the dataset.
+    /// from a figure of more segments. A metric that is made of money compares accounts of the currency of those in
+    /// scope, and is `None` if these have several. A segment without any figure is absent. No account is named, but a
+    /// percentile may equal the figure of one unnamed account, rounded, and the difference between two versions may
+    /// show the part of an account that joined or left. There are no rows if the period is before the first or after
+    /// the last day of the dataset.
     ///
     /// # Errors
     /// The data is not there within the limits, or could not be computed, for example because it found no memory.
