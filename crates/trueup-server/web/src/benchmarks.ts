@@ -2,7 +2,7 @@
 
 import { isPartial, type DayRange } from "./days";
 import type { Dictionary } from "./dictionary";
-import { encode, type Question, type Row } from "./question";
+import { encode, isTaken, type Question, type Row } from "./question";
 
 /** The most months that the page asks for benchmarks of: each is a request. */
 export const MAX_MONTHS = 24;
@@ -33,13 +33,13 @@ export interface BenchmarkScope {
 const ACCOUNT = ["account", "accountKey", "accountName"];
 
 /**
- * Returns what to ask for the benchmarks of a question; `null` if it has none. Benchmarks are of calendar months, and know
- * four dimensions, each of which they can be filtered on by one value. With any other condition, they would not be
+ * Returns what to ask for the benchmarks of a question; `null` if it has none. Benchmarks are of calendar months and of what events record, and
+ * know four dimensions, each of which they can be filtered on by one value. With any other condition, they would not be
  * figures of what the lines show.
  */
 export function benchmarkScope(question: Question, dictionary: Dictionary): BenchmarkScope | null {
-  const { organization, accounts, conditions, dimensions, interval, within } = question;
-  if (interval !== "month" || within !== null) return null;
+  const { organization, accounts, attribution, conditions, dimensions, interval, within } = question;
+  if (interval !== "month" || within !== null || isTaken(attribution)) return null;
   const segments = dimensions.filter((name) => !ACCOUNT.includes(name));
   if (!segments.every((name) => dictionary.get(name)?.hasBenchmarks)) return null;
   const filters: [string, string][] = [];

@@ -32,7 +32,7 @@ const WITHOUT_VALUE: readonly Operator[] = ["empty", "notEmpty"];
 const COMPARISONS = { atLeast: "gte", above: "gt", atMost: "lte", below: "lt" } as const;
 
 /** Parameters of an events request that are not filters; a condition on a field of such a name travels in `filter`. */
-const NOT_FILTERS = ["fields", "start", "end", "account", "accounts", "interval", "filter", "cohort", "within", "compare", "why", "row", "lines"];
+const NOT_FILTERS = ["fields", "start", "end", "account", "accounts", "interval", "filter", "cohort", "within", "attribution", "compare", "why", "row", "lines"];
 
 /** Returns the operators for a field. Metrics, and the amount of an event, are numbers. */
 export function operatorsOf(isNumber: boolean): readonly Operator[] {

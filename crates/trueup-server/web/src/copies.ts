@@ -1,7 +1,7 @@
 // A question as code: the command line, `curl`, Rust and Python. None of them contains a key.
 
 import { expressionsByField } from "./condition";
-import { earlierText, pathOf, rowsRequest, type EventsRequest, type Question } from "./question";
+import { earlierText, isTaken, pathOf, rowsRequest, type EventsRequest, type Question } from "./question";
 import type { Dictionary, Index } from "./dictionary";
 
 export const LANGUAGES = [
@@ -64,6 +64,7 @@ function asCommand({ request, accounts, filter, sort }: Parts): string {
   const options = [`--fields ${shell(fields.join(","))}`, `--start ${range.start} --end ${range.end}`];
   if (interval !== "total") options.push(`--interval ${interval}`);
   if (request.within) options.push(`--cohort --within ${request.within}`);
+  if (isTaken(request.attribution)) options.push(`--attribution ${request.attribution}`);
   if (request.compare) options.push(`--compare ${earlierText(request.compare)}`);
   options.push(...accounts.map((account) => `--account ${shell(account)}`));
   if (filter) options.push(`--filter ${shell(filter)}`);
@@ -78,6 +79,7 @@ function asRust({ request, accounts, filter, sort }: Parts): string {
   const calls = [`.accounts(${list(accounts)})`];
   if (interval !== "total") calls.unshift(`.interval(Interval::${interval[0]!.toUpperCase()}${interval.slice(1)})`);
   if (request.within) calls.push(`.cohort("${request.within}".parse()?)`);
+  if (isTaken(request.attribution)) calls.push(`.attribution("${request.attribution}".parse()?)`);
   if (request.compare) calls.push(`.compare("${earlierText(request.compare)}".parse()?)`);
   if (filter) calls.push(`.filter(filter::from_json(${rustText(filter)})?)`);
   if (sort) calls.push(`.sort(${rustText(sort)})`);
@@ -97,6 +99,7 @@ function asPython({ request, accounts, filter, sort }: Parts): string {
   const options = [list(fields), `start="${range.start}", end="${range.end}"`];
   if (interval !== "total") options.push(`interval="${interval}"`);
   if (request.within) options.push(`cohort=True, within="${request.within}"`);
+  if (isTaken(request.attribution)) options.push(`attribution="${request.attribution}"`);
   if (request.compare) options.push(`compare="${earlierText(request.compare)}"`);
   options.push(`accounts=${list(accounts)}`);
   if (filter) options.push(`filter=${pythonText(filter)}`);

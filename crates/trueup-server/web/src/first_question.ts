@@ -31,6 +31,7 @@ export async function firstQuestion(service: Service, index: Index, today: strin
     interval: "total",
     conditions: [],
     within: null,
+    attribution: "recorded",
     compare: null,
     sort: { field: "leads", descending: true },
     charted: null,

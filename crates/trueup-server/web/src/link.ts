@@ -2,11 +2,11 @@
 
 import { INTERVALS, isDay, isWindow, namedRange, type DayRange, type Days, type Interval } from "./days";
 import { OPERATORS, takesNone, takesSeveral, type Condition, type Operator } from "./condition";
-import { earlierText, encode, type Earlier, type Question, type Sort } from "./question";
+import { ATTRIBUTIONS, earlierText, encode, isTaken, type Attribution, type Earlier, type Question, type Sort } from "./question";
 
 /** The most characters of a link: more than those of any question that the service takes. */
 const MAX_LINK = 65_536;
-const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "compare", "where", "sort", "chart", "benchmarks"];
+const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "attribution", "compare", "where", "sort", "chart", "benchmarks"];
 
 /** A question that a link holds, or what is wrong with the link. */
 export type Linked = { question: Question } | { fault: string };
@@ -25,6 +25,7 @@ export function writeLink(question: Question): string {
   else parameters.push(["start", days.start], ["end", days.end]);
   add("interval", question.interval === "total" ? null : question.interval);
   add("within", question.within);
+  add("attribution", isTaken(question.attribution) ? question.attribution : null);
   add("compare", question.compare && earlierText(question.compare));
   for (const { field, operator, values } of question.conditions) add("where", JSON.stringify([field, operator, ...values]));
   add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
@@ -61,6 +62,7 @@ function parse(text: string): Question {
     interval: interval(parameters.get("interval") ?? "total"),
     conditions: parameters.getAll("where").map(condition),
     within: within(parameters.get("within")),
+    attribution: attribution(parameters.get("attribution") ?? "recorded"),
     compare: compare(parameters),
     sort: sort(parameters.get("sort")),
     charted: parameters.has("chart") ? oneLine(parameters.get("chart") ?? "", "chart") : null,
@@ -95,6 +97,12 @@ function range(start: string | null, end: string | null): DayRange {
 function within(text: string | null): string | null {
   if (text !== null && !isWindow(text)) throw new LinkFault(`expected a window such as 90d or all, but found ${quote(text)}`);
   return text;
+}
+
+function attribution(text: string): Attribution {
+  const found = ATTRIBUTIONS.find((known) => known === text);
+  if (!found) throw new LinkFault(`${quote(text)} is no attribution; it is one of ${ATTRIBUTIONS.join(", ")}`);
+  return found;
 }
 
 function compare(parameters: URLSearchParams): Earlier | null {

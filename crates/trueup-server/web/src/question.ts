@@ -24,6 +24,8 @@ export interface Question {
   conditions: Condition[];
   /** The window of a cohort, such as `90d` or `all`; `null` if the question is not one of a cohort. */
   within: string | null;
+  /** The event from which the dimensions of attribution are taken. */
+  attribution: Attribution;
   /** The earlier days to compare with; `null` for none. Only a question about the days as a whole compares. */
   compare: Earlier | null;
   /** `null` for the order of the service: days, then dimensions. */
@@ -33,6 +35,10 @@ export interface Question {
   /** Whether a line chart by month shows benchmarks, where there are any. */
   benchmarks: boolean;
 }
+
+/** What each event records, or the customer's first or last conversion, as the service names them. */
+export const ATTRIBUTIONS = ["recorded", "first", "last"] as const;
+export type Attribution = (typeof ATTRIBUTIONS)[number];
 
 /** The days that a comparison takes the earlier values from. */
 export type Earlier = "previous-period" | "previous-year" | DayRange;
@@ -46,6 +52,8 @@ export interface EventsRequest {
   accounts: string[];
   filters: [string, string][];
   within?: string | null;
+  /** Left out: what each event records. */
+  attribution?: Attribution;
   compare?: Earlier | null;
 }
 
@@ -61,6 +69,7 @@ export function rowsRequest(question: Question, dictionary: Dictionary, today: s
     accounts: question.accounts,
     filters: filterParameters(question.conditions, (field) => dictionary.isMetric(field)),
     within: question.within,
+    attribution: question.attribution,
     compare: question.compare,
   };
 }
@@ -106,11 +115,17 @@ export function pathOf(request: EventsRequest): string {
   ];
   if (request.interval !== "total") parameters.push(["interval", request.interval]);
   if (request.within) parameters.push(["cohort", "true"], ["within", request.within]);
+  if (isTaken(request.attribution)) parameters.push(["attribution", request.attribution]);
   if (request.compare) parameters.push(["compare", earlierText(request.compare)]);
   if (request.accounts.length > 0) parameters.push(["accounts", request.accounts.join(",")]);
   parameters.push(...request.filters);
   const query = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
   return `api/${encodeURIComponent(request.organization)}/events?${query}`;
+}
+
+/** Returns whether the dimensions of attribution are taken from a conversion, and not from each event itself. */
+export function isTaken(attribution?: Attribution): attribution is "first" | "last" {
+  return attribution !== undefined && attribution !== "recorded";
 }
 
 /** Returns the days to compare with as the service and `trueup query --compare` read them. */

@@ -161,7 +161,7 @@ const LOOKING = "Looking for values…";
 function useSuggestions(field: string, question: Question, dictionary: Dictionary, service: Service, today: string) {
   const listed = useMemo((): Choice[] => (dictionary.get(field)?.values ?? []).map((value) => ({ value, label: value })), [field, dictionary]);
   const range = resolveDays(question.days, today);
-  const scope = JSON.stringify([question.organization, question.accounts, range]);
+  const scope = JSON.stringify([question.organization, question.accounts, question.attribution, range]);
   const [asked, setAsked] = useState<{ scope: string; found: Choice[]; hint: string } | null>(null);
   const { found, hint } = asked?.scope === scope ? asked : { found: [], hint: LOOKING };
   const fetchOnce = () => {
@@ -177,6 +177,7 @@ function useSuggestions(field: string, question: Question, dictionary: Dictionar
       fields: [field, "eventCount"],
       range: { start, end: range.end },
       interval: "total" as const,
+      attribution: question.attribution,
       filters: filterParameters(others, () => false),
     };
     service.events(request).then(

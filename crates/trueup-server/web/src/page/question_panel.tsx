@@ -4,6 +4,7 @@ import { useCallback, useState } from "preact/hooks";
 import { searchFields, type Index } from "../dictionary";
 import type { Question } from "../question";
 import type { Service } from "../service";
+import { AttributionEditor } from "./attribution_editor";
 import { Chips } from "./chips";
 import { Combobox } from "./combobox";
 import { CohortEditor } from "./cohort_editor";
@@ -93,6 +94,7 @@ export function QuestionPanel({ question, update, index, service, today }: Props
         </fieldset>
         <DaysEditor days={question.days} interval={question.interval} within={question.within} update={update} today={today} />
         <CohortEditor within={question.within} update={update} />
+        <AttributionEditor attribution={question.attribution} update={update} />
         <ComparisonEditor question={question} update={update} today={today} />
         <FilterEditor question={question} update={update} dictionary={dictionary} service={service} today={today} />
       </div>

@@ -204,6 +204,57 @@ onAnswer("filters suggest values, and restrict rows", JUNE, async (page) => {
   await screenshot(page, "filters");
 });
 
+const MARCH = "#organization=demo-group&dimensions=attributionChannel&metrics=conversions,bookedCustomers&start=2026-03-01&end=2026-03-31";
+
+onAnswer("channels of the first and of the last conversion", MARCH, async (page) => {
+  const credited = page.getByLabel("Credited");
+  assert.equal(await credited.inputValue(), "recorded");
+  const fields = "fields=attributionChannel,conversions,bookedCustomers&start=2026-03-01&end=2026-03-31";
+  const expected = async (attribution) => {
+    const rows = await asked(`demo-group/events?${fields}&attribution=${attribution}`);
+    return rows.map((row) => [row.attributionChannel || "(none)", row.conversions.toLocaleString("en-US"), row.bookedCustomers.toLocaleString("en-US")].join(" "));
+  };
+  // Runs in the page.
+  const rowsOf = () => [...document.querySelectorAll("tbody tr:not(.space)")].map((row) => [...row.children].map((cell) => cell.textContent).join(" "));
+  const totals = () => page.locator("tfoot").textContent();
+  const sums = await totals();
+  const seen = [await page.evaluate(rowsOf)];
+  assert.deepEqual(seen[0], await expected("recorded"));
+  for (const attribution of ["first", "last"]) {
+    await credited.selectOption(attribution);
+    await page.waitForFunction((name) => location.hash.endsWith(`&attribution=${name}`), attribution);
+    await page.getByText("Spend keeps its own").waitFor();
+    const rows = await expected(attribution);
+    while (JSON.stringify(await page.evaluate(rowsOf)) !== JSON.stringify(rows)) await page.waitForTimeout(20);
+    await answered(page);
+    assert.equal(await totals(), sums);
+    seen.push(rows);
+  }
+  // Each of the three credits another channel.
+  assert.equal(new Set(seen.map((rows) => rows.join("\n"))).size, 3);
+  await screenshot(page, "attribution");
+  assert.deepEqual(await accessibilityFaults(page), []);
+  const { copied } = await exportAndCopy(page);
+  assert.match(await copied("trueup query"), /--attribution last/);
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+
+  // The values that a filter suggests are counted as the answer is.
+  const [request] = await Promise.all([
+    page.waitForRequest((request) => request.url().includes("eventCount")),
+    (async () => {
+      await combobox(page, "Add a filter on").fill("campaign");
+      await page.getByRole("option", { name: /^Campaign campaign/ }).click();
+      await combobox(page, "Values").fill("a");
+    })(),
+  ]);
+  assert.equal(new URL(request.url()).searchParams.get("attribution"), "last");
+
+  await page.goBack();
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes("attribution="));
+  assert.equal(await credited.inputValue(), "recorded");
+});
+
 onAnswer("a question without a metric is a step of the history", JUNE.replace("leads,bookRate,spend", "leads"), async (page) => {
   const incomplete = page.getByRole("heading", { name: "Choose a metric" });
   await page.getByRole("button", { name: "Remove Leads" }).click();
@@ -524,7 +575,7 @@ onAnswer("a line by month has benchmarks behind it", MONTHLY, async (page) => {
   await page.getByLabel("Metric of the chart").selectOption("leads");
   await control.waitFor({ state: "detached" });
   assert.equal(await page.locator(".bands").count(), 0);
-  for (const part of ["&dimensions=campaign", `&where=${encodeURIComponent('["campaign","contains","drain"]')}`, "&within=90d"]) {
+  for (const part of ["&dimensions=campaign", "&attribution=first", `&where=${encodeURIComponent('["campaign","contains","drain"]')}`, "&within=90d"]) {
     await page.evaluate((hash) => (location.hash = hash), `${MONTHLY}&benchmarks=true${part}`);
     await answered(page);
     await page.locator(".lines path").first().waitFor({ state: "attached" });

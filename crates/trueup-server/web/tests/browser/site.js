@@ -40,6 +40,13 @@ from = "dateTime"
 part = "hour"
 `;
 
+/** A customer who got in touch twice, because in the demo each customer has one channel. */
+const TWICE = `account,opportunityId,eventId,type,date,attributionChannel
+delgado-hvac,twice,twice-1,lead-originated,2026-03-02,Radio
+delgado-hvac,twice,twice-2,lead-originated,2026-03-09,Referral
+delgado-hvac,twice,twice-3,booked,2026-03-12,
+`;
+
 /** Makes a demo, serves it, and starts a browser. The options are those of `trueup demo`. */
 export async function openSite(...options) {
   const folder = await mkdtemp(join(tmpdir(), "trueup-explorer-"));
@@ -48,6 +55,8 @@ export async function openSite(...options) {
   await trueup("demo", dataset, ...options);
   await writeFile(join(folder, "definitions.toml"), DEFINITIONS);
   await trueup("define", dataset, join(folder, "definitions.toml"));
+  await writeFile(join(folder, "twice.csv"), TWICE);
+  await trueup("ingest", "--into", dataset, join(folder, "twice.csv"));
   await mkdir(SCREENSHOTS, { recursive: true });
   const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
   const origin = await announced(server);

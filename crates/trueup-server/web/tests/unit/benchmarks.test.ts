@@ -11,7 +11,7 @@ test("only questions by month have benchmarks, by dimensions that benchmarks kno
   assert.deepEqual(scopeOf({}), { organization: "group", accounts: [], dimensions: [], filters: [] });
   assert.deepEqual(scopeOf({ dimensions: ["account"] })?.dimensions, []);
   assert.deepEqual(scopeOf({ dimensions: ["account", "attributionChannel"] })?.dimensions, ["attributionChannel"]);
-  for (const part of [{ interval: "week" as const }, { within: "90d" }, { dimensions: ["campaign"] }]) assert.equal(scopeOf(part), null);
+  for (const part of [{ interval: "week" as const }, { within: "90d" }, { attribution: "first" as const }, { dimensions: ["campaign"] }]) assert.equal(scopeOf(part), null);
 });
 
 test("a condition that benchmarks cannot have leaves none", () => {

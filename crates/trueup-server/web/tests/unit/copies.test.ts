@@ -69,12 +69,12 @@ table = trueup.open("DATASET").query(
   );
 });
 
-test("a cohort and a comparison are part of every copy", () => {
-  const cohort = { ...QUESTION, within: "90d", compare: { start: "2025-06-01", end: "2025-06-30" } };
-  assert.match(copied("trueup", cohort) ?? "", /--fields campaign,leads,spend,openLeads [^]*--cohort --within 90d [^]*--compare 2025-06-01\.\.2025-06-30/);
-  assert.match(copied("curl", cohort) ?? "", /&cohort=true&within=90d&compare=2025-06-01\.\.2025-06-30'/);
-  assert.match(copied("rust", cohort) ?? "", /\.cohort\("90d"\.parse\(\)\?\)\n    \.compare\("2025-06-01\.\.2025-06-30"\.parse\(\)\?\)/);
-  assert.match(copied("python", cohort) ?? "", /cohort=True, within="90d",\n    compare="2025-06-01\.\.2025-06-30"/);
+test("a cohort, the attribution and a comparison are part of every copy", () => {
+  const cohort = { ...QUESTION, within: "90d", attribution: "first" as const, compare: { start: "2025-06-01", end: "2025-06-30" } };
+  assert.match(copied("trueup", cohort) ?? "", /--fields campaign,leads,spend,openLeads [^]*--cohort --within 90d [^]*--attribution first [^]*--compare 2025-06-01\.\.2025-06-30/);
+  assert.match(copied("curl", cohort) ?? "", /&cohort=true&within=90d&attribution=first&compare=2025-06-01\.\.2025-06-30'/);
+  assert.match(copied("rust", cohort) ?? "", /\.cohort\("90d"\.parse\(\)\?\)\n    \.attribution\("first"\.parse\(\)\?\)\n    \.compare\("2025-06-01\.\.2025-06-30"\.parse\(\)\?\)/);
+  assert.match(copied("python", cohort) ?? "", /cohort=True, within="90d",\n    attribution="first",\n    compare="2025-06-01\.\.2025-06-30"/);
 });
 
 test("the question of an organization without accounts is one for the service alone", () => {

@@ -25,6 +25,11 @@ test("a cohort asks for its open leads, and a comparison for its days", () => {
   assert.deepEqual([totals?.fields, totals?.within], [["leads", "spend", "openLeads"], "all"]);
 });
 
+test("an attribution other than the recorded one is a parameter, and a field of its name is none", () => {
+  assert.equal(path({ attribution: "last" }), "api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30&attribution=last");
+  assert.deepEqual(filters({ field: "attribution", operator: "is", values: ["first"] }), [["filter", '{"attribution":["eq","first"]}']]);
+});
+
 test("nothing in a value ends its parameter", () => {
   const conditions: Condition[] = [{ field: "campaign", operator: "is", values: ["a&b=c+d #é%"] }];
   const query = new URL(path({ conditions }), "http://host/").searchParams;

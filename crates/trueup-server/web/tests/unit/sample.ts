@@ -37,6 +37,7 @@ export const QUESTION: Question = {
   interval: "total",
   conditions: [],
   within: null,
+  attribution: "recorded",
   compare: null,
   sort: null,
   charted: null,
