@@ -11,6 +11,9 @@
 //! - A file that no manifest names is never named again, because a new version names only new files and files of the
 //!   newest version, which never expires. This holds without a lock, too: of several writers that begin with the same
 //!   version, only one can publish the next, and no number is free again.
+//! - No file is forgotten: the last version that names a file lists it when it expires, even if earlier versions stay,
+//!   and in a store a record stays for as long as an expiry may take if a version still names one of its files. So it
+//!   does not matter which of several expiries replaces its manifests first, or who finds a record before that.
 //!
 //! A reader that has opened a version before it expired can read its files until the grace period is over. Times are
 //! those of the store or of the file system: `now` is the time that it has just given to a file of the writer.
@@ -30,7 +33,7 @@ use super::storage::Storage;
 use super::version_numbers::VersionNumbers;
 use crate::files::Files;
 use records::write_records;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -68,7 +71,7 @@ pub struct Expiry {
     pub expired: Vec<u64>,
     /// The versions that stay, ascending.
     pub kept: Vec<u64>,
-    /// The files of the expired versions that no kept version names, sorted.
+    /// The files of the expired versions that no later kept version names, sorted.
     pub files: Vec<UnnamedFile>,
 }
 
@@ -115,21 +118,22 @@ impl Expiry {
         let newest = all.last().copied();
         let is_expired = |version: &u64| expired.contains(version) && Some(*version) != newest;
         let (expired, kept) = all.into_iter().partition(is_expired);
-        Self { expired, kept, files: Vec::new() }.with_files(dir)
+        Self { expired, kept, ..Self::default() }.with_files(dir)
     }
 
-    /// Finds the files that only the expired versions name.
+    /// Finds the files of the expired versions that no later kept version names.
     fn with_files(mut self, dir: &Path) -> Result<Self, ManifestError> {
         if self.expired.is_empty() {
             return Ok(self);
         }
         let kept = named(dir, &self.kept)?;
-        let mut files = HashSet::new();
+        let mut expired = HashMap::new();
         for version in &self.expired {
             let manifest = read(dir, *version)?;
-            files.extend(files_of(&manifest).filter(|file| !kept.contains(&file.path)));
+            expired.extend(files_of(&manifest).map(|file| (file, *version)));
         }
-        self.files = files.into_iter().collect();
+        let is_last = |(file, version): &(UnnamedFile, u64)| kept.get(&file.path).is_none_or(|later| later < version);
+        self.files = expired.into_iter().filter(is_last).map(|(file, _)| file).collect();
         self.files.sort_unstable();
         Ok(self)
     }
@@ -167,12 +171,13 @@ impl Expiry {
     }
 }
 
-/// Returns the paths of the files that versions name. A version that has expired meanwhile names none.
-fn named(dir: &Path, versions: &[u64]) -> Result<HashSet<String>, ManifestError> {
-    let mut named = HashSet::new();
+/// Returns the paths of the files that versions name, each with the last of these versions, which are in order. A
+/// version that has expired meanwhile names none.
+fn named(dir: &Path, versions: &[u64]) -> Result<HashMap<String, u64>, ManifestError> {
+    let mut named = HashMap::new();
     for version in versions {
         match read(dir, *version) {
-            Ok(manifest) => named.extend(files_of(&manifest).map(|file| file.path)),
+            Ok(manifest) => named.extend(files_of(&manifest).map(|file| (file.path, *version))),
             Err(ManifestError::Expired { .. }) => {}
             Err(ManifestError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),

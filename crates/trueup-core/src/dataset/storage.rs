@@ -67,6 +67,11 @@ impl<'a> Storage<'a> {
         self.remote.as_ref().is_none_or(RemoteFolder::is_writable)
     }
 
+    /// Returns whether a lock excludes other writers.
+    pub(super) const fn has_lock(&self) -> bool {
+        self.remote.is_none()
+    }
+
     /// Lists the names in the folder, except for names that are not UTF-8; none if there is no such folder. A web
     /// server lists only names that manifests may have, and what [`VersionNumbers`](super::version_numbers) needs.
     pub(super) fn list(&self) -> Result<Vec<Entry>, ManifestError> {

@@ -13,6 +13,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+/// The most time that an expiry takes from its plan until its versions have expired.
+const EXPIRY_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The files of expired versions: the ones whose grace period is over, and the ones that wait for its end.
 #[derive(Clone, Debug, Default)]
 pub struct Unnamed {
@@ -20,7 +23,7 @@ pub struct Unnamed {
     pub due: Vec<UnnamedFile>,
     /// Files that a reader may still need.
     pub waiting: Vec<UnnamedFile>,
-    /// The names of the records whose grace period is over.
+    /// The names of the records that are not needed any more.
     records: Vec<String>,
     /// Tombstones that may be removed behind the floor.
     settled: Settled,
@@ -51,13 +54,18 @@ impl Unnamed {
         let mut taken = HashSet::new();
         let (due, waiting): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.is_due(now, grace));
         for record in waiting {
-            let files = record.files.into_iter().filter(|file| !named.contains(&file.path));
+            let files = record.files.into_iter().filter(|file| !named.contains_key(&file.path));
             found.waiting.extend(files.filter(|file| taken.insert(file.path.clone())));
         }
         for record in due {
-            let files = record.files.into_iter().filter(|file| !named.contains(&file.path));
-            found.due.extend(files.filter(|file| taken.insert(file.path.clone())));
-            found.records.push(record.name);
+            let (named, unnamed): (Vec<_>, Vec<_>) =
+                record.files.into_iter().partition(|file| named.contains_key(&file.path));
+            found.due.extend(unnamed.into_iter().filter(|file| taken.insert(file.path.clone())));
+            // In a store, their versions may be about to expire, and no other record may list these files.
+            let age = now.duration_since(record.written).unwrap_or_default();
+            if named.is_empty() || storage.has_lock() || age >= EXPIRY_TIME {
+                found.records.push(record.name);
+            }
         }
         Ok(found)
     }
@@ -68,8 +76,8 @@ impl Unnamed {
         self.due.iter().map(|file| file.size).sum()
     }
 
-    /// Removes the files whose grace period is over, and their records. Passes each file to `removed`. Also removes
-    /// some of the tombstones that are not needed any more.
+    /// Removes the files whose grace period is over, and records that are not needed any more. Passes each file to
+    /// `removed`. Also removes some of the tombstones that are not needed any more.
     ///
     /// # Errors
     /// The file system or the store refuses, or the interrupt ends the removal. What stays is removed the next time.
@@ -110,7 +118,7 @@ impl Unnamed {
 pub fn needed_files(dir: &Path, now: SystemTime) -> Result<HashSet<String>, ManifestError> {
     let storage = Storage::open(dir)?;
     // Read before the records: the files of a version that expires meanwhile are in one of them.
-    let mut needed = named(dir, &versions(dir)?)?;
+    let mut needed: HashSet<String> = named(dir, &versions(dir)?)?.into_keys().collect();
     let records = if storage.is_writable() { read_records(&storage, &storage.list()?)? } else { Vec::new() };
     let waiting = records.into_iter().filter(|record| !record.is_due(now, None));
     needed.extend(waiting.flat_map(|record| record.files).map(|file| file.path));
