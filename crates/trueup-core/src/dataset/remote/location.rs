@@ -27,8 +27,14 @@ pub(super) const RETRY_TIME: Duration = Duration::from_secs(30);
 /// The most repetitions of a request that fails.
 pub(super) const RETRIES: usize = 8;
 
+/// The time before the first repetition of a publication.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// The most stores that are kept for later, unless more are in use.
 const KEPT_STORES: usize = 64;
+
+/// The folders that URLs mean, so that the connections to a store are used for all of its objects, and later again.
+static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
 
 /// The URLs that mean a store, for error messages.
 const EXPECTED: &str =
@@ -44,11 +50,21 @@ pub struct RemoteFolder {
 /// A store, and the connections to it.
 #[derive(Debug)]
 pub(super) struct Store {
-    pub(super) objects: Box<dyn ObjectStore>,
-    scheme: ObjectStoreScheme,
-    url: Url,
+    pub(super) objects: Arc<dyn ObjectStore>,
+    /// A client of the same store that repeats no request.
+    once: Once,
+    /// The time before the first repetition of a publication; each further one waits twice as long, up to a bound.
+    pub(super) pause: Duration,
     /// The page by which a web server lists a folder; `None` for other stores, which list objects themselves.
     pub(super) pages: Option<WebPages>,
+}
+
+/// How a client that repeats no request comes about.
+#[derive(Debug)]
+enum Once {
+    /// It is made with the settings and credentials of the environment.
+    Of(ObjectStoreScheme, Url),
+    Registered(Arc<dyn ObjectStore>),
 }
 
 /// A folder of a web server.
@@ -66,12 +82,9 @@ impl RemoteFolder {
     /// The URL means no store, has a user (other than a container of Azure), a password, a `?` or a `#`, or has only
     /// one slash after its scheme; or a setting of the environment is wrong.
     pub fn of(location: &Path) -> io::Result<Option<Self>> {
-        static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
-
         super::check_slashes(location)?;
         let Some(text) = location.to_str().filter(|_| super::is_url(location)) else { return Ok(None) };
         let text = text.trim_end_matches('/');
-        // The connections to a store are used for all of its objects, and for what is read later.
         let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         let folders = folders.get_or_insert_default();
         if let Some(folder) = folders.get(text) {
@@ -83,6 +96,23 @@ impl RemoteFolder {
         }
         folders.insert(text.to_owned(), folder.clone());
         Ok(Some(folder))
+    }
+
+    /// Lets a URL mean a folder of this store until [`unregister`](Self::unregister), for a simulation of one: the
+    /// clients repeat requests and do not, and nothing pauses.
+    #[doc(hidden)]
+    pub fn register(url: &str, prefix: &str, objects: Arc<dyn ObjectStore>, once: Arc<dyn ObjectStore>) {
+        let store = Store { objects, once: Once::Registered(once), pause: Duration::ZERO, pages: None };
+        let folder = Self { store: Arc::new(store), prefix: ObjectPath::from(prefix) };
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.get_or_insert_default().insert(url.to_owned(), folder);
+    }
+
+    /// Ends what [`register`](Self::register) began.
+    #[doc(hidden)]
+    pub fn unregister(url: &str) {
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.get_or_insert_default().remove(url);
     }
 
     /// Makes the client of a store. It connects when an object is read.
@@ -106,7 +136,8 @@ impl RemoteFolder {
             _ => None,
         };
         let objects = open(&scheme, &url, RETRIES)?;
-        Ok(Self { store: Arc::new(Store { objects, scheme, url, pages }), prefix })
+        let store = Store { objects, once: Once::Of(scheme, url), pause: PAUSE, pages };
+        Ok(Self { store: Arc::new(store), prefix })
     }
 
     /// Returns whether this is a folder of a web server.
@@ -123,14 +154,17 @@ impl RemoteFolder {
 }
 
 impl Store {
-    /// Makes a client of the store that repeats no request.
-    pub(super) fn without_retries(&self) -> io::Result<Box<dyn ObjectStore>> {
-        open(&self.scheme, &self.url, 0)
+    /// Returns a client of the store that repeats no request.
+    pub(super) fn without_retries(&self) -> io::Result<Arc<dyn ObjectStore>> {
+        match &self.once {
+            Once::Of(scheme, url) => open(scheme, url, 0),
+            Once::Registered(once) => Ok(once.clone()),
+        }
     }
 }
 
 /// Makes the client of a store, with the settings and credentials of the environment.
-fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Box<dyn ObjectStore>> {
+fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc<dyn ObjectStore>> {
     let refused = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, fault::describe(&error));
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() },
@@ -150,26 +184,26 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Box
             if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }
-            Box::new(builder.build().map_err(refused)?)
+            Arc::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::GoogleCloudStorage => {
             let builder = GoogleCloudStorageBuilder::from_env()
                 .with_url(url.as_str())
                 .with_retry(retry)
                 .with_http_connector(StoreConnector);
-            Box::new(builder.build().map_err(refused)?)
+            Arc::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::MicrosoftAzure => {
             let builder = MicrosoftAzureBuilder::from_env()
                 .with_url(url.as_str())
                 .with_retry(retry)
                 .with_http_connector(StoreConnector);
-            Box::new(builder.build().map_err(refused)?)
+            Arc::new(builder.build().map_err(refused)?)
         }
         _ => {
             let options = ClientOptions::new().with_allow_http(true);
             let origin = &url[..url::Position::BeforePath];
-            Box::new(
+            Arc::new(
                 HttpBuilder::new()
                     .with_url(origin)
                     .with_client_options(options)

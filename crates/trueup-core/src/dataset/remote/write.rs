@@ -32,8 +32,7 @@ const PARTS: usize = 2;
 /// The most attempts to send a file in parts. The client repeats each of their requests, too.
 const ATTEMPTS: usize = 3;
 
-/// The time before the first repetition of a publication; each further one waits twice as long, up to the longest.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The longest time before a repetition of a publication.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The most repetitions of the request that takes the number of a publication which is given up. The store has failed
@@ -233,7 +232,7 @@ impl Store {
         manifest: Bytes,
         mut failed: io::Error,
     ) -> Result<(), PublishError> {
-        let (start, mut pause) = (Instant::now(), PAUSE);
+        let (start, mut pause) = (Instant::now(), self.pause);
         for _ in 0..RETRIES {
             if start.elapsed() > RETRY_TIME {
                 break;
@@ -250,7 +249,7 @@ impl Store {
                 Created::Unknown(error) => failed = error,
             }
         }
-        let mut pause = PAUSE;
+        let mut pause = self.pause;
         for attempt in 0..=FENCE_RETRIES {
             if attempt > 0 {
                 tokio::time::sleep(pause).await;
