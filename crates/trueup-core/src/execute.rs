@@ -362,17 +362,19 @@ fn aggregate(
         rows += row_group.rows();
         match row_group {
             AnyRowGroup::Events(row_group) => {
-                share.set(|| aggregator.bytes_while_growing())?;
                 let columns = row_group.read_until(&plan.projection, ahead.take(at), &execution.interrupt)?;
                 if plan.cohort.is_some() {
                     row_group.check_last_day(&columns)?;
                 }
-                aggregator.add(&columns, &execution.interrupt)?;
+                aggregator.add(&columns, &mut share, &execution.interrupt)?;
                 finish::check_rows(aggregator.partial.len(), execution.max_rows)?;
             }
             AnyRowGroup::Spend(row_group) => {
                 let columns = row_group.read_until(&plan.spend_projection, ahead.take(at), &execution.interrupt)?;
-                aggregator.partial.add_spend(&aggregate_spend(context, &columns, &execution.interrupt)?);
+                let mut of_row_group = share.more(0)?;
+                let spend = aggregate_spend(context, &columns, &mut of_row_group, &execution.interrupt)?;
+                share.raise(|| aggregator.partial.bytes_while_adding_spend(&spend))?;
+                aggregator.partial.add_spend(&spend);
             }
         }
         share.set(|| aggregator.bytes())?;

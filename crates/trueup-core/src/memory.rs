@@ -15,9 +15,9 @@ const WAIT_STEP: Duration = Duration::from_millis(20);
 /// The bytes that decoded columns, running queries and their answers may take together. Clones share one budget.
 ///
 /// Columns stay in memory until something else needs their place. A query may take half of what other queries and
-/// answers leave, so that answers that are not fetched never keep out a small query. A query's bytes are updated after
-/// each row group: the budget does not count the columns of the row groups that are being read, nor what a query
-/// collects from them.
+/// answers leave, so that answers that are not fetched never keep out a small query. A query counts what it may collect
+/// from a batch of events before it does. The budget counts neither columns while they are decoded nor dropped columns
+/// that a query still reads.
 ///
 /// The reservations of one [user](Self::for_user) together may take half of what everyone else leaves, so that answers
 /// that one user does not fetch never keep out another user.
@@ -357,6 +357,30 @@ impl Drop for Reservation {
     }
 }
 
+/// Returns the bytes that a list with `len` entries, and room for `capacity`, may take while `more` entries of `entry`
+/// bytes are added: if it grows, the old and the new list are held at the same time.
+pub(crate) const fn list_bytes_while_adding(len: usize, capacity: usize, more: usize, entry: usize) -> usize {
+    let needed = len + more;
+    if needed <= capacity {
+        return capacity * entry;
+    }
+    let grown = if needed < 2 * capacity { 2 * capacity } else { needed };
+    (capacity + grown) * entry
+}
+
+/// Returns the bytes that a column of `values` may take while `more` values are added.
+pub(crate) fn column_bytes_while_adding<T>(values: &Vec<T>, more: usize) -> usize {
+    list_bytes_while_adding(values.len(), values.capacity(), more, size_of::<T>())
+}
+
+/// Returns the bytes that a hash table with `len` entries, room for `capacity`, and `bytes` bytes may take while `more`
+/// entries of `entry` bytes are added.
+pub(crate) fn table_bytes_while_adding(len: usize, capacity: usize, bytes: usize, more: usize, entry: usize) -> usize {
+    // A table that has grown is at least seven sixteenths full, and holds a byte more for each place.
+    let grown = if len + more > capacity { (len + more).max(capacity + 1) * (entry + 1) * 16 / 7 } else { 0 };
+    bytes + grown
+}
+
 /// The bytes that one thread of a query, or its answer, uses of the query's reservation, given up on drop. Nothing is
 /// counted for a query without a reservation.
 #[derive(Debug)]
@@ -380,6 +404,19 @@ impl Share {
                 reservation.shrink(self.bytes - bytes);
             }
             self.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Raises the bytes in use to at least `bytes`, which is not called if nothing is counted. Takes no lock if as many
+    /// are in use.
+    pub(crate) fn raise(&mut self, bytes: impl FnOnce() -> usize) -> Result<(), NoRoom> {
+        if let Some(reservation) = &self.reservation {
+            let bytes = bytes();
+            if bytes > self.bytes {
+                reservation.grow(bytes - self.bytes)?;
+                self.bytes = bytes;
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A compact list of texts, the code of a text in it, bytes as text, and the form of texts and names in error messages.
 
+use crate::memory::{column_bytes_while_adding, list_bytes_while_adding};
 use std::fmt;
 use std::ops::Index;
 
@@ -73,6 +74,12 @@ impl TextList {
     /// Returns the sum of the lengths of all texts in bytes.
     pub(crate) const fn text_bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Returns the number of bytes that may be held while `texts` texts of `bytes` bytes in total are added.
+    pub(crate) fn bytes_while_adding(&self, texts: usize, bytes: usize) -> usize {
+        let texts = column_bytes_while_adding(&self.offsets, texts);
+        texts + list_bytes_while_adding(self.bytes.len(), self.bytes.capacity(), bytes, 1)
     }
 
     /// Returns the number of bytes held, with what is reserved for more texts.

@@ -25,11 +25,12 @@ pub(crate) use money::state_revenue;
 
 use super::context::QueryContext;
 use super::facts::state_fact;
-use super::group::{Grouping, SharedGroups};
+use super::group::{Grouping, NewTexts, SharedGroups};
 use super::segment::{SegmentBatch, SegmentCache};
 use super::shape::ResultShape;
 use super::types::{Granularity, GroupSlot, select_indexes};
 use crate::dictionary::Measure;
+use crate::memory::column_bytes_while_adding;
 use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption};
 use agents::AgentColumn;
@@ -122,6 +123,11 @@ impl<'a> Counting<'a> {
     /// Returns whether the flags of events are read one by one.
     pub(crate) fn reads_events(&self) -> bool {
         self.granularity == Granularity::Row || self.grades.is_some() || self.durations.is_some()
+    }
+
+    /// Returns the agents that may be new among `units` units.
+    pub(crate) fn new_agents(&self, units: usize) -> NewTexts {
+        self.agents.as_ref().map_or_else(NewTexts::default, |agents| agents.new_names(units))
     }
 
     /// Adds a batch of `rows` rows to the state of its groups.
@@ -280,6 +286,11 @@ impl LastSegments {
     /// Returns the number of bytes held.
     pub(crate) const fn bytes(&self) -> usize {
         self.by_slot.capacity() * size_of::<u64>()
+    }
+
+    /// Returns the number of bytes that may be held while `groups` groups are added.
+    pub(crate) fn bytes_while_adding(&self, groups: usize) -> usize {
+        column_bytes_while_adding(&self.by_slot, groups)
     }
 
     fn grow(&mut self, groups: usize) {

@@ -1,15 +1,16 @@
 //! Aggregates the events of row groups: leads each batch of segments through the four steps.
 
 use super::context::QueryContext;
-use super::count::{Counting, LastSegments};
+use super::count::{Counting, GroupedState, LastSegments};
 use super::filter::EventFilter;
 use super::group::Grouping;
 use super::memo::{AggregationMemo, SegmentMemo};
 use super::partial_result::PartialResult;
 use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter, Segments};
 use super::types::Granularity;
+use crate::memory::Share;
 use crate::scan::{EventColumns, MAX_BLOCK_EVENTS, Prefetch};
-use crate::{Interrupt, Interruption};
+use crate::{Error, Interrupt, Interruption};
 
 /// A batch is filtered and encoded when it has at least this number of segments. A batch holds whole blocks, so it may
 /// have more segments; the last batch of a row group may have fewer.
@@ -89,16 +90,16 @@ impl<'a> EventAggregator<'a> {
         self.partial.bytes() + self.last_segments.bytes()
     }
 
-    /// Returns the number of bytes that may be held while a row group is added.
-    pub(crate) fn bytes_while_growing(&self) -> usize {
-        self.partial.bytes_while_growing() + self.last_segments.bytes()
-    }
-
-    /// Adds the events of a row group.
+    /// Adds the events of a row group. The memory of what is aggregated is counted in `share` before it is taken.
     ///
     /// # Errors
-    /// The interrupt ends the query.
-    pub(crate) fn add(&mut self, columns: &EventColumns, interrupt: &Interrupt) -> Result<(), Interruption> {
+    /// There is no room, or the interrupt ends the query.
+    pub(crate) fn add(
+        &mut self,
+        columns: &EventColumns,
+        share: &mut Share,
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
         let plan = self.context.plan;
         let selected = self.context.selected(columns.customers.account_keys());
         let blocks = self.context.blocks(columns, &selected);
@@ -115,6 +116,8 @@ impl<'a> EventAggregator<'a> {
         let passing = query.filter.passing_customers(blocks.clone(), cache)?;
         let is_cleared = cache.begin_row_group(query.granularity);
         histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits);
+        let histogram_groups = histogram.max_groups();
+        share.raise(|| self.bytes_while_adding(histogram_groups, &query))?;
         let reads_events = query.counting.reads_events() || plan.sub_ranges.len() > 1;
         let prefetch = Prefetch::new(columns, &plan.projection, reads_events);
         let mut ahead = blocks.clone();
@@ -126,17 +129,28 @@ impl<'a> EventAggregator<'a> {
             self.memo.cache.classify(columns, segments, whole_patterns);
             if segments.len() >= BATCH_SEGMENTS {
                 interrupt.check()?;
-                self.add_batch(&mut query)?;
+                self.add_batch(&mut query, share)?;
             }
         }
-        self.add_batch(&mut query)?;
+        self.add_batch(&mut query, share)?;
         self.memo.histogram.flush(&mut query.grouping, &mut self.partial.grouped);
         Ok(())
     }
 
+    /// Returns the number of bytes that may be held while `units` more units are added, each of which may be in a new
+    /// group.
+    fn bytes_while_adding(&self, units: usize, query: &BoundQuery<'_>) -> usize {
+        let GroupedState { groups, state } = &self.partial.grouped;
+        let new_groups = query.grouping.max_groups(units);
+        query.grouping.bytes_while_adding(units, groups)
+            + state.bytes_while_adding(units, new_groups, query.counting.new_agents(units))
+            + self.last_segments.bytes_while_adding(new_groups)
+            + self.partial.spend_bytes()
+    }
+
     /// Adds the segments of the batch, and clears it.
-    fn add_batch(&mut self, query: &mut BoundQuery<'_>) -> Result<(), Interruption> {
-        let Self { partial, memo: SegmentMemo { cache, histogram }, batch, last_segments, .. } = self;
+    fn add_batch(&mut self, query: &mut BoundQuery<'_>, share: &mut Share) -> Result<(), Error> {
+        let Self { partial, memo: SegmentMemo { cache, histogram }, batch, .. } = self;
         let BoundQuery { filter, grouping, counting, granularity } = query;
         let segments = batch.segments.len();
         if segments == 0 {
@@ -148,13 +162,17 @@ impl<'a> EventAggregator<'a> {
             _ => batch.segments.lengths.iter().map(|length| *length as usize).sum(),
         };
         partial.rows += rows as u64;
+        // The groups of the histogram are counted at the beginning of the row group.
         if histogram.expect_batch(rows, cache, grouping, &mut partial.grouped) {
             histogram.add_batch(batch, cache, counting, grouping, &mut partial.grouped)?;
         } else {
+            share.raise(|| self.bytes_while_adding(rows, query))?;
+            let Self { partial, memo: SegmentMemo { cache, .. }, batch, last_segments, .. } = self;
+            let BoundQuery { grouping, counting, .. } = query;
             counting.add_batch(rows, batch, cache, grouping, &mut partial.grouped, last_segments)?;
         }
-        last_segments.end_batch(segments);
-        batch.clear();
+        self.last_segments.end_batch(segments);
+        self.batch.clear();
         Ok(())
     }
 }

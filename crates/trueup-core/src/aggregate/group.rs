@@ -11,7 +11,7 @@ mod interner;
 mod local_group_cache;
 
 pub(crate) use group_table::GroupTable;
-pub(crate) use interner::{CodeMap, Interner};
+pub(crate) use interner::{CodeMap, Interner, NewTexts};
 
 use super::context::QueryContext;
 use super::key_encoder::KeyEncoder;
@@ -82,6 +82,25 @@ impl<'a> Grouping<'a> {
     /// Returns the number of bits of a dense key, or `None` if units of the row group have no dense keys.
     pub(crate) fn dense_key_bits(&self) -> Option<u32> {
         self.local_groups.as_ref().map(LocalGroupCache::key_bits)
+    }
+
+    /// Returns the most groups that `units` units of the row group add.
+    pub(crate) fn max_groups(&self, units: usize) -> usize {
+        self.dense_key_bits().map_or(units, |bits| units.min(1 << bits))
+    }
+
+    /// Returns the number of bytes that may be held here and in `groups` while `units` units are grouped.
+    pub(crate) fn bytes_while_adding(&self, units: usize, groups: &SharedGroups) -> usize {
+        let dimensions = self.encoders.iter().zip(&self.code_maps).zip(&groups.texts);
+        let dimensions = dimensions.map(|((encoder, code_map), texts)| {
+            let (new, growing) = match encoder.new_texts(units) {
+                Some(new) => (new, encoder.bytes_while_adding(units)),
+                None => (code_map.new_texts(units, encoder.texts()), 0),
+            };
+            growing + code_map.bytes(encoder.texts()) + texts.bytes_while_adding(new)
+        });
+        let local = self.local_groups.as_ref().map_or(0, LocalGroupCache::bytes);
+        local + groups.table.bytes_while_adding(self.max_groups(units)) + dimensions.sum::<usize>()
     }
 
     /// Finds the sub-range of each unit and its code for each dimension.

@@ -1,11 +1,13 @@
 //! Encodes a dimension's values as codes, for filters and for group keys.
 
 use super::context::QueryContext;
+use super::group::NewTexts;
 use super::local_time::LocalTime;
 use super::segment::GroupingUnits;
 use super::types::Granularity;
 use crate::definitions::MappedTexts;
 use crate::dictionary::Computed;
+use crate::memory::table_bytes_while_adding;
 use crate::model::{Stage, UtcMicros, format_date_time};
 use crate::plan::{DayTable, DayTables, DimensionRef, Origin};
 use crate::scan::{EventColumns, NO_VALUE, TextColumn, TextDictionary, stage};
@@ -57,9 +59,19 @@ struct GrowingDictionary<T> {
     texts: TextList,
 }
 
+/// The most bytes of a text that gets a code when it first appears: that of a point in time with microseconds.
+const GROWING_TEXT_BYTES: usize = "2025-01-05T12:00:00.000000Z".len();
+
 impl<T: Copy + Eq + Hash> GrowingDictionary<T> {
     fn new() -> Self {
         Self { codes: HashMap::new(), texts: std::iter::once("").collect() }
+    }
+
+    /// Returns the most bytes that are held while `texts` texts are added.
+    fn bytes_while_adding(&self, texts: usize) -> usize {
+        let (codes, entry) = (&self.codes, size_of::<(T, u32)>());
+        table_bytes_while_adding(codes.len(), codes.capacity(), codes.allocation_size(), texts, entry)
+            + self.texts.bytes_while_adding(texts, texts * GROWING_TEXT_BYTES)
     }
 
     /// Returns the code of a value; for `None`, that of the empty text.
@@ -173,6 +185,22 @@ impl<'a> KeyEncoder<'a> {
         match &self.values {
             DimensionValues::FirstDay(..) | DimensionValues::DateTime(_) => None,
             _ => Some(self.texts().len()),
+        }
+    }
+
+    /// Returns the texts that may be new among `units` units, if texts get a code when they first appear; `None` if all
+    /// are known before rows are read.
+    pub(crate) fn new_texts(&self, units: usize) -> Option<NewTexts> {
+        self.cardinality().is_none().then(|| NewTexts { texts: units, bytes: units * GROWING_TEXT_BYTES })
+    }
+
+    /// Returns the number of bytes that may be held while `units` units are encoded, by texts that get a code when they
+    /// first appear.
+    pub(crate) fn bytes_while_adding(&self, units: usize) -> usize {
+        match &self.values {
+            DimensionValues::FirstDay(_, growing) => growing.bytes_while_adding(units),
+            DimensionValues::DateTime(growing) => growing.bytes_while_adding(units),
+            _ => 0,
         }
     }
 

@@ -5,6 +5,7 @@ use super::group::{CodeMap, GroupTable, Interner};
 use super::shape::ResultShape;
 use super::spend::{SpendPartial, SpendSums};
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
+use crate::memory::column_bytes_while_adding;
 use crate::{Interrupt, Interruption};
 
 /// The groups that one thread has seen, with their state and their spend. The order of merges changes nothing but the
@@ -104,6 +105,25 @@ impl PartialResult {
         let shared = self.grouped.merge(other.grouped, interrupt)?;
         self.rows += other.rows;
         self.spend.merge(&other.spend, &shared, &self.grouped.groups.texts, interrupt)
+    }
+
+    /// Returns the number of bytes of spend.
+    pub(crate) fn spend_bytes(&self) -> usize {
+        self.spend.bytes()
+    }
+
+    /// Returns the number of bytes that may be held while the spend of a row group is added.
+    pub(crate) fn bytes_while_adding_spend(&self, partial: &SpendPartial) -> usize {
+        let Self { grouped: GroupedState { groups, state }, spend, .. } = self;
+        let new = partial.sums.len();
+        let sums = spend.table.bytes_while_adding(new) + column_bytes_while_adding(&spend.sums, new);
+        let texts = spend.dimensions.iter().zip(&partial.texts).map(|(dimension, texts)| {
+            let code_map = CodeMap::default();
+            // The other dimensions have no new texts.
+            let interner = &groups.texts[*dimension];
+            code_map.bytes(texts) + interner.bytes_while_adding(code_map.new_texts(new, texts)) - interner.bytes()
+        });
+        groups.bytes() + state.bytes() + sums + texts.sum::<usize>()
     }
 
     /// Adds the spend of a row group.

@@ -6,9 +6,10 @@ use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
 use crate::definitions::MappedTexts;
 use crate::dictionary::{Computed, Measure, SpendColumn};
+use crate::memory::{Share, column_bytes_while_adding};
 use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
-use crate::{Code, Interrupt, Interruption};
+use crate::{Code, Error, Interrupt, Interruption};
 use std::sync::Arc;
 
 /// The sums of spend rows. Money is in millionths of a currency unit.
@@ -53,15 +54,16 @@ pub(crate) struct SpendPartial {
 /// caches.
 const BATCH_ROWS: usize = 1 << 12;
 
-/// Aggregates a row group of the spend table.
+/// Aggregates a row group of the spend table. The memory of the result is counted in `share` before it is taken.
 ///
 /// # Errors
-/// The interrupt ends the query.
+/// There is no room, or the interrupt ends the query.
 pub(crate) fn aggregate_spend(
     context: &QueryContext<'_>,
     columns: &SpendColumns,
+    share: &mut Share,
     interrupt: &Interrupt,
-) -> Result<SpendPartial, Interruption> {
+) -> Result<SpendPartial, Error> {
     let plan = context.plan;
     let selected = context.selected(&columns.accounts.texts);
     let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension, interrupt);
@@ -75,7 +77,7 @@ pub(crate) fn aggregate_spend(
         groups.expect(dimension + 1, texts.len());
     }
     let needs_campaign_spend = plan.spend.contains(&Measure::CampaignSpend);
-    let mut sums = Vec::new();
+    let mut sums: Vec<SpendSums> = Vec::new();
     let (mut rows, mut slots) = (Vec::new(), Vec::new());
     let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); encoders.len()]);
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
@@ -90,6 +92,7 @@ pub(crate) fn aggregate_spend(
         }
         encoders.iter().zip(&mut codes).for_each(|(encoder, codes)| encoder.encode(&rows, codes));
         let keys: Vec<&[u32]> = std::iter::once(&sub_ranges).chain(&codes).map(Vec::as_slice).collect();
+        share.raise(|| groups.bytes_while_adding(rows.len()) + column_bytes_while_adding(&sums, rows.len()))?;
         groups.slots(&keys, rows.len(), &mut slots);
         sums.resize(groups.len(), SpendSums::default());
         add_rows(columns, &rows, &slots, needs_campaign_spend, &mut sums);

@@ -90,7 +90,10 @@ fn a_query_uses_its_reserved_bytes_before_it_takes_more() {
     drop(other);
     assert_eq!(budget.held(), 500);
     one.set(|| 300).unwrap();
+    one.raise(|| 100).unwrap();
+    assert_eq!((one.raise(|| 501).unwrap_err().bytes, budget.held()), (501, 500));
     one.settle();
+    one.raise(|| 300).unwrap();
     let more = one.more(100).unwrap();
     assert_eq!(budget.held(), 400);
     drop((more, one));
@@ -153,8 +156,8 @@ fn columns_are_dropped_while_another_thread_adds_some() {
     assert_eq!((reserved.bytes(), *cache.bytes.lock().unwrap(), budget.held()), (400, 600, 1_000));
 }
 
-/// Makes a dataset of row groups of 500 rows.
-fn dataset(customers: usize) -> Dataset {
+/// Makes a dataset of row groups of at most `row_group_rows` rows, one for each customer.
+fn dataset(customers: usize, row_group_rows: usize) -> Dataset {
     let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values((0..customers).map(text)))
     };
@@ -165,12 +168,12 @@ fn dataset(customers: usize) -> Dataset {
         ("date", column(&|row| format!("2025-{:02}-{:02}", row % 3 + 1, row % 28 + 1))),
         ("campaign", column(&|row| format!("campaign {}", row % 70))),
     ]);
-    Dataset::from_tables(&Tables { events: vec![events.unwrap()], row_group_rows: 500, ..Tables::default() }).unwrap()
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], row_group_rows, ..Tables::default() }).unwrap()
 }
 
 #[test]
 fn a_query_gives_back_the_memory_that_it_took() {
-    let dataset = dataset(5_000);
+    let dataset = dataset(5_000, 500);
     let day = |text: &str| text.parse().unwrap();
     for fields in
         [&["leads"][..], &["campaign", "leads", "total"], &["opportunityId", "campaign", "noSuchField", "bookRate"]]
@@ -201,7 +204,7 @@ fn a_query_gives_back_the_memory_that_it_took() {
             let narrow = MemoryBudget::new(table.bytes());
             assert!(matches!(run(&narrow), Err(Error::NoRoom(missing)) if missing.is_too_large()));
             assert_eq!(narrow.held(), 0);
-            // Memory is counted after each row group: without any room, the first row group is too much.
+            // Memory is counted before each batch: without any room, the first batch is too much.
             let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
             assert!(first.bytes < peak && (table.len() < 5_000 || first.bytes < peak / 3), "{first:?} {peak}");
             if threads == 1 {
@@ -211,4 +214,27 @@ fn a_query_gives_back_the_memory_that_it_took() {
             }
         }
     }
+}
+
+#[test]
+fn a_query_counts_what_a_batch_may_add_before_it_adds_it() {
+    let day = |text: &str| text.parse().unwrap();
+    let of_customers = |row_group_rows| {
+        let dataset = dataset(20_000, row_group_rows);
+        let query = EventsQuery::new(["opportunityId", "leads"], day("2025-01-01"), day("2025-03-31"));
+        move |budget: &MemoryBudget| {
+            let memory = Some(Arc::new(budget.reserve(0).unwrap()));
+            dataset.run(&query, Execution { memory, threads: NonZeroUsize::new(1), ..Execution::default() })
+        }
+    };
+    // All rows are in one row group, which has several batches.
+    let run = of_customers(20_000);
+    let roomy = MemoryBudget::new(1 << 30);
+    let table = run(&roomy).unwrap();
+    let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
+    assert!(first.bytes < roomy.peak() / 4, "{first:?} {}", roomy.peak());
+    // The query needs about as much in 40 row groups, which have a batch each.
+    let in_batches = MemoryBudget::new(1 << 30);
+    assert!(of_customers(500)(&in_batches).unwrap() == table);
+    assert!(in_batches.peak() * 3 > roomy.peak() * 2 && roomy.peak() * 3 > in_batches.peak() * 2);
 }

@@ -1,8 +1,9 @@
 //! Distinct agents per group.
 
 use crate::aggregate::context::QueryContext;
-use crate::aggregate::group::{CodeMap, Interner};
+use crate::aggregate::group::{CodeMap, Interner, NewTexts};
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
+use crate::memory::table_bytes_while_adding;
 use crate::plan::AGENT_COLUMN;
 use crate::scan::{EventColumns, TextColumn};
 use crate::{Interrupt, Interruption};
@@ -32,6 +33,13 @@ impl DistinctAgents {
     /// Returns the number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.pairs.allocation_size() + self.names.bytes()
+    }
+
+    /// Returns the number of bytes that may be held while the agents of `units` units are added.
+    pub(super) fn bytes_while_adding(&self, units: usize, names: NewTexts) -> usize {
+        let (pairs, entry) = (&self.pairs, size_of::<(GroupSlot, u32)>());
+        table_bytes_while_adding(pairs.len(), pairs.capacity(), pairs.allocation_size(), units, entry)
+            + self.names.bytes_while_adding(names)
     }
 
     /// Adds the agents of another state. `slots` has for each of its groups the slot here.
@@ -79,6 +87,11 @@ impl<'a> AgentColumn<'a> {
             last_slots: vec![GroupSlot::NONE; column.dictionary().len()],
             codes: Vec::new(),
         })
+    }
+
+    /// Returns the names that may be new among `units` units.
+    pub(super) fn new_names(&self, units: usize) -> NewTexts {
+        self.code_map.new_texts(units, self.column.dictionary())
     }
 
     /// Adds the agents of state rows, given as their customers, their events and their slots. The empty text is no

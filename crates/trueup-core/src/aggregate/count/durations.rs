@@ -4,6 +4,7 @@ use crate::aggregate::context::QueryContext;
 use crate::aggregate::segment::{SegmentBatch, Segments};
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::dictionary::StagePair;
+use crate::memory::{column_bytes_while_adding, table_bytes_while_adding};
 use crate::plan::{DurationLayout, MeasureLayout};
 use crate::scan::{EventColumns, EventFlags, stage};
 use crate::{Interrupt, Interruption};
@@ -83,6 +84,18 @@ impl Durations {
         let bytes = |pair: &PairDurations| {
             let by_day = pair.by_day.as_ref().map_or(0, HashMap::allocation_size);
             pair.by_slot.capacity() * size_of::<DurationSums>() + by_day
+        };
+        self.pairs.iter().map(bytes).sum()
+    }
+
+    /// Returns the number of bytes that may be held while `units` units are added, and at most `groups` groups.
+    pub(super) fn bytes_while_adding(&self, units: usize, groups: usize) -> usize {
+        let entry = size_of::<((GroupSlot, u16), u64)>();
+        let counts = |by_day: &HashMap<(GroupSlot, u16), u64>| {
+            table_bytes_while_adding(by_day.len(), by_day.capacity(), by_day.allocation_size(), units, entry)
+        };
+        let bytes = |pair: &PairDurations| {
+            column_bytes_while_adding(&pair.by_slot, groups) + pair.by_day.as_ref().map_or(0, counts)
         };
         self.pairs.iter().map(bytes).sum()
     }

@@ -3,7 +3,9 @@
 use super::agents::DistinctAgents;
 use super::durations::Durations;
 use crate::aggregate::facts::{IncrementTable, quads};
+use crate::aggregate::group::NewTexts;
 use crate::aggregate::types::{CounterQuad, GroupSlot, INTERRUPT_CHECK_GROUPS, QUAD, add_quad};
+use crate::memory::column_bytes_while_adding;
 use crate::plan::MeasureLayout;
 use crate::{Interrupt, Interruption};
 
@@ -64,6 +66,15 @@ impl GroupState {
         let wide = self.wide_counters.iter().map(Vec::capacity).sum::<usize>() * size_of::<[u64; QUAD]>();
         let money = self.money.capacity() * size_of::<i128>();
         counters + wide + money + self.agents.bytes() + self.durations.bytes()
+    }
+
+    /// Returns the number of bytes that may be held while `units` units are added, and at most `groups` groups.
+    pub(crate) fn bytes_while_adding(&self, units: usize, groups: usize, agents: NewTexts) -> usize {
+        let counters = self.counters.iter().map(|quad| column_bytes_while_adding(quad, groups));
+        let wide = self.wide_counters.iter().map(|quad| column_bytes_while_adding(quad, 0));
+        let money = column_bytes_while_adding(&self.money, groups * self.money_width);
+        let agents = self.agents.bytes_while_adding(units, agents);
+        counters.chain(wide).sum::<usize>() + money + agents + self.durations.bytes_while_adding(units, groups)
     }
 
     /// Adds entries so that there are `groups` groups.

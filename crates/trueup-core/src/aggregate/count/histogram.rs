@@ -82,6 +82,11 @@ impl Histogram {
         self.rows = 0;
     }
 
+    /// Returns the most groups that the histogram adds for the row group.
+    pub(crate) fn max_groups(&self) -> usize {
+        self.key_bits.map_or(0, |bits| 1 << bits)
+    }
+
     /// Prepares for a batch of `rows` rows: finds the increments of the classes of segments that are new in the cache.
     /// Returns whether the batch is counted here. If there are too many distinct increments, adds the histogram to the
     /// groups instead.

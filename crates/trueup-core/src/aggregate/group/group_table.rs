@@ -1,6 +1,7 @@
 //! Finds the slot of a group by its key, which is a combination of codes.
 
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
+use crate::memory::{column_bytes_while_adding, table_bytes_while_adding};
 use crate::{Interrupt, Interruption};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hasher};
@@ -66,6 +67,22 @@ impl GroupTable {
             Index::Hashed(_, slots) => slots.allocation_size(),
         };
         self.keys.capacity() * size_of::<u32>() + index
+    }
+
+    /// Returns the number of bytes that may be held while `groups` groups are added.
+    pub(crate) fn bytes_while_adding(&self, groups: usize) -> usize {
+        let entry = size_of::<(u32, GroupSlot)>();
+        let index = match &self.index {
+            // More values make another index, of keys that are dense or hashed.
+            Index::Dense(slots) => {
+                let bytes = slots.capacity() * size_of::<GroupSlot>();
+                2 * bytes + table_bytes_while_adding(self.len(), 0, 0, groups, entry)
+            }
+            Index::Hashed(_, slots) => {
+                table_bytes_while_adding(slots.len(), slots.capacity(), slots.allocation_size(), groups, entry)
+            }
+        };
+        column_bytes_while_adding(&self.keys, groups * self.width) + index
     }
 
     /// Returns the key of a group.

@@ -1,6 +1,7 @@
 //! Texts under codes that all row groups of a partial result share.
 
 use crate::aggregate::types::INTERRUPT_CHECK_GROUPS;
+use crate::memory::{column_bytes_while_adding, table_bytes_while_adding};
 use crate::{Interrupt, Interruption, TextList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -27,12 +28,11 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`, so that entries
-    /// move fewer times.
-    fn reserve(&mut self, texts: usize, list: &TextList) {
+    /// Reserves capacity for more texts, so that entries move fewer times.
+    fn reserve(&mut self, NewTexts { texts, bytes }: NewTexts) {
         self.codes.reserve(texts, |code| self.hashes[*code as usize]);
         self.hashes.reserve(texts);
-        self.texts.reserve(texts, texts * (list.text_bytes() / list.len().max(1) + 1));
+        self.texts.reserve(texts, bytes);
     }
 
     /// Returns the code of a text, which it gets now if it is new.
@@ -73,6 +73,14 @@ impl Interner {
         self.texts.bytes() + self.hashes.capacity() * size_of::<u64>() + self.codes.allocation_size()
     }
 
+    /// Returns the number of bytes that may be held while texts are added.
+    pub(crate) fn bytes_while_adding(&self, NewTexts { texts, bytes }: NewTexts) -> usize {
+        let Self { codes, .. } = self;
+        let table =
+            table_bytes_while_adding(codes.len(), codes.capacity(), codes.allocation_size(), texts, size_of::<u32>());
+        table + column_bytes_while_adding(&self.hashes, texts) + self.texts.bytes_while_adding(texts, bytes)
+    }
+
     /// Returns the distinct texts by code.
     pub(crate) const fn texts(&self) -> &TextList {
         &self.texts
@@ -84,31 +92,59 @@ impl Interner {
     }
 }
 
+/// The number of texts that may be new, and about the number of their bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NewTexts {
+    pub(crate) texts: usize,
+    pub(crate) bytes: usize,
+}
+
 /// The shared codes of one row group's codes, each found when it first appears.
 #[derive(Debug, Default)]
-pub(crate) struct CodeMap(Vec<u32>);
+pub(crate) struct CodeMap {
+    codes: Vec<u32>,
+    /// The texts whose codes have appeared.
+    known: NewTexts,
+}
 
 /// The shared code of a code that has not appeared yet. Shared codes are smaller, because there are fewer texts.
 const UNKNOWN: u32 = u32::MAX;
 
 impl CodeMap {
+    /// Returns the number of bytes held once a code of `texts` has appeared.
+    pub(crate) const fn bytes(&self, texts: &TextList) -> usize {
+        let codes = if self.codes.is_empty() { texts.len() } else { self.codes.capacity() };
+        codes * size_of::<u32>()
+    }
+
+    /// Returns the texts that may be new among `units` units: those whose codes have not appeared yet.
+    pub(crate) fn new_texts(&self, units: usize, texts: &TextList) -> NewTexts {
+        let (left, bytes) = (texts.len() - self.known.texts, texts.text_bytes() - self.known.bytes);
+        let new = units.min(left);
+        let bytes = if new == left { bytes } else { new * (bytes / left + 1) };
+        NewTexts { texts: new, bytes }
+    }
+
     /// Returns the shared code of a code of `texts`.
     #[inline]
     pub(crate) fn shared_code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {
         let at = code as usize;
-        match self.0.get(at) {
+        match self.codes.get(at) {
             Some(shared) if *shared != UNKNOWN => *shared,
             _ => {
-                self.0.resize(self.0.len().max(texts.len()), UNKNOWN);
-                self.0[at] = interner.code(&texts[at]);
-                self.0[at]
+                self.codes.resize(self.codes.len().max(texts.len()), UNKNOWN);
+                let text = &texts[at];
+                self.known.texts += 1;
+                self.known.bytes += text.len();
+                self.codes[at] = interner.code(text);
+                self.codes[at]
             }
         }
     }
 
     /// Replaces codes of `texts` with shared codes.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
-        interner.reserve(codes.len().min(texts.len()), texts);
+        interner.reserve(self.new_texts(codes.len(), texts));
         for code in codes {
             *code = self.shared_code(*code, texts, interner);
         }

@@ -40,6 +40,11 @@ impl LocalGroupCache {
         })
     }
 
+    /// Returns the number of bytes held.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<GroupSlot>()
+    }
+
     /// Returns the number of bits of a dense key.
     pub(crate) fn key_bits(&self) -> u32 {
         self.slots.len().ilog2()
