@@ -1,6 +1,9 @@
 //! `trueup serve`: the service over HTTP, its log, and its background threads ([`background`]).
 
 pub(super) mod background;
+mod memory;
+
+pub(super) use memory::memory_budget;
 
 use super::open_dataset;
 use super::option_values::{bytes, seconds, seconds_or_zero};
@@ -16,8 +19,8 @@ use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
+use trueup::Shown;
 use trueup::service::Limits;
-use trueup::{MemoryBudget, Shown};
 use trueup_server::{Server, Settings};
 
 const EXAMPLES: &str = "\
@@ -59,7 +62,7 @@ pub(crate) struct ServeCommand {
     /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
     /// of it, and are dropped when queries need more. The requests of one user take at most half of what the others
     /// leave. A request for which there is no memory is answered 503. From 64MiB on, the process uses at most 1.3 times
-    /// this memory plus 90MiB, and more while many large queries run
+    /// this memory plus 90MiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
@@ -71,9 +74,10 @@ pub(crate) struct ServeCommand {
     #[arg(long)]
     no_explorer: bool,
 
-    /// Largest number of requests to work on at the same time; others wait
-    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_requests_at_once)]
-    max_requests_at_once: usize,
+    /// Largest number of requests to work on at the same time; others wait. By default two per core, at most one per
+    /// 8MiB of --memory, and at least 8
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    max_requests_at_once: Option<usize>,
 
     /// Largest number of open connections; to accept another, the server closes the one that has been idle longest
     #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_connections)]
@@ -106,6 +110,9 @@ impl ServeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         start_log(self.log)?;
         self.service.cache.set()?;
+        memory::prepare_process(self.memory);
+        let max_requests_at_once =
+            self.max_requests_at_once.unwrap_or_else(|| memory::max_requests_at_once(self.memory));
         let default_limits = Limits::default();
         let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(self.memory / 2));
         super::check_footers(&dataset)?;
@@ -113,7 +120,7 @@ impl ServeCommand {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
             memory_wait: self.memory_wait.unwrap_or(default_limits.memory_wait),
             // Requests that wait for memory keep their threads, so half of the threads stay free for others.
-            memory_queue: self.max_requests_at_once / 2,
+            memory_queue: max_requests_at_once / 2,
             ..default_limits
         };
         let memory = memory_budget(self.memory);
@@ -122,7 +129,7 @@ impl ServeCommand {
         let default_settings = Settings::default();
         let settings = Settings {
             explorer: !self.no_explorer,
-            max_requests_at_once: self.max_requests_at_once,
+            max_requests_at_once,
             max_connections: self.max_connections,
             max_connections_per_address: self.max_connections_per_address,
             shutdown_delay: self.shutdown_delay.unwrap_or(default_settings.shutdown_delay),
@@ -156,14 +163,6 @@ impl ServeCommand {
         notice::note("stopped");
         Ok(())
     }
-}
-
-/// Returns the budget of a service that has `memory` bytes. The rest is left for what is being decoded, and for freed
-/// memory that the allocator has not returned to the system yet: an eighth or, of less than 320 MiB, a larger part,
-/// because the threads that decode are as many. At 64 MiB and below it is three eighths.
-pub(super) fn memory_budget(memory: usize) -> MemoryBudget {
-    let small = (memory / 16).saturating_add(20 << 20).min(memory / 8 * 3);
-    MemoryBudget::new(memory - small.max(memory / 8))
 }
 
 /// Returns the addresses that `--listen` or `--metrics-listen` names, of which the first that is available is used.

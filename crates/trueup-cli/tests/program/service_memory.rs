@@ -1,4 +1,4 @@
-//! `trueup serve --memory N` uses at most 1.3 N + 90 MiB for insights, and however callers read its answers.
+//! `trueup serve --memory N` uses at most 1.3 N + 90 MiB, whatever its callers ask for and however they read answers.
 
 #![cfg(target_os = "linux")]
 
@@ -12,23 +12,48 @@ use trueup::access::{Directory, DirectorySettings, Grant, Organization, SqliteDi
 const MIB: usize = 1 << 20;
 
 /// The number of accounts, each of which has a document of [`DOCUMENT_BYTES`].
-const ACCOUNTS: usize = 60;
+const ACCOUNTS: usize = 24;
 const DOCUMENT_BYTES: usize = 4 * MIB;
+
+/// The number of customers, each with a text of its own of [`TEXT_BYTES`] on both of its events.
+const CUSTOMERS: usize = 5_000;
+const TEXT_BYTES: usize = 1_000;
+
+/// The fields of questions about events, most of which make a group for each customer or each event.
+const EVENT_FIELDS: [&str; 6] = [
+    "opportunityId,leads",
+    "note,leads",
+    "opportunityId,note,campaign,leads",
+    "note,date,leads",
+    "opportunityId,date,type,leads,total",
+    "campaign,leads,bookRate",
+];
 
 /// The number of documents in an answer that is not read to its end, of 32 MiB.
 const UNREAD_DOCUMENTS: usize = 8;
 const READERS: usize = 24;
 
 const CALLERS: usize = 12;
+/// The most bytes that a caller reads of an answer.
+const READ_BYTES: u64 = 8 << 20;
 
 fn account(number: usize) -> String {
     format!("account-{number}")
 }
 
 /// Creates the dataset and its directory. Returns the keys of two users.
-fn with_large_documents() -> (Workspace, [String; 2]) {
+fn with_large_answers() -> (Workspace, [String; 2]) {
     let workspace = Workspace::new();
-    workspace.write("events.csv", "account,opportunityId,type,date\naccount-0,1,lead-originated,2025-01-05\n");
+    let mut events = BufWriter::new(File::create(workspace.path("events.csv")).unwrap());
+    writeln!(events, "account,opportunityId,type,date,campaign,note").unwrap();
+    for customer in 0..CUSTOMERS {
+        for (stage, date) in [("lead-originated", "2025-01-05"), ("booked", "2025-02-05")] {
+            let campaign = customer % 700;
+            writeln!(events, "account-0,customer-{customer},{stage},{date},{campaign},{customer:0TEXT_BYTES$}")
+                .unwrap();
+        }
+    }
+    events.flush().unwrap();
     let mut insights = BufWriter::new(File::create(workspace.path("insights.ndjson")).unwrap());
     let text = "n".repeat(DOCUMENT_BYTES);
     for number in 0..ACCOUNTS {
@@ -106,28 +131,36 @@ fn held(operators: &str) -> usize {
 
 #[test]
 fn a_service_stays_within_its_memory() {
-    let (workspace, keys) = with_large_documents();
-    for memory in [64, 128, 256] {
+    let (workspace, keys) = with_large_answers();
+    let events = EVENT_FIELDS.map(|fields| format!("/api/all/events?fields={fields}&start=2025-01-01&end=2025-03-31"));
+    for memory in [64, 128] {
         let operators = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let memory_size = format!("{memory}MiB");
-        // A debug build takes long to find 60 large documents.
+        // A debug build takes long to find large documents.
         let options = ["--memory", &memory_size, "--metrics-listen", &operators, "--log", "off", "--deadline", "300"];
         let server = RunningServer::of(&workspace, &options);
 
-        // Callers of everything at the same time; none reads all 240 MiB, except one.
+        // Callers of everything at the same time, each in another order.
         let documents = ["/api/all/insights", "/api/all/insights?fields=n,text", "/api/all/insights?fields=n"];
         std::thread::scope(|scope| {
             for caller in 0..CALLERS {
                 let (server, key) = (&server, &keys[caller % 2]);
+                let paths: Vec<&str> = events.iter().map(String::as_str).chain(documents).collect();
                 scope.spawn(move || {
-                    for path in documents {
-                        let (stream, status, _) = ask(server, path, key);
-                        assert!(matches!(status, 200 | 503), "{status}");
-                        std::io::copy(&mut stream.take(24 * MIB as u64), &mut std::io::sink()).unwrap();
+                    for request in 0..paths.len() {
+                        let path = paths[(caller + request) % paths.len()];
+                        let (stream, status, begin) = ask(server, path, key);
+                        assert!(matches!(status, 200 | 503), "{path}: {}", String::from_utf8_lossy(&begin));
+                        std::io::copy(&mut stream.take(READ_BYTES), &mut std::io::sink()).unwrap();
                     }
                 });
             }
         });
+        // Each question is answered once the others are.
+        for path in &events {
+            let (mut stream, _) = answered(&server, path, &keys[0]);
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        }
         let (mut stream, begin) = answered(&server, documents[0], &keys[0]);
         let rest = std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
         assert!(begin.len() as u64 + rest > (ACCOUNTS * DOCUMENT_BYTES) as u64, "{rest}");
