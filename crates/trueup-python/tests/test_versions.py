@@ -125,3 +125,30 @@ def test_faulty_expiry_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(trueup.Cancelled):
         trueup.expire(folder, keep_last=1, interrupt=interrupt)
     assert [version.version for version in trueup.open(folder).versions()] == [1, 2]
+
+
+def test_an_earlier_version_is_restored(folder: Path) -> None:
+    def revenue() -> list[dict[str, object]]:
+        return trueup.open(folder).query("closedRevenue", month="2025-01").to_dicts()
+
+    restated = revenue()
+    report = trueup.restore(folder, 1)
+    assert (report.version, report.forgotten, repr(report)) == (3, 0, "<RestoreReport: version 3>")
+    assert revenue() != restated
+    assert trueup.open(folder).versions()[-1].operation == "restore"
+    assert trueup.restore(folder, 3).version == 3
+    with pytest.raises(trueup.DatasetError, match="version 9 cannot be restored: there is no such version"):
+        trueup.restore(folder, 9)
+
+
+def test_a_source_is_replaced(tmp_path: Path) -> None:
+    spend = "account,date,attributionChannel,adSpend\n"
+    for number, (source, amount) in enumerate([("google", 10), ("meta", 20), ("google", 12)]):
+        (tmp_path / "spend.csv").write_text(f"{spend}acme,2025-01-03,{source},{amount}\n")
+        report = trueup.ingest(tmp_path / "ds", spend=tmp_path / "spend.csv", source=source)
+        assert report.spend.replaced == (1 if number == 2 else 0)
+    assert report.replaced_spend == [("google", "google", 1)]
+    report = trueup.ingest(tmp_path / "ds", spend=tmp_path / "spend.csv", source="ads", replace_source="meta")
+    assert report.removed == (0, 1)
+    answer = trueup.open(tmp_path / "ds").query("spend", month="2025-01")
+    assert [row["spend"] for row in answer.to_dicts()] == [24]

@@ -10,7 +10,8 @@
 //!   whose manifest was not replaced loses no file, and expires again later.
 //! - A file that no manifest names is never named again, because a new version names only new files and files of the
 //!   newest version, which never expires. This holds without a lock, too: of several writers that begin with the same
-//!   version, only one can publish the next, and no number is free again.
+//!   version, only one can publish the next, and no number is free again. A restored version names files of an earlier
+//!   one. If that expires meanwhile, which only a store allows, they are there until the grace period is over.
 //! - No file is forgotten: the last version that names a file lists it when it expires, even if earlier versions stay,
 //!   and in a store a record stays for as long as an expiry may take if a version still names one of its files. So it
 //!   does not matter which of several expiries replaces its manifests first, or who finds a record before that.
