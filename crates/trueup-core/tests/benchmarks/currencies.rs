@@ -4,7 +4,11 @@ use crate::by_hand::{ask, eleven, plumber, spending};
 use crate::oracle::is_of_money;
 use crate::platform::{Account, Platform, account, platform, request};
 use proptest::prelude::*;
+use std::sync::Arc;
 use trueup_core::benchmarks::{BenchmarkMetric, BenchmarkSelection, Series};
+
+/// The series, the dimensions and the metrics of a row.
+type Figures = (Series, Vec<Arc<str>>, Vec<Option<f64>>);
 
 /// Returns a share, an amount per lead and a return on ad spend.
 fn selection() -> BenchmarkSelection {
@@ -111,9 +115,10 @@ proptest! {
         let metrics = request.selection.metrics().iter().copied();
         let money = metrics.filter(|metric| is_of_money(*metric));
         let selection = BenchmarkSelection::new(money, request.selection.dimensions().iter().copied());
-        let selection = request.selection.filters().iter().fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
+        let filters = request.selection.filters().iter();
+        let selection = filters.fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
         let request = crate::platform::RandomRequest { selection, ..request };
-        let figures = |platform: &Platform| -> Vec<(Series, Vec<std::sync::Arc<str>>, Vec<Option<f64>>)> {
+        let figures = |platform: &Platform| -> Vec<Figures> {
             let rows = platform.data().answer(&request.query()).into_iter();
             rows.map(|row| (row.series, row.dimensions, row.metrics)).collect()
         };

@@ -62,9 +62,9 @@ impl Check<'_> {
         let mut found = BTreeMap::new();
         for version in versions {
             let fault = |error: &dyn std::fmt::Display| format!("version {version}: {error}");
-            let dataset = Dataset::open_as_of(&self.dataset(), version).map_err(|error| fault(&error))?;
+            let dataset = Dataset::open_as_of(self.dataset(), version).map_err(|error| fault(&error))?;
             found.insert(version, contents(&dataset).map_err(|error| fault(&error))?);
-            let verified = Verification::of(&self.dataset(), Some(AsOf::Version(version)));
+            let verified = Verification::of(self.dataset(), Some(AsOf::Version(version)));
             let verified = verified.map_err(|error| fault(&error))?;
             ensure(verified.faults.is_empty(), || format!("version {version}: {:?}", verified.faults))?;
         }
