@@ -1,15 +1,15 @@
 //! Stores the definitions of metrics and dimensions with a dataset.
 
 use crate::CREATED_BY;
-use crate::error::{ErrorKind, IngestError};
+use crate::error::IngestError;
 use crate::monitor::{Monitor, Progress, ReportProgress};
 use crate::version::VersionBuilder;
 use std::path::Path;
 use std::time::Duration;
 use trueup_core::Interrupt;
-use trueup_core::dataset::{CommitOperation, manifest_file, read_definitions, without_credentials};
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{CommitOperation, read_definitions};
 use trueup_core::definitions::Definitions;
-use trueup_core::files::Files;
 
 /// The replacement of the metrics and dimensions that a dataset defines, in a new version. Later ingests keep them.
 /// Definitions that define nothing remove those of the dataset. The folder is locked as by an ingest; below a URL, the
@@ -74,23 +74,15 @@ impl<'a> Define<'a> {
     /// unchanged, unless [`may_be_published`](IngestError::may_be_published) returns `true`.
     pub fn run(mut self) -> Result<u64, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
-        monitor.check()?;
-        // A folder without a dataset must not become one.
-        if manifest_file::versions(self.dataset)?.is_empty() {
-            return Err(self.no_dataset());
-        }
-        loop {
-            match self.publish(&monitor) {
-                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
-                done => return done.map_err(|error| monitor.explain(error)),
-            }
-        }
+        VersionBuilder::after_newest(self.dataset, &monitor, |version, latest| self.publish(version, latest, &monitor))
     }
 
-    fn publish(&self, monitor: &Monitor) -> Result<u64, IngestError> {
-        let files = monitor.stoppable(Files::default());
-        let (mut version, latest) = VersionBuilder::begin(&files, self.dataset, monitor)?;
-        let Some(mut manifest) = latest else { return Err(self.no_dataset()) };
+    fn publish(
+        &self,
+        mut version: VersionBuilder,
+        mut manifest: Manifest,
+        monitor: &Monitor,
+    ) -> Result<u64, IngestError> {
         let stored = match &manifest.definitions {
             None => Some(Definitions::default()),
             // Definitions that cannot be read are replaced.
@@ -106,9 +98,5 @@ impl<'a> Define<'a> {
         CREATED_BY.clone_into(&mut manifest.created_by);
         version.publish(&mut manifest, CommitOperation::Define, monitor)?;
         Ok(manifest.version)
-    }
-
-    fn no_dataset(&self) -> IngestError {
-        ErrorKind::NoDataset(without_credentials(self.dataset)).into()
     }
 }

@@ -12,8 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 use trueup_core::Interrupt;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{CommitOperation, DeletionVector, ForgottenCustomers, manifest_file, without_credentials};
-use trueup_core::files::Files;
+use trueup_core::dataset::{CommitOperation, DeletionVector, ForgottenCustomers, manifest_file};
 
 /// The restoration of an earlier version: a new version with its content, and with the batches that it was made from,
 /// so that what was ingested since can be ingested again. Customers who were forgotten since stay forgotten: all their
@@ -86,23 +85,15 @@ impl<'a> Restore<'a> {
     /// refuses. The dataset is unchanged, unless [`may_be_published`](IngestError::may_be_published) returns `true`.
     pub fn run(mut self) -> Result<RestoreSummary, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone()).waiting(self.wait);
-        monitor.check()?;
-        // A folder without a dataset must not become one.
-        if manifest_file::versions(self.dataset)?.is_empty() {
-            return Err(self.no_dataset());
-        }
-        loop {
-            match self.publish(&monitor) {
-                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
-                done => return done.map_err(|error| monitor.explain(error)),
-            }
-        }
+        VersionBuilder::after_newest(self.dataset, &monitor, |version, latest| self.publish(version, latest, &monitor))
     }
 
-    fn publish(&self, monitor: &Monitor) -> Result<RestoreSummary, IngestError> {
-        let files = monitor.stoppable(Files::default());
-        let (mut version, latest) = VersionBuilder::begin(&files, self.dataset, monitor)?;
-        let Some(latest) = latest else { return Err(self.no_dataset()) };
+    fn publish(
+        &self,
+        mut version: VersionBuilder,
+        latest: Manifest,
+        monitor: &Monitor,
+    ) -> Result<RestoreSummary, IngestError> {
         if self.to == latest.version {
             return Ok(RestoreSummary { version: latest.version, forgotten: 0 });
         }
@@ -110,7 +101,8 @@ impl<'a> Restore<'a> {
             let is_taken = (1..version.number()).contains(&self.to);
             return Err(ErrorKind::NotRestored { version: self.to, newest: latest.version, is_taken }.into());
         }
-        let mut manifest = version.follow(manifest_file::read(self.dataset, self.to)?);
+        let mut manifest = manifest_file::read(self.dataset, self.to)?;
+        version.restore(&manifest);
         let mut summary = RestoreSummary { version: version.number(), forgotten: 0 };
         if let Some(file) = latest.forgotten.filter(|file| Some(file) != manifest.forgotten.as_ref()) {
             let forgotten = stored_forgotten(self.dataset, &file)?;
@@ -142,9 +134,5 @@ impl<'a> Restore<'a> {
         };
         let found = manifest.events.par_iter().map(find).collect::<Result<Vec<_>, IngestError>>()?;
         Ok(found.into_iter().filter(|(_, rows)| rows.rows() > 0).collect())
-    }
-
-    fn no_dataset(&self) -> IngestError {
-        ErrorKind::NoDataset(without_credentials(self.dataset)).into()
     }
 }

@@ -254,11 +254,37 @@ impl VersionBuilder {
         Ok(latest)
     }
 
-    /// Makes this version one that follows an earlier one in what it consists of. Returns the manifest of that one, for
-    /// the manifest of this one.
-    pub(crate) fn follow(&mut self, earlier: Manifest) -> Manifest {
-        self.lists = StoredLists::of(Some(&earlier));
-        earlier
+    /// Makes a version after the newest one of a dataset with `publish`, which gets that one's manifest. If another
+    /// version was published meanwhile, begins again from it, as long as `monitor` may wait.
+    ///
+    /// # Errors
+    /// There is no such dataset, the version cannot be [begun](Self::begin), or `publish` fails.
+    pub(crate) fn after_newest<T>(
+        dataset: &Path,
+        monitor: &Monitor,
+        publish: impl Fn(Self, Manifest) -> Result<T, IngestError>,
+    ) -> Result<T, IngestError> {
+        let no_dataset = || IngestError::from(ErrorKind::NoDataset(without_credentials(dataset)));
+        monitor.check()?;
+        // A folder without a dataset must not become one.
+        if manifest_file::versions(dataset)?.is_empty() {
+            return Err(no_dataset());
+        }
+        let attempt = || {
+            let (version, latest) = Self::begin(&monitor.stoppable(Files::default()), dataset, monitor)?;
+            publish(version, latest.ok_or_else(no_dataset)?)
+        };
+        loop {
+            match attempt() {
+                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
+                done => return done.map_err(|error| monitor.explain(error)),
+            }
+        }
+    }
+
+    /// Lets this version consist of what an earlier one has, instead of the newest one.
+    pub(crate) fn restore(&mut self, earlier: &Manifest) {
+        self.lists = StoredLists::of(Some(earlier));
     }
 
     /// Returns what time it is by the clock of the store or of the file system. A part of an ingest does not ask: it

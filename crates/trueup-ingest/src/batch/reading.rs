@@ -223,7 +223,7 @@ impl EventReading {
         };
         for (file, InputEvents { without_id, sources }) in reading.files.iter_mut().zip(&self.noted.files) {
             file.without_id = *without_id;
-            file.sources = sources.known().cloned();
+            file.sources.clone_from(sources);
         }
         reading.zones.clone_from(&self.noted.zones);
         if let Some(checksum) = &self.noted.all_zones {

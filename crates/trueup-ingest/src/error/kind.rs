@@ -29,13 +29,15 @@ pub struct SpendTwice {
 impl fmt::Display for SpendTwice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, first } = self;
-        let (are, have) = if *rows == 1 { ("1 stored row of spend without a source has", "it") } else { ("", "they") };
-        let count =
-            if *rows == 1 { String::new() } else { format!("{rows} stored rows of spend without a source have") };
+        match rows {
+            1 => f.write_str("1 stored row of spend without a source has")?,
+            rows => write!(f, "{rows} stored rows of spend without a source have")?,
+        }
+        let they = if *rows == 1 { "it" } else { "they" };
         write!(
             f,
-            "{are}{count} the account, the day and the channel of spend that now comes with a source, so that {have} would \
-             count in addition: "
+            " the account, the day and the channel of spend that now comes with a source, so that {they} would count in \
+             addition: "
         )?;
         for (at, (account, day, channel)) in first.iter().enumerate() {
             let before = if at == 0 { "" } else { "; " };

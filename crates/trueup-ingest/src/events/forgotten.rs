@@ -111,11 +111,7 @@ impl<'c> Forgotten<'c> {
             let row_group = opened.row_group(number, Some(&READ), rows).of_dataset(&path)?;
             let left = LeftInRowGroup::new(file, number, superseded);
             let forgotten = self.scan_rows(&row_group, left.cursor(), &mut held).of_dataset(&path)?;
-            if !forgotten.is_empty() {
-                let left_days = left.days_without(&forgotten, &row_group).of_dataset(&path)?;
-                let rows = forgotten.into_iter().map(|rows| rows.start as u64..rows.end as u64);
-                held.vector.supersede(file, number, rows, left_days);
-            }
+            leave_out(&mut held.vector, (file, number), forgotten, left, &row_group).of_dataset(&path)?;
         }
         Ok((!held.customers.is_empty()).then_some(held))
     }
@@ -174,12 +170,24 @@ pub(crate) fn forgotten_rows(
             last.1 && cursor.has(*row)
         };
         let gone = ranges_of(row_group.rows().iter().cloned().flatten().filter(is_forgotten));
-        if !gone.is_empty() {
-            let left_days = left.days_without(&gone, &row_group).of_dataset(&path)?;
-            found.supersede(file, number, gone.into_iter().map(|rows| rows.start as u64..rows.end as u64), left_days);
-        }
+        leave_out(&mut found, (file, number), gone, left, &row_group).of_dataset(&path)?;
     }
     Ok(found)
+}
+
+/// Adds rows that a row group has left to a vector.
+fn leave_out(
+    vector: &mut DeletionVector,
+    (file, number): (&DataFile, usize),
+    rows: Vec<Range<usize>>,
+    left: LeftInRowGroup,
+    row_group: &EventRowGroup<'_>,
+) -> Result<(), DatasetError> {
+    if !rows.is_empty() {
+        let left_days = left.days_without(&rows, row_group)?;
+        vector.supersede(file, number, rows.into_iter().map(|rows| rows.start as u64..rows.end as u64), left_days);
+    }
+    Ok(())
 }
 
 /// Returns the ranges of some rows, which ascend.

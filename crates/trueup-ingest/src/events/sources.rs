@@ -11,24 +11,17 @@ use trueup_core::model::SOURCE;
 const MAX_SOURCES: usize = 16;
 
 /// What is known of the events of one input.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct InputEvents {
     /// The number of events without an id.
     pub(crate) without_id: u64,
-    pub(crate) sources: InputSources,
+    /// Their sources; the empty one is that of events without a source. `None` if there are more than a batch lists.
+    pub(crate) sources: Option<BTreeSet<String>>,
 }
 
-/// The sources of the events of one input; the empty one is that of events without a source.
-#[derive(Clone, Debug)]
-pub(crate) enum InputSources {
-    Known(BTreeSet<String>),
-    /// More than a batch lists.
-    Many,
-}
-
-impl Default for InputSources {
+impl Default for InputEvents {
     fn default() -> Self {
-        Self::Known(BTreeSet::new())
+        Self { without_id: 0, sources: Some(BTreeSet::new()) }
     }
 }
 
@@ -38,16 +31,16 @@ impl InputEvents {
         self.without_id += batch.events_without_id();
         match batch.dimension(SOURCE) {
             None if batch.len() == 0 => {}
-            None => self.sources.add(""),
+            None => self.add_source(""),
             Some(column) => {
                 let texts = dictionaries.of(SOURCE);
                 let texts = lock(&texts);
                 let mut codes: Vec<u32> = (0..batch.len()).filter_map(|row| column.code(row)).collect();
                 codes.sort_unstable();
                 codes.dedup();
-                codes.into_iter().for_each(|code| self.sources.add(texts.text(code)));
+                codes.into_iter().for_each(|code| self.add_source(texts.text(code)));
                 let without_code = (0..batch.len()).filter(|row| column.code(*row).is_none());
-                without_code.for_each(|row| self.sources.add(column.text(row)));
+                without_code.for_each(|row| self.add_source(column.text(row)));
             }
         }
     }
@@ -56,25 +49,16 @@ impl InputEvents {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.without_id += other.without_id;
         match &other.sources {
-            InputSources::Known(sources) => sources.iter().for_each(|source| self.sources.add(source)),
-            InputSources::Many => self.sources = InputSources::Many,
+            Some(sources) => sources.iter().for_each(|source| self.add_source(source)),
+            None => self.sources = None,
         }
     }
-}
 
-impl InputSources {
-    /// Returns the sources; `None` if there are too many.
-    pub(crate) const fn known(&self) -> Option<&BTreeSet<String>> {
-        if let Self::Known(sources) = self { Some(sources) } else { None }
-    }
-
-    fn add(&mut self, source: &str) {
-        let Self::Known(sources) = self else { return };
-        if !sources.contains(source) {
-            sources.insert(source.to_owned());
-            if sources.len() > MAX_SOURCES {
-                *self = Self::Many;
-            }
+    fn add_source(&mut self, source: &str) {
+        let Some(sources) = self.sources.as_mut().filter(|sources| !sources.contains(source)) else { return };
+        sources.insert(source.to_owned());
+        if sources.len() > MAX_SOURCES {
+            self.sources = None;
         }
     }
 }

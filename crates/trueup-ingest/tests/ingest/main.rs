@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod batch_histories;
 mod batches;
 mod dataset;
 mod faults;
