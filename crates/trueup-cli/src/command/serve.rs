@@ -109,8 +109,8 @@ pub(crate) struct ServeCommand {
 impl ServeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         start_log(self.log)?;
-        self.service.cache.set()?;
         memory::prepare_process(self.memory);
+        self.service.cache.set()?;
         let max_requests_at_once =
             self.max_requests_at_once.unwrap_or_else(|| memory::max_requests_at_once(self.memory));
         let default_limits = Limits::default();
