@@ -20,6 +20,7 @@
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
+//! - `seal`: the checksum at the end of a manifest
 //! - `storage`: the operations on a folder or a store by which versions appear and disappear
 //! - `version_numbers`, `tombstone`: which numbers of versions are taken, and what has the name of an expired manifest
 //! - `expiry`: versions that expire, and the removal of files that no version names any more
@@ -56,6 +57,7 @@ mod plain_file;
 mod read_ahead;
 mod remote;
 mod row_group;
+mod seal;
 mod storage;
 mod table_file;
 #[cfg(test)]

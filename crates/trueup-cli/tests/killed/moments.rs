@@ -168,7 +168,7 @@ impl Folder {
 
 /// Returns the paths of everything in a dataset that is no tombstone.
 fn counting(dataset: &Path) -> BTreeSet<PathBuf> {
-    const TOMBSTONE_BYTES: u64 = 156;
+    const TOMBSTONE_BYTES: u64 = 232;
     let is_tombstone = |path: &PathBuf| {
         let is_manifest = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"manifest-"));
         is_manifest && path.metadata().is_ok_and(|found| found.len() == TOMBSTONE_BYTES)

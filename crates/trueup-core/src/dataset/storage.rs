@@ -4,7 +4,7 @@
 use super::error::ManifestError;
 use super::plain_file::{NotOpened, open_plain};
 use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
-use super::tombstone::{TOMBSTONE_BYTES, is_tombstone, tombstone};
+use super::tombstone::{TOMBSTONE_BYTES, is_tombstone, replacement};
 use crate::Interrupt;
 use crate::files::Files;
 use std::fs;
@@ -174,17 +174,14 @@ impl<'a> Storage<'a> {
     /// it is still the one that was read.
     pub(super) fn bury(&self, name: &str, staged: &str) -> Result<(), ManifestError> {
         if let Some(remote) = &self.remote {
-            let buried = remote.replace(name, |found| (!is_tombstone(found)).then(|| tombstone(found)));
-            return buried.map_err(|error| self.failed("write", name, error));
+            return remote.replace(name, replacement).map_err(|error| self.failed("write", name, error));
         }
         let found = match self.read(name, u64::MAX) {
             Err(StorageFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             found => found.map_err(|fault| self.failed("read", name, fault.into()))?,
         };
-        if is_tombstone(&found) {
-            return Ok(());
-        }
-        let bytes = tombstone(&found);
+        let replacement = replacement(&found).map_err(|error| self.failed("replace", name, error))?;
+        let Some(bytes) = replacement else { return Ok(()) };
         if !self.create(staged, &bytes)? {
             // A process that was killed has left it.
             self.remove(staged)?;

@@ -66,7 +66,7 @@ fn a_manifest_is_never_replaced() {
 fn a_manifest_of_another_layout_or_number_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let later = Manifest { schema_version: 9, ..manifest(3) };
-    fs::write(dir.path().join(file_name(3)), seal(&later).unwrap()).unwrap();
+    fs::write(dir.path().join(file_name(3)), seal(serde_json::to_vec_pretty(&later).unwrap())).unwrap();
     assert!(matches!(read(dir.path(), 3), Err(ManifestError::UnknownLayout { found: 9, .. })));
     publish_in(dir.path(), &manifest(2)).unwrap();
     fs::rename(dir.path().join(file_name(2)), dir.path().join(file_name(4))).unwrap();

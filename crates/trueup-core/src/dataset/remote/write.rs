@@ -152,21 +152,27 @@ impl RemoteFolder {
     }
 
     /// Replaces an object by what `replacement` makes of its bytes, if it is still the one that was read. Does nothing
-    /// if there is no object, or no replacement.
+    /// if there is no object, or no replacement. If `replacement` fails, the answer may be damaged, so the object is
+    /// read again.
     ///
     /// # Errors
-    /// The store refuses.
+    /// The store refuses, or `replacement` fails each time.
     pub(in super::super) fn replace(
         &self,
         name: &str,
-        mut replacement: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+        replacement: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
     ) -> io::Result<()> {
         let path = self.object(name);
         for left in (0..REPLACEMENTS).rev() {
             let (store, read) = (self.store.clone(), path.clone());
             let found = Pending::<_, io::Error>::start(async move { Ok(store.read(&read).await) }).wait()?;
             let Some((bytes, version)) = found.map_err(|error| io_error(&error))? else { return Ok(()) };
-            let Some(bytes) = replacement(&bytes) else { return Ok(()) };
+            let bytes = match replacement(&bytes) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => return Ok(()),
+                Err(_) if left > 0 => continue,
+                Err(error) => return Err(error),
+            };
             let (store, path) = (self.store.clone(), path.clone());
             let put = async move {
                 Ok(store.objects.put_opts(&path, bytes.into(), PutOptions::from(PutMode::Update(version))).await)
@@ -274,10 +280,11 @@ impl Store {
         if is_refusal(&error) {
             return Created::Refused(write_error(&error));
         }
-        match self.read(path).await {
-            Ok(Some((found, _))) => Created::No(Holder::of(&found, manifest)),
-            Ok(None) | Err(_) => Created::Unknown(write_error(&error)),
-        }
+        let holder = match self.read(path).await {
+            Ok(Some((found, _))) => Holder::of(&found, manifest).ok(),
+            Ok(None) | Err(_) => None,
+        };
+        holder.map_or_else(|| Created::Unknown(write_error(&error)), Created::No)
     }
 
     /// Reads a whole object, and what says that it is this one; `None` if there is none.
