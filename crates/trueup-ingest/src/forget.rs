@@ -3,7 +3,9 @@
 //! The newest version without the events is a version like any other: `events::Forgotten` finds them, and deletion
 //! vectors leave them out. To purge means that no file has them any more. Files with events of the customers, even
 //! superseded ones, are then written again for the new version, and all other versions that name such files expire. The
-//! manifest of the new version says which, so that whoever writes next completes a purge that was stopped.
+//! manifest of the new version says which, so that whoever writes next completes a purge that was stopped. Therefore a
+//! purge makes a new version even if only earlier ones have events of the customers: in a store, somebody may restore
+//! one of these meanwhile, and only one of both gets the number.
 
 mod customers;
 mod rejects;
@@ -153,7 +155,7 @@ impl Forget {
     }
 
     /// Sets the moment of the call, from which the day follows up to which events are left out; by default that of the
-    /// clock.
+    /// store's or the file system's clock.
     pub fn now(self, now: SystemTime) -> Self {
         Self { now: Some(now), ..self }
     }
@@ -285,8 +287,8 @@ impl<'a> ForgetCall<'a> {
             held.retain(|_, held| held.vector.rows() > 0);
         }
         let mut expired = if *purges { self.find_versions(manifest.version)? } else { BTreeSet::new() };
-        let recorded = self.recorded(&manifest)?;
-        if held.is_empty() && recorded.is_none() {
+        let recorded = self.recorded(&manifest, version.now())?;
+        if held.is_empty() && recorded.is_none() && version.purges(&expired) {
             if *purges {
                 self.purge(&expired, &version)?;
             }
@@ -318,8 +320,8 @@ impl<'a> ForgetCall<'a> {
 
     /// Returns the forgotten customers of the next version, and how many of them are new or have a later day than in
     /// the version of `manifest`; `None` if that version has them all.
-    fn recorded(&self, manifest: &Manifest) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
-        let Forget { settings, customers, now, .. } = self.forget;
+    fn recorded(&self, manifest: &Manifest, now: SystemTime) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
+        let Forget { settings, customers, .. } = self.forget;
         let mut forgotten = match &manifest.forgotten {
             Some(file) => stored_forgotten(&settings.dir, file)?,
             None => {
@@ -329,7 +331,7 @@ impl<'a> ForgetCall<'a> {
             }
         };
         let accounts = accounts::stored(Some(manifest), &settings.dir)?;
-        let now = now.unwrap_or_else(SystemTime::now);
+        let now = self.forget.now.unwrap_or(now);
         let mut days = BTreeMap::new();
         let mut recorded = 0;
         for Customer { account, opportunity_id } in customers {

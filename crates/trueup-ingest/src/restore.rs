@@ -97,7 +97,9 @@ impl<'a> Restore<'a> {
         if self.to == latest.version {
             return Ok(RestoreSummary { version: latest.version, forgotten: 0 });
         }
-        if !manifest_file::versions(self.dataset)?.contains(&self.to) {
+        // A version whose purge is not complete yet must not come back.
+        let is_purged = version.purges(&[self.to].into());
+        if is_purged || !manifest_file::versions(self.dataset)?.contains(&self.to) {
             let is_taken = (1..version.number()).contains(&self.to);
             return Err(ErrorKind::NotRestored { version: self.to, newest: latest.version, is_taken }.into());
         }

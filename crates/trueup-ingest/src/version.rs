@@ -310,6 +310,11 @@ impl VersionBuilder {
         purge.grace_seconds = purge.grace_seconds.min(grace.as_secs());
     }
 
+    /// Returns whether this version purges all of these.
+    pub(crate) fn purges(&self, versions: &BTreeSet<u64>) -> bool {
+        versions.iter().all(|version| self.purge.as_ref().is_some_and(|purge| purge.versions.contains(version)))
+    }
+
     /// Lets the versions expire that the newest one purges, unless they have. If that fails, this version purges them.
     fn complete_purge(&mut self, dataset: &Path, latest: Option<&Manifest>) {
         let Some(purge) = latest.and_then(|manifest| manifest.purge.as_ref()) else { return };

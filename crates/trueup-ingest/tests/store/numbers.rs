@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use trueup_core::Dataset;
 use trueup_core::dataset::manifest_file::{self, ManifestError};
 use trueup_core::query::EventsQuery;
-use trueup_ingest::{ErrorKind, Expire, Forget, Ingest, IngestError, IngestSummary};
+use trueup_ingest::{ErrorKind, Expire, Forget, Ingest, IngestError, IngestSummary, Restore};
 use trueup_testkit::damage::copy_folder;
 use trueup_testkit::object_server::{Fault, Requested};
 use trueup_testkit::random::Random;
@@ -28,26 +28,40 @@ fn is_second(request: &Requested, method: &str) -> bool {
     request.method == method && request.path.ends_with(SECOND)
 }
 
+fn is_publication(request: &Requested, version: u64) -> bool {
+    request.method == "PUT" && request.path.ends_with(&manifest_file::file_name(version))
+}
+
 fn is_conflict(error: &IngestError) -> bool {
     !error.may_be_published() && matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. }))
 }
 
 /// Runs an ingest of version 2 whose publication is held back while `meanwhile` runs.
 fn held_back(store: &Store, ingest: Ingest, meanwhile: impl FnOnce()) -> Result<IngestSummary, IngestError> {
+    writer_held_back(store, 2, || ingest.run(), meanwhile)
+}
+
+/// Runs a writer whose publication of a version is held back while `meanwhile` runs.
+fn writer_held_back<T: Send>(
+    store: &Store,
+    version: u64,
+    writer: impl FnOnce() -> T + Send,
+    meanwhile: impl FnOnce(),
+) -> T {
     let (arrived, arrives) = channel();
     let mut arrived: Option<Sender<()>> = Some(arrived);
     store.server().fail(move |request| {
         // Only the first one: others publish versions meanwhile.
-        let held = arrived.take_if(|_| is_second(request, "PUT"))?;
+        let held = arrived.take_if(|_| is_publication(request, version))?;
         held.send(()).unwrap();
         Some(Fault::Held)
     });
     thread::scope(|scope| {
-        let ingest = scope.spawn(|| ingest.run());
+        let writer = scope.spawn(writer);
         arrives.recv().unwrap();
         meanwhile();
         store.server().release();
-        ingest.join().unwrap()
+        writer.join().unwrap()
     })
 }
 
@@ -116,6 +130,102 @@ fn a_publication_that_is_repeated_does_not_get_the_number_of_an_expired_version(
         assert!(is_conflict(&error), "{error}");
         store.server().heal();
         check_third(store, &url);
+    });
+}
+
+#[test]
+fn a_slow_restoration_does_not_bring_a_purged_customer_back() {
+    with_store("numbers::a_slow_restoration_does_not_bring_a_purged_customer_back", |store| {
+        let url = store.url("acme");
+        let rows = |kind: &str| format!("a01,{ANN},{kind},2025-01-05,{ANN}-{kind}\na01,x,{kind},2025-01-06,x-{kind}\n");
+        let text = ["booked", "estimated", "sold"].map(rows).concat();
+        store.write("ann.csv", &format!("account,opportunityId,type,date,eventId\n{text}"));
+        Ingest::into(&url).events(store.dir().join("ann.csv")).run().unwrap();
+        let forget = || Forget::of(&url).customer("a01", ANN);
+        forget().run().unwrap();
+        store.one(&url, 7).run().unwrap();
+        // Only earlier versions have files with the customer, except for rows that no query counts.
+        let late = writer_held_back(
+            store,
+            4,
+            || Restore::of(&url, 1).run(),
+            || {
+                assert!(forget().purge().grace(Duration::ZERO).run().unwrap().expired.contains(&1));
+            },
+        );
+        assert!(is_conflict(late.as_ref().unwrap_err()), "{late:?}");
+        Expire::of(&url).grace(Duration::ZERO).vacuum().unwrap();
+        assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
+        assert_sound(&url, "");
+    });
+}
+
+#[test]
+fn a_version_whose_purge_is_not_complete_is_not_restored() {
+    with_store("numbers::a_version_whose_purge_is_not_complete_is_not_restored", |store| {
+        let url = store.url("acme");
+        store.write(
+            "ann.csv",
+            &format!("account,opportunityId,type,date\na01,{ANN},sold,2025-01-05\na01,x,sold,2025-01-06\n"),
+        );
+        Ingest::into(&url).events(store.dir().join("ann.csv")).run().unwrap();
+        // Nobody may replace manifests, so the purge stops once its version is published.
+        store.server().fail(|request| is_publication(request, 1).then_some(Fault::Status(403)));
+        Forget::of(&url).customer("a01", ANN).purge().run().unwrap_err();
+        assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
+        let error = Restore::of(&url, 1).run().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotRestored { version: 1, .. }), "{error}");
+        store.server().heal();
+        assert_eq!(Expire::of(&url).grace(Duration::ZERO).vacuum().unwrap().expired, [1]);
+        assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
+    });
+}
+
+#[test]
+fn a_damaged_answer_says_nothing_of_who_has_a_number() {
+    with_store("numbers::a_damaged_answer_says_nothing_of_who_has_a_number", |store| {
+        // The answer to a publication is lost, and the manifest is damaged when its writer reads it back. From then on,
+        // the store refuses.
+        for (dataset, fault) in [("flip", Fault::Flip), ("cut", Fault::Cut)] {
+            let url = store.url(dataset);
+            store.first(&url).run().unwrap();
+            let mut lost = Some(Fault::StatusAfter(502));
+            store.server().fail(move |request| match request.method.as_str() {
+                "PUT" if is_second(request, "PUT") => lost.take().or(Some(Fault::Status(403))),
+                "GET" if is_second(request, "GET") => Some(fault),
+                _ => None,
+            });
+            let error = store.second(&url).run().unwrap_err();
+            assert!(error.may_be_published(), "{error}");
+            store.server().heal();
+            assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
+            assert_sound(&url, "");
+        }
+        // One damaged answer does no harm, neither to the writer of a version nor to those who read it or let it expire.
+        let url = store.url("once");
+        store.first(&url).run().unwrap();
+        let mut faults = vec![("GET", Fault::Flip), ("PUT", Fault::StatusAfter(502))];
+        store
+            .server()
+            .fail(move |request| faults.pop_if(|(method, _)| is_second(request, method)).map(|(_, fault)| fault));
+        assert_eq!(store.second(&url).run().unwrap().version, 2);
+        for _ in 0..2 {
+            let mut damaged = true;
+            store.server().fail(move |request| {
+                (is_second(request, "GET") && std::mem::take(&mut damaged)).then_some(Fault::Flip)
+            });
+            answers(&url);
+        }
+        store.server().heal();
+        store.one(&url, 5).run().unwrap();
+        let mut reads = 0;
+        store.server().fail(move |request| {
+            reads += usize::from(is_second(request, "GET"));
+            (is_second(request, "GET") && reads == 2).then_some(Fault::Flip)
+        });
+        assert_eq!(Expire::of(&url).grace(Duration::ZERO).run().unwrap().kept, [3]);
+        store.server().heal();
+        assert_sound(&url, "");
     });
 }
 
