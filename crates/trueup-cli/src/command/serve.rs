@@ -79,9 +79,10 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     max_requests_at_once: Option<usize>,
 
-    /// Largest number of open connections; to accept another, the server closes the one that has been idle longest
-    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_connections)]
-    max_connections: usize,
+    /// Largest number of open connections; to accept another, the server closes the one that has been idle longest. By
+    /// default 1024, and at most one per 192KiB of --memory
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    max_connections: Option<usize>,
 
     /// Largest number of open connections per IPv4 address or IPv6 /64 network; loopback addresses are not limited.
     /// Raise it if clients come through a proxy on another machine, because they all share its address
@@ -130,7 +131,7 @@ impl ServeCommand {
         let settings = Settings {
             explorer: !self.no_explorer,
             max_requests_at_once,
-            max_connections: self.max_connections,
+            max_connections: self.max_connections.unwrap_or_else(|| memory::max_connections(self.memory)),
             max_connections_per_address: self.max_connections_per_address,
             shutdown_delay: self.shutdown_delay.unwrap_or(default_settings.shutdown_delay),
             shutdown_grace: self.shutdown_grace.unwrap_or(default_settings.shutdown_grace),

@@ -29,6 +29,9 @@ const PER_QUERY_THREAD: usize = 16 * MIB;
 /// The memory per request that is worked on, for which the allocator keeps some.
 const PER_REQUEST: usize = 8 * MIB;
 
+/// The memory per open connection: what a head of a request that is not complete may take, in two copies.
+const PER_CONNECTION: usize = 192 << 10;
+
 /// Returns the budget of a service that has `memory` bytes. The rest is left for what is being decoded, and for freed
 /// memory that the allocator has not returned to the system yet: an eighth or, of less than 320 MiB, a larger part,
 /// because the threads that decode are as many. At 64 MiB and below it is three eighths.
@@ -42,6 +45,11 @@ pub(in crate::command) fn memory_budget(memory: usize) -> MemoryBudget {
 pub(super) fn max_requests_at_once(memory: usize) -> usize {
     let default = Settings::default().max_requests_at_once;
     default.min((memory / PER_REQUEST).max(8))
+}
+
+/// Returns the largest number of open connections of a service with `memory` bytes, unless an option says otherwise.
+pub(super) fn max_connections(memory: usize) -> usize {
+    Settings::default().max_connections.min(memory / PER_CONNECTION)
 }
 
 /// Prepares the process for a service with `memory` bytes. Must come first, because the program may begin again.
