@@ -1,5 +1,5 @@
-//! What a cohort, a definition, a duration or a comparison costs against the plain query, and how long an explanation
-//! of one cell takes. The queries of a pair run in turns, and the table has the medians and their ratio.
+//! What a cohort, attribution, a definition, a duration or a comparison costs against the plain query, and how long an
+//! explanation of one cell takes. The queries of a pair run in turns, and the table has the medians and their ratio.
 //!
 //! `cargo bench -p trueup-benches --bench pairs` queries 1,000,000 generated events;
 //! `cargo bench -p trueup-benches --bench pairs -- FOLDER` queries the dataset in a folder. A second argument keeps the
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use trueup_benches::last_90_days;
 use trueup_core::definitions::Definitions;
-use trueup_core::query::{Earlier, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery, Within};
+use trueup_core::query::{Attribution, Earlier, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery, Within};
 use trueup_core::{Dataset, Day, Execution, Value};
 
 const TURNS: usize = 41;
@@ -70,6 +70,20 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
                 name: Box::leak(format!("cohort, {cohort}: {name}").into_boxed_str()),
                 plain: months(fields),
                 other: months(fields).cohort(within),
+            });
+        }
+    }
+    for (name, fields) in [
+        ("two metrics by channel", &["attributionChannel", "leads", "bookRate"][..]),
+        ("by campaign, with spend", &["campaign", "leads", "closedRevenue", "roasClosed"][..]),
+        ("by channel and date", &["attributionChannel", "date", "leads", "closedRevenue"][..]),
+        ("by account and channel", &["account", "attributionChannel", "customers", "avgTicket"][..]),
+    ] {
+        for (to, attribution) in [("first", Attribution::First), ("last", Attribution::Last)] {
+            pairs.push(Pair {
+                name: Box::leak(format!("attribution, {to}: {name}").into_boxed_str()),
+                plain: months(fields),
+                other: months(fields).attribution(attribution),
             });
         }
     }
