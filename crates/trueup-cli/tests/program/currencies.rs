@@ -45,6 +45,26 @@ fn so_are_explanations_differences_jobs_and_reports() {
 }
 
 #[test]
+fn a_value_that_no_event_has_is_a_warning_if_no_money_of_two_currencies_is_asked_for() {
+    let workspace = workspace();
+    let warning = "no event and no spend of the dataset has the value `Nope` in `campaign`";
+    let values = ["--where", "campaign=Nope"];
+    for more in [&["--fields", "leads"][..], &["--fields", "spend", "--account", "acme"]] {
+        for command in ["query", "why"] {
+            let run = workspace.run(&[&[command, "ds"], more, &values, &RANGE].concat());
+            assert!(run.code == 0 && run.stderr.contains(warning), "{command} {more:?}: {run:?}");
+        }
+    }
+    workspace.write(
+        "jobs.toml",
+        "dataset = 'ds'\n[[query]]\nname = 'q'\nfields = 'leads'\nwhere = 'campaign=Nope'\nmonth = '2025-01'\nformat = 'csv'\n",
+    );
+    // A batch with such a value ends with exit code 1, but is answered.
+    let run = workspace.run(&["batch", "jobs.toml", "--into", "out"]);
+    assert!(run.stdout == "q.csv: 1 row\n" && run.stderr.contains(warning), "{run:?}");
+}
+
+#[test]
 fn a_currency_that_is_none_is_refused() {
     let workspace = Workspace::with_dataset();
     workspace.write("currencies.csv", "account,currency\nacme,dollars\n");

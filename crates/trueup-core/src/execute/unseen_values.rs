@@ -393,8 +393,9 @@ fn values_query(
     accounts: &AccountFilter,
     operands: &[Operand],
 ) -> EventsQuery {
-    // With a metric of spend, a value that only spend has gets a row too.
-    let fields = [field, "eventCount"].into_iter().chain(is_in_spend.then_some("spend"));
+    // With a metric of spend, a value that only spend has gets a row too. It is none of money, which a query over
+    // accounts of different currencies cannot have.
+    let fields = [field, "eventCount"].into_iter().chain(is_in_spend.then_some("clicks"));
     let mut query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
     if let AccountFilter::Only(keys) = accounts {
         query = query.accounts(keys);

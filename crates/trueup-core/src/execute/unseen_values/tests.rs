@@ -9,7 +9,8 @@ fn texts<const N: usize>(texts: [&str; N]) -> ArrayRef {
     Arc::new(StringArray::from(texts.to_vec()))
 }
 
-/// Returns a dataset with four events on three days, and spend for a campaign that has no event.
+/// Returns a dataset with four events on three days, and spend for a campaign that has no event. The accounts have
+/// different currencies, because a search must not be refused for money that the query does not ask for.
 fn dataset() -> Dataset {
     let events = RecordBatch::try_from_iter([
         ("account", texts(["a", "a", "a", "b"])),
@@ -26,7 +27,9 @@ fn dataset() -> Dataset {
         ("campaign", texts(["Drains"])),
         ("impressions", Arc::new(Int64Array::from(vec![1])) as ArrayRef),
     ]);
-    let tables = Tables { events: vec![events.unwrap()], spend: vec![spend.unwrap()], ..Tables::default() };
+    let accounts = RecordBatch::try_from_iter([("account", texts(["a", "b"])), ("currency", texts(["USD", "CAD"]))]);
+    let (events, spend, accounts) = (vec![events.unwrap()], vec![spend.unwrap()], vec![accounts.unwrap()]);
+    let tables = Tables { events, spend, accounts, ..Tables::default() };
     Dataset::from_tables(&tables).unwrap()
 }
 
