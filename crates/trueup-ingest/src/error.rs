@@ -6,7 +6,7 @@ mod input;
 mod kind;
 
 pub use input::{InputFault, UnfitColumn};
-pub use kind::{ErrorKind, SpendTwice};
+pub use kind::{ErrorKind, SpendTwice, TwiceRows};
 
 use crate::OutputError;
 use crate::rejected_rows::{RejectedRows, RowRejection};

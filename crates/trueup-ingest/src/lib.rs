@@ -74,7 +74,7 @@ pub use batch::{Difference, Repetition};
 pub use compact::Compact;
 pub use customer::Customer;
 pub use define::Define;
-pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, SpendTwice, UnfitColumn};
+pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, SpendTwice, TwiceRows, UnfitColumn};
 pub use expire::{Expire, ExpireSummary};
 pub use forget::{Forget, ForgetSummary};
 pub use ingest::{Ingest, StagedIngest};

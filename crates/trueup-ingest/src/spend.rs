@@ -9,7 +9,7 @@ mod new_spend;
 mod replaced;
 mod stored_spend;
 
-use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::error::{ErrorContext, ErrorKind, InputFault, SpendTwice};
 use crate::left_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
@@ -135,8 +135,9 @@ pub(crate) fn ingest(
     }
     let new = new.finish(replaced_source);
     let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
-    if replaced.twice.rows > 0 {
-        return Err(ErrorKind::SpendTwice(replaced.twice).into());
+    let stored_twice = replaced.twice.into_iter().map(|(source, rows)| (Some(source), rows));
+    if let Some((stored, rows)) = new.twice().map(|rows| (None, rows)).into_iter().chain(stored_twice).next() {
+        return Err(ErrorKind::SpendTwice(SpendTwice { stored, rows }).into());
     }
     counts.replaced = replaced.by_channel.values().sum();
     let mut rows = counts.taken;

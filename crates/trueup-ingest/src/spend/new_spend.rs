@@ -3,7 +3,7 @@
 
 use super::{SpendKey, spend_keys};
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, TwiceRows};
 use arrow_array::RecordBatch;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -35,7 +35,8 @@ pub(super) enum Fate {
     Replaced,
     /// Its whole source is removed.
     Removed,
-    /// It stays, has no source, and has the account, the day and the channel of a new row that has one.
+    /// It stays, and has the account, the day and the channel of a new row. One of the two has a source, and the other
+    /// has none.
     CountsTwice,
 }
 
@@ -54,6 +55,8 @@ pub(super) struct AccountSpend {
     by_source: HashMap<String, HashSet<i32>>,
     /// The days of each channel of rows with a source.
     with_source: HashMap<String, HashSet<i32>>,
+    /// The days of each channel of rows without one.
+    without_source: HashMap<String, HashSet<i32>>,
 }
 
 impl NewSpend {
@@ -109,9 +112,8 @@ impl NewSpend {
                 let (source, channel) = (&texts[source as usize], &texts[channel as usize]);
                 spend.days.push(day);
                 spend.by_source.entry_ref(source.as_str()).or_default().insert(day);
-                if !source.is_empty() {
-                    spend.with_source.entry_ref(channel.as_str()).or_default().insert(day);
-                }
+                let of_kind = if source.is_empty() { &mut spend.without_source } else { &mut spend.with_source };
+                of_kind.entry_ref(channel.as_str()).or_default().insert(day);
                 if !replacement.channels.contains(channel) {
                     replacement.channels.insert(channel.clone());
                 }
@@ -137,11 +139,30 @@ impl Replacement {
         }
         let has =
             |days: &HashMap<String, HashSet<i32>>, text: &str| days.get(text).is_some_and(|days| days.contains(&day));
-        match new {
-            Some(new) if has(&new.by_source, source) => Fate::Replaced,
-            Some(new) if source.is_empty() && has(&new.with_source, channel) => Fate::CountsTwice,
-            _ => Fate::Stays,
+        let Some(new) = new else { return Fate::Stays };
+        let of_other_kind = if source.is_empty() { &new.with_source } else { &new.without_source };
+        if has(&new.by_source, source) {
+            Fate::Replaced
+        } else if has(of_other_kind, channel) {
+            Fate::CountsTwice
+        } else {
+            Fate::Stays
         }
+    }
+
+    /// Returns the accounts, days and channels that have new rows both with a source and without one; `None` if there
+    /// are none.
+    pub(super) fn twice(&self) -> Option<TwiceRows> {
+        let mut twice = TwiceRows::default();
+        for (account, new) in &self.accounts {
+            for (channel, days) in &new.without_source {
+                let others = new.with_source.get(channel);
+                for day in days.iter().filter(|day| others.is_some_and(|others| others.contains(*day))) {
+                    twice.add(account, *day, channel);
+                }
+            }
+        }
+        (twice.count > 0).then_some(twice)
     }
 
     /// Returns the channels of the new rows.
@@ -202,9 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_replaced_by_its_own_source_and_doubled_by_any_other() {
+    fn a_row_is_replaced_by_its_own_source_and_doubled_by_a_row_of_the_other_kind() {
         let rows =
             [("a", 1, "google", "Search"), ("a", 2, "", "Search"), ("a", 2, "meta", "Social"), ("b", 1, "meta", "")];
+        assert_eq!(added(&rows, 10_000).unwrap().finish(None).twice(), None);
         let new = added(&rows, 10_000).unwrap().finish(Some("old"));
         for (account, day, source, channel, expected) in [
             ("a", 1, "google", "Other", Fate::Replaced),
@@ -212,6 +234,9 @@ mod tests {
             ("a", 1, "", "Search", Fate::CountsTwice),
             ("a", 1, "", "Social", Fate::Stays),
             ("a", 2, "", "Social", Fate::Replaced),
+            ("a", 2, "google", "Search", Fate::CountsTwice),
+            ("a", 2, "google", "Social", Fate::Stays),
+            ("a", 2, "meta", "Search", Fate::Replaced),
             ("b", 1, "", "", Fate::CountsTwice),
             ("b", 2, "", "", Fate::Stays),
             ("c", 1, "", "", Fate::Stays),

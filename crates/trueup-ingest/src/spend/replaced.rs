@@ -9,7 +9,7 @@ use super::new_spend::{AccountSpend, Fate, Replacement};
 use super::stored_spend::StoredSpend;
 use super::{KEY_COLUMNS, SpendKey, spend_keys};
 use crate::IngestError;
-use crate::error::{ErrorContext, SpendTwice};
+use crate::error::{ErrorContext, TwiceRows};
 use crate::left_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
@@ -18,7 +18,6 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use trueup_core::Day;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{Days, DeletionVector};
 
@@ -36,12 +35,9 @@ pub(super) struct Replaced {
     pub(super) by_channel: BTreeMap<(String, String), u64>,
     /// The number of rows in all files that are removed with their source.
     pub(super) removed: u64,
-    /// The rows in all files that would count twice.
-    pub(super) twice: SpendTwice,
+    /// The rows in all files that would count twice, by source.
+    pub(super) twice: BTreeMap<String, TwiceRows>,
 }
-
-/// The most rows that would count twice which are named.
-const NAMED_TWICE: usize = 3;
 
 /// Finds the replaced rows of the stored files.
 pub(super) fn find(
@@ -78,7 +74,7 @@ pub(super) fn find(
 struct RowCensus {
     by_channel: BTreeMap<(String, String), u64>,
     removed: u64,
-    twice: SpendTwice,
+    twice: BTreeMap<String, TwiceRows>,
 }
 
 impl RowCensus {
@@ -87,15 +83,7 @@ impl RowCensus {
             Fate::Stays => {}
             Fate::Replaced => *self.by_channel.entry((source.to_owned(), channel.to_owned())).or_default() += 1,
             Fate::Removed => self.removed += 1,
-            Fate::CountsTwice => {
-                self.twice.rows += 1;
-                // A stored date is always a `Day`.
-                let day = Day::from_number(u16::try_from(day).unwrap_or(u16::MAX));
-                let row = (account.to_owned(), day, channel.to_owned());
-                if self.twice.first.len() < NAMED_TWICE && !self.twice.first.contains(&row) {
-                    self.twice.first.push(row);
-                }
-            }
+            Fate::CountsTwice => self.twice.entry(source.to_owned()).or_default().add(account, day, channel),
         }
     }
 
@@ -105,11 +93,9 @@ impl RowCensus {
             *self.by_channel.entry(key).or_default() += rows;
         }
         self.removed += later.removed;
-        self.twice.rows += later.twice.rows;
-        self.twice.first.extend(later.twice.first);
-        self.twice.first.sort();
-        self.twice.first.dedup();
-        self.twice.first.truncate(NAMED_TWICE);
+        for (source, rows) in later.twice {
+            self.twice.entry(source).or_default().merge(rows);
+        }
     }
 }
 

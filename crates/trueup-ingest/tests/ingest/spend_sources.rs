@@ -20,13 +20,23 @@ struct Expected {
     /// By source and channel.
     replaced: BTreeMap<(String, String), u64>,
     removed: u64,
-    /// The rows that would count twice. If there are any, nothing changes.
-    twice: u64,
+    /// The rows that would count twice, by the stored source; `None` are those of the batch itself. If there are any,
+    /// nothing changes.
+    twice: BTreeMap<Option<String>, u64>,
 }
 
 /// Ingests rows the slow, obvious way. `removed` is the source that is replaced as a whole.
 fn expected(stored: &[SpendRow], batch: &[SpendRow], removed: Option<&str>) -> Expected {
     let mut found = Expected::default();
+    let doubles = |one: &SpendRow, other: &SpendRow| {
+        let is_of_channel = (&one.0, &one.1, &one.3) == (&other.0, &other.1, &other.3);
+        is_of_channel && one.2.is_empty() != other.2.is_empty()
+    };
+    let of_batch = batch.iter().filter(|row| row.2.is_empty() && batch.iter().any(|other| doubles(row, other)));
+    let of_batch: BTreeSet<_> = of_batch.map(|row| (&row.0, &row.1, &row.3)).collect();
+    if !of_batch.is_empty() {
+        found.twice.insert(None, of_batch.len() as u64);
+    }
     for row in stored {
         let (account, date, source, channel, _) = row;
         let is_of_day = |new: &&SpendRow| new.0 == *account && new.1 == *date;
@@ -35,14 +45,13 @@ fn expected(stored: &[SpendRow], batch: &[SpendRow], removed: Option<&str>) -> E
         } else if batch.iter().filter(is_of_day).any(|new| new.2 == *source) {
             *found.replaced.entry((source.clone(), channel.clone())).or_default() += 1;
         } else {
-            let doubles = |new: &SpendRow| !new.2.is_empty() && new.3 == *channel;
-            if source.is_empty() && batch.iter().filter(is_of_day).any(doubles) {
-                found.twice += 1;
+            if batch.iter().any(|new| doubles(row, new)) {
+                *found.twice.entry(Some(source.clone())).or_default() += 1;
             }
             found.stored.push(row.clone());
         }
     }
-    if found.twice > 0 {
+    if !found.twice.is_empty() {
         return Expected { stored: stored.to_vec(), twice: found.twice, ..Expected::default() };
     }
     found.stored.extend_from_slice(batch);
@@ -132,7 +141,7 @@ fn random_histories_store_what_a_list_of_rows_has() {
             let what = format!("seed {seed}, ingest {number}");
             match ingest.run() {
                 Ok(summary) => {
-                    assert_eq!(expected.twice, 0, "{what}");
+                    assert_eq!(expected.twice, BTreeMap::new(), "{what}");
                     if summary.changed {
                         assert_eq!(replaced(&summary), expected.replaced, "{what}");
                         assert_eq!(summary.spend.replaced, expected.replaced.values().sum::<u64>(), "{what}");
@@ -155,8 +164,14 @@ fn random_histories_store_what_a_list_of_rows_has() {
                 Err(error) => {
                     let ErrorKind::SpendTwice(twice) = error.kind() else { panic!("{what}: {error}") };
                     assert!(error.is_data());
-                    assert_eq!((twice.rows, twice.rows > 0), (expected.twice, true), "{what}");
-                    *seen.entry("twice").or_default() += 1;
+                    let first = expected.twice.first_key_value().map(|(stored, count)| (stored.clone(), *count));
+                    assert_eq!(Some((twice.stored.clone(), twice.rows.count)), first, "{what}");
+                    let kind = match twice.stored.as_deref() {
+                        None => "twice in the batch",
+                        Some("") => "twice next to no source",
+                        Some(_) => "twice next to a source",
+                    };
+                    *seen.entry(kind).or_default() += 1;
                 }
             }
             if case.dataset().exists() {
@@ -165,9 +180,9 @@ fn random_histories_store_what_a_list_of_rows_has() {
         }
     }
     println!("{seen:?}");
-    assert!(
-        ["replaced", "removed", "warned", "twice"].iter().all(|what| seen.get(what).is_some_and(|count| *count > 9))
-    );
+    let twice = ["twice in the batch", "twice next to no source", "twice next to a source"];
+    let all = ["replaced", "removed", "warned"].iter().chain(&twice);
+    assert!(all.copied().all(|what| seen.get(what).is_some_and(|count| *count > 4)));
 }
 
 /// Each platform exports its own spend, one at a time.
@@ -223,6 +238,33 @@ fn spend_with_a_source_does_not_count_next_to_spend_without_one() {
     let summary = case.ingest().source("google").replace_source("").spend(&google).run().unwrap();
     assert_eq!(summary.removed.map(|removed| (removed.events, removed.spend)), Some((0, 1)));
     assert_eq!(answered(&case).values().sum::<u64>(), 25);
+}
+
+#[test]
+fn spend_without_a_source_does_not_count_next_to_spend_with_one() {
+    let case = Case::new();
+    let rows = "account,date,attributionChannel,adSpend\na,2025-10-01,Google Ads,10\na,2025-10-02,,13\n";
+    let file = case.file("1.csv", rows);
+    case.ingest().source("google").spend(&file).run().unwrap();
+    let error = case.ingest().spend(&file).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "2 stored rows of spend with the source `google` have the account, the day and the channel of spend that now comes \
+         without a source, so that they would count in addition: account `a`, 2025-10-01, channel `Google Ads`; account `a`, \
+         2025-10-02, no channel. Give the new spend this source (`--source`), or pass `--replace-source` with it, which \
+         first removes all stored spend and all stored events of this source"
+    );
+    assert_eq!(case.manifest().version, 1);
+    let both = case.file("2.csv", format!("{HEADER}a,2025-10-01,meta,Google Ads,5\na,2025-10-01,,Google Ads,5\n"));
+    let error = case.ingest().replace_source("google").spend(&both).run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "this ingest has spend of the same account, day and channel both with a source and without one, so that it would \
+         count twice: account `a`, 2025-10-01, channel `Google Ads`. Give all of this spend a source, or none of it"
+    );
+    let summary = case.ingest().replace_source("google").spend(&file).run().unwrap();
+    assert_eq!(summary.removed.map(|removed| (removed.events, removed.spend)), Some((0, 2)));
+    assert_eq!(answered(&case).values().sum::<u64>(), 23);
 }
 
 const EVENTS: &str = "account,opportunityId,type,date,eventId,source\n";
