@@ -112,6 +112,8 @@ pub enum Rule {
     },
     /// A cell of a sheet holds no error, such as `#DIV/0!`.
     SheetValue,
+    /// The value of a formula is saved in the sheet.
+    SavedFormula,
     /// A line of NDJSON is a JSON object.
     JsonObject,
     /// Each member of a JSON object has a name.
@@ -143,6 +145,7 @@ impl Rule {
             Self::TextLength { limit } => format!("expected a text of at most {limit} bytes").into(),
             Self::CellCount { expected } => format!("expected {expected} cells as in the header").into(),
             Self::SheetValue => "expected a value".into(),
+            Self::SavedFormula => "expected a formula with a saved value".into(),
             Self::JsonObject => "expected a JSON object".into(),
             Self::MemberName => "expected a name for each member".into(),
             Self::RepeatedMember => "expected each member once".into(),

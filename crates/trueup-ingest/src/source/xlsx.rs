@@ -4,7 +4,7 @@
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
 //! time that has milliseconds has three more digits: `HH:MM:SS.mmm`; a duration is rounded to seconds. A date, a time
 //! or a duration that the file holds as a text of ISO 8601 stays as it is. A formula has the value that was saved with
-//! it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
+//! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
 
 use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
@@ -127,11 +127,11 @@ fn read_sheet(
         SheetRows { name, options, limits, columns: None, row: 0, cells: Vec::new(), cell_bytes: 0, batch: None };
     let stop = |_| Stopped;
     loop {
-        let cell = match cells.next_cell().map_err(damaged) {
+        let cell = match cells.next_cell_with_formula_metadata().map_err(damaged) {
             Ok(cell) => cell,
             Err(fault) => return Ok(SheetPart::Failed(fault)),
         };
-        let place = cell.as_ref().map(|cell| cell.get_position());
+        let place = cell.as_ref().map(|cell| cell.pos);
         if place.is_none_or(|(row, _)| row != sheet.row) {
             match sheet.end_row() {
                 Ok(Some(part)) => sender.send(part).map_err(stop)?,
@@ -150,7 +150,7 @@ fn read_sheet(
             return Ok(SheetPart::Failed(InputFault::DamagedWorkbook(reason)));
         }
         sheet.row = row;
-        if let Some(value) = SheetCell::of(cell.get_value())
+        if let Some(value) = SheetCell::of(&cell.value, cell.formula.is_some())
             && let Err(fault) = sheet.push(column, value)
         {
             return Ok(SheetPart::Failed(fault));
@@ -171,12 +171,14 @@ enum SheetCell {
     Value(String),
     /// An error of the spreadsheet, such as `#N/A`.
     Error(String),
+    /// A formula without a saved value. One whose value is an empty text is an empty cell.
+    UnsavedFormula,
 }
 
 impl SheetCell {
-    fn of(value: &DataRef<'_>) -> Option<Self> {
+    fn of(value: &DataRef<'_>, is_formula: bool) -> Option<Self> {
         let cell = match value {
-            DataRef::Empty => return None,
+            DataRef::Empty => return is_formula.then_some(Self::UnsavedFormula),
             DataRef::Error(error) => Self::Error(error.to_string()),
             DataRef::Int(number) => Self::Value(number.to_string()),
             // The sum with 0 is never -0.
@@ -193,6 +195,7 @@ impl SheetCell {
     fn text(&self) -> &str {
         match self {
             Self::Text(text) | Self::Value(text) | Self::Error(text) => text,
+            Self::UnsavedFormula => "",
         }
     }
 }
@@ -347,7 +350,7 @@ impl SheetColumns {
         let mut names: Vec<String> = Vec::with_capacity(cells.len());
         let mut seen = BTreeSet::new();
         for (expected, (column, cell)) in (first..).zip(cells) {
-            if *column != expected {
+            if *column != expected || cell.text().is_empty() {
                 return Err(InputFault::NamelessColumn { location, at: expected as usize + 1 });
             }
             if !seen.insert(cell.text()) {
@@ -370,7 +373,18 @@ impl SheetColumns {
             let at = column.checked_sub(self.first).map(|at| at as usize);
             let place = format!("the cell {}{row} of the sheet `{sheet}`", letters(*column));
             let value = cell.text().to_owned();
-            let Some(name) = at.and_then(|at| self.names.get(at)) else {
+            let name = at.and_then(|at| self.names.get(at));
+            if matches!(cell, SheetCell::UnsavedFormula) {
+                let found = format!(", but {place} has none; open the file in a spreadsheet program and save it");
+                let column = name.cloned();
+                return name.is_none_or(|name| options.decodes(name)).then_some(SheetFault {
+                    column,
+                    value,
+                    rule: Rule::SavedFormula,
+                    found,
+                });
+            }
+            let Some(name) = name else {
                 let rule = Rule::CellCount { expected: self.names.len() };
                 let found = format!(", but {place} has a value, too");
                 return Some(SheetFault { column: None, value, rule, found });

@@ -220,6 +220,36 @@ fn an_ignored_column_may_hold_errors() {
 }
 
 #[test]
+fn a_formula_without_a_saved_value_is_refused() {
+    let with = |sheet: &str, cell: &str| sheet.replace("</row>", &format!("{cell}</row>"));
+    let header = with(HEADER, "<c t=\"str\"><v>total</v></c>");
+    let ingested = |header: &str, cell: &str, ignored: Option<&str>| {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("events.xlsx");
+        Workbook { sheet: Part(header, &with(EVENT, cell), 1, END), ..Workbook::default() }.write(&path);
+        let ingest = Ingest::into(dir.path().join("dataset")).events(&path);
+        let ingest = ignored.into_iter().fold(ingest, Ingest::ignore);
+        ingest.run().map(|summary| summary.events.taken).map_err(|error| error.to_string())
+    };
+    let shared = "<c><f t=\"shared\" si=\"0\"></f></c>";
+    for cell in ["<c><f>1+1</f></c>", "<c><f>1+1</f><v></v></c>", "<c t=\"n\"><f>1+1</f><v/></c>", shared] {
+        let error = ingested(&header, cell, None).unwrap_err();
+        let expected = "column `total`: expected a formula with a saved value, but the cell E2 of the sheet `S` has none; open \
+                        the file in a spreadsheet program and save it";
+        assert!(error.contains(expected), "{cell}: {error}");
+        // Without a column, too, but not of a column that is not read.
+        assert!(ingested(HEADER, cell, None).unwrap_err().contains("the cell E2 of the sheet `S` has none"), "{cell}");
+        assert_eq!(ingested(&header, cell, Some("total")), Ok(1), "{cell}");
+    }
+    // A saved value may be an empty text.
+    for cell in ["<c><f>1+1</f><v>2</v></c>", "<c t=\"str\"><f>\"\"</f><v></v></c>", "<c></c>"] {
+        assert_eq!(ingested(&header, cell, None), Ok(1), "{cell}");
+    }
+    let header = with(HEADER, "<c><f>A1</f></c>");
+    assert!(ingested(&header, "", None).unwrap_err().contains("column 5"));
+}
+
+#[test]
 fn a_rejected_row_of_a_sheet_has_the_beginning_of_a_long_text() {
     let with = |sheet: &str, cells: &str| sheet.replace("</row>", &format!("{cells}</row>"));
     let (dir, long) = (TempDir::new().unwrap(), "x".repeat(300));

@@ -94,6 +94,9 @@ impl FileSample {
             let (batches, is_whole) = first_rows(&files, &open(options.clone()), limits)?;
             // Errors of a sheet, and members that are objects or arrays: the rows are read again without them.
             let faults: Vec<&RowFault> = batches.iter().flat_map(|batch| &batch.malformed).collect();
+            if let Some(fault) = faults.iter().find(|fault| fault.rule == Rule::SavedFormula) {
+                return Err(MappingError::File { path: path.to_owned(), reason: fault.to_string() });
+            }
             let (errors, others): (Vec<_>, Vec<_>) =
                 faults.into_iter().partition(|fault| fault.rule == Rule::SheetValue);
             let errors: BTreeSet<String> = errors.into_iter().filter_map(|fault| fault.value.clone()).collect();
