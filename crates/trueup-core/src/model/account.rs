@@ -157,7 +157,7 @@ impl Accounts {
     ///
     /// # Errors
     /// Returns an error if the columns are of spend, if the column `account` is missing, if a column is nested or one
-    /// of [`ACCOUNT_COLUMNS`] has a wrong type, if a name occurs twice or differs from a known one only in letter case,
+    /// of [`ACCOUNT_COLUMNS`] has a wrong type, if a name occurs twice or is another spelling of a known one,
     /// or if the batch has too many rows.
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();

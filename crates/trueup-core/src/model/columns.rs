@@ -167,15 +167,16 @@ pub fn is_dimension_type(data_type: &DataType) -> bool {
     Meaning::Dimension.reads(data_type)
 }
 
-/// Rejects duplicate names, names that differ from a `known` one only in letter case, and nested columns.
+/// Rejects duplicate names, [other spellings](is_spelling_of) of a `known` name, and nested columns.
 ///
-/// A column named `adspend` would otherwise be ignored, and its amounts would be missing from every sum.
+/// A column named `adspend` or `total ` would otherwise be ignored or be a dimension, and its amounts would be missing
+/// from every sum.
 pub(super) fn check_columns(schema: &Schema, known: &[&'static str]) -> Result<(), SchemaFault> {
     let mut names = BTreeSet::new();
     for field in schema.fields() {
         let (column, data_type) = (field.name().clone(), field.data_type());
-        if let Some(meant) = known.iter().find(|known| column != **known && column.eq_ignore_ascii_case(known)) {
-            return Err(SchemaFault::LetterCase { column, meant });
+        if let Some(meant) = known.iter().find(|known| column != **known && is_spelling_of(&column, known)) {
+            return Err(SchemaFault::OtherSpelling { column, meant });
         }
         if data_type.is_nested() {
             return Err(SchemaFault::Nested { column, data_type: data_type.clone() });
@@ -204,11 +205,20 @@ pub(super) fn require(
     find(schema, name[0], meaning)?.ok_or_else(missing)
 }
 
-/// Checks that a table has its required columns, each under one of its names and in any letter case.
+/// Returns whether people read `column` as the name `known`: it differs at most in letter case, in blanks at its ends,
+/// and in invisible characters.
+fn is_spelling_of(column: &str, known: &str) -> bool {
+    // What a message in a terminal has to escape, other than quotes and the backslash, is invisible.
+    let is_visible = |char: &char| matches!(char, '"' | '\'' | '\\') || char.escape_debug().len() == 1;
+    let visible: String = column.chars().filter(is_visible).collect();
+    visible.trim().eq_ignore_ascii_case(known)
+}
+
+/// Checks that a table has its required columns, each under one of its names and in any spelling.
 ///
 /// Call it before [`check_columns`], because the spelling of a column matters only in a table of this kind.
 pub(super) fn require_all(schema: &Schema, required: &[&'static [&'static str]]) -> Result<(), SchemaFault> {
-    let has = |name: &&str| schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(name));
+    let has = |name: &&str| schema.fields().iter().any(|field| is_spelling_of(field.name(), name));
     let is_missing = |columns: &&&[&str]| !columns.iter().any(has);
     let columns: Vec<_> = required.iter().filter(is_missing).copied().collect();
     if columns.is_empty() { Ok(()) } else { Err(SchemaFault::MissingColumns { columns, found: names(schema) }) }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// of them. Further columns are ignored.
 ///
 /// # Errors
-/// One of the two columns is missing or has a wrong type, a name occurs twice or differs from one of the two only in
-/// letter case, a column is nested, or the batch has too many rows.
+/// One of the two columns is missing or has a wrong type, a name occurs twice or is another spelling of one of the
+/// two, a column is nested, or the batch has too many rows.
 pub fn read_customers(batch: &RecordBatch) -> Result<Normalized, TableFault> {
     let given = batch.schema_ref();
     require_all(given, &[&[ACCOUNT], &[OPPORTUNITY_ID]])?;

@@ -168,9 +168,9 @@ pub enum SchemaFault {
         /// The name given.
         column: String,
     },
-    /// A column's name differs from a known one only in letter case.
-    #[error("expected the column `{meant}` in this very spelling, but found `{}`", Shown(.column))]
-    LetterCase {
+    /// A column's name differs from a known one only in letter case, in blanks at its ends, or in invisible characters.
+    #[error("expected the column `{meant}` in this very spelling, but found `{}`", .column.escape_debug())]
+    OtherSpelling {
         /// The name given.
         column: String,
         /// The known name.

@@ -102,8 +102,8 @@ impl EventNormalizer {
     /// Returns a normalizer of batches with the columns of `given`. The accounts provide the time zones.
     ///
     /// # Errors
-    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice, differs
-    /// from a leading column only in letter case, or begins with [`OWN_PREFIX`] and is none of trueup's
+    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice, is
+    /// another spelling of a leading column, or begins with [`OWN_PREFIX`] and is none of trueup's
     /// [own](is_own_column), if a column is nested, or if a column that is not ignored cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         let has = |name: &&str| given.fields().find(name).is_some();

@@ -72,8 +72,8 @@ impl SpendNormalizer {
     /// other columns.
     ///
     /// # Errors
-    /// Returns an error if a required column is missing, if a name occurs twice or differs from one of
-    /// [`SPEND_COLUMNS`] only in letter case, if a column is nested, or if one of [`SPEND_COLUMNS`] cannot be read from
+    /// Returns an error if a required column is missing, if a name occurs twice or is another spelling of
+    /// one of [`SPEND_COLUMNS`], if a column is nested, or if one of [`SPEND_COLUMNS`] cannot be read from
     /// its type.
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
         require_all(given, &[&[ACCOUNT], &[DATE]])?;

@@ -249,12 +249,18 @@ fn a_batch_of_another_schema_is_refused() {
 }
 
 #[test]
-fn leading_names_in_another_letter_case_are_refused() {
+fn leading_names_in_another_spelling_are_refused() {
     for meant in LEADING {
-        let given = meant.to_uppercase();
-        let fault = EventNormalizer::new(row(&[(&given, "1")]).schema_ref(), &accounts()).unwrap_err();
-        assert_eq!(fault, SchemaFault::LetterCase { column: given, meant });
+        let (first, rest) = meant.split_at(1);
+        let blanks = [format!(" {meant}"), format!("{meant}\u{a0}\t")];
+        let invisible = [format!("{meant}\u{200b}"), format!("{first}\u{ad}{rest}"), format!("\u{feff} {meant}")];
+        for given in [meant.to_uppercase()].into_iter().chain(blanks).chain(invisible) {
+            let fault = EventNormalizer::new(row(&[(&given, "1")]).schema_ref(), &accounts()).unwrap_err();
+            assert_eq!(fault, SchemaFault::OtherSpelling { column: given, meant });
+        }
     }
+    let fault = EventNormalizer::new(row(&[("total\u{200b} ", "1")]).schema_ref(), &accounts()).unwrap_err();
+    assert_eq!(fault.to_string(), "expected the column `total` in this very spelling, but found `total\\u{200b} `");
     // The names of dimensions are not checked: a table may have both `Campaign` and `campaign`.
     assert!(EventNormalizer::new(row(&[("Campaign", "1"), ("campaign", "2")]).schema_ref(), &accounts()).is_ok());
 }
