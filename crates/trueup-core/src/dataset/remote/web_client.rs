@@ -123,10 +123,12 @@ pub(super) enum AddressClass {
     /// `0.0.0.0`, which many systems take for loopback.
     Unspecified,
     Multicast,
-    /// Without a meaning.
+    /// Of a special purpose, or of none.
     Reserved,
 }
 
+/// The ranges are those of the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates). Some of
+/// their smaller ranges, such as the anycast addresses in 192.0.0.0/24, are public, but no files are there.
 impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
@@ -141,6 +143,11 @@ impl AddressClass {
             [127, ..] => Self::Loopback,
             [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
             [169, 254, ..] => Self::LinkLocal,
+            // The range of protocols, in which one cloud has its server of credentials (192.0.0.192), and the address at
+            // which Azure has that of its platform, which is in no registry.
+            [192, 0, 0, _] | [168, 63, 129, 16] => Self::LinkLocal,
+            // Documentation, the former relays of 6to4, and benchmarks of devices.
+            [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] | [198, 18..=19, ..] => Self::Reserved,
             [224..=239, ..] => Self::Multicast,
             [240..=255, ..] => Self::Reserved,
             _ => Self::Public,
@@ -155,17 +162,26 @@ impl AddressClass {
         match address.segments() {
             [0, 0, 0, 0, 0, 0, 0, 0] => Self::Unspecified,
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // An address of IPv4: mapped, compatible, translated, or that of a gateway.
+            // An address of IPv4: mapped, compatible or translated. In a network of IPv6 alone, all public addresses of
+            // IPv4 are translated to 64:ff9b::/96.
             [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
             | [0, 0, 0, 0, 0xffff, 0, high, low]
-            | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-            | [0x2002, high, low, ..] => embedded(high, low),
+            | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
+            // 6to4, whose public relays are gone.
+            [0x2002, high, low, ..] => match embedded(high, low) {
+                Self::Public => Self::Reserved,
+                class => class,
+            },
             // The rest of a translation inside of one network.
             [0x64, 0xff9b, 1, ..] => Self::Private,
             [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Self::Private,
             [0xfe80..=0xfebf, ..] => Self::LinkLocal,
             [0xff00..=0xffff, ..] => Self::Multicast,
-            _ => Self::Public,
+            // The range of protocols, such as Teredo and benchmarks, and documentation.
+            [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Self::Reserved,
+            [0x2000..=0x3fff, ..] => Self::Public,
+            // Outside of global unicast, such as the discarded addresses 100::/64 and the segments 5f00::/16.
+            _ => Self::Reserved,
         }
     }
 }
