@@ -201,7 +201,7 @@ fn a_damaged_answer_says_nothing_of_who_has_a_number() {
             assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
             assert_sound(&url, "");
         }
-        // One damaged answer does no harm, neither to the writer of a version nor to those who read it or let it expire.
+        // One damaged answer does no harm to the writer of a version, nor to whoever reads it or lets it expire.
         let url = store.url("once");
         store.first(&url).run().unwrap();
         let mut faults = vec![("GET", Fault::Flip), ("PUT", Fault::StatusAfter(502))];
