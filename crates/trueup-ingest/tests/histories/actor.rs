@@ -11,7 +11,7 @@ use trueup_core::dataset::expiry::GRACE;
 use trueup_core::dataset::manifest_file;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Error, Value};
-use trueup_ingest::{Compact, Expire, Forget, Ingest, IngestError, part_of};
+use trueup_ingest::{Compact, Expire, Forget, Ingest, IngestError, Restore, part_of};
 use trueup_testkit::random::Random;
 
 /// The customer whose only event each batch replaces.
@@ -42,6 +42,10 @@ pub(crate) enum Action {
         grace: Duration,
     },
     Vacuum,
+    /// Restores the version that is so many before the newest one.
+    Restore {
+        back: usize,
+    },
     /// Reads the newest version.
     Read,
 }
@@ -67,6 +71,10 @@ pub(crate) struct Ledger {
     pub(crate) ingests: BTreeMap<u64, Outcome>,
     /// By batch; whether it is a purge.
     pub(crate) forgotten: BTreeMap<u64, (bool, Outcome)>,
+    /// Which version each of these has restored.
+    pub(crate) restored: BTreeMap<u64, u64>,
+    /// Whether nobody knows if there is another version that has restored one.
+    pub(crate) is_restored_unknown: bool,
     pub(crate) reads: Vec<(u64, Contents)>,
     /// Whether an action took about a day or more.
     pub(crate) takes_long: bool,
@@ -87,7 +95,20 @@ impl Ledger {
     /// Returns the newest version that a writer knows of.
     fn newest(&self) -> Option<u64> {
         let outcomes = self.ingests.values().chain(self.forgotten.values().map(|(_, outcome)| outcome));
-        outcomes.filter_map(|outcome| if let Outcome::Done(version) = outcome { Some(*version) } else { None }).max()
+        let acknowledged = outcomes.filter_map(|outcome| match outcome {
+            Outcome::Done(version) => Some(*version),
+            Outcome::Failed | Outcome::Unknown => None,
+        });
+        acknowledged.chain(self.restored.keys().copied()).max()
+    }
+
+    /// Returns whether a version has what another one brought, unless it was forgotten since.
+    pub(crate) fn has(&self, version: u64, brought: u64) -> bool {
+        let mut ancestor = version;
+        while ancestor > brought {
+            ancestor = self.restored.get(&ancestor).copied().unwrap_or(ancestor - 1);
+        }
+        ancestor == brought
     }
 }
 
@@ -112,6 +133,7 @@ impl Action {
                         Self::Expire { keep: random.index(2) + 1, grace }
                     }
                     10 => Self::Vacuum,
+                    11 => Self::Restore { back: random.index(3) + 1 },
                     _ => Self::Read,
                 });
                 if matches!(script.last(), Some(Self::Forget | Self::Purge { .. })) {
@@ -196,6 +218,7 @@ impl<'a> Actor<'a> {
                 Action::Expire { keep, grace } => {
                     drop(Expire::of(&self.location).keep_last(keep).grace(grace).run());
                 }
+                Action::Restore { back } => self.restore(back),
                 Action::Vacuum => drop(Expire::of(&self.location).vacuum()),
                 Action::Read => self.read(),
             }
@@ -248,6 +271,20 @@ impl<'a> Actor<'a> {
         // A purge that fails may have published its version: only earlier versions may be there or not.
         let outcome = if purges && outcome == Outcome::Failed { Outcome::Unknown } else { outcome };
         self.ledger.lock().unwrap().forgotten.insert(batch, (purges, outcome));
+    }
+
+    /// Restores the version that is `back` before the newest one, if there is one.
+    fn restore(&self, back: usize) {
+        let versions = manifest_file::versions(&self.location).unwrap_or_default();
+        let Some(to) = versions.iter().rev().nth(back).copied() else { return };
+        let run = Restore::of(&self.location, to).wait(Duration::from_secs(60)).run();
+        let outcome = self.outcome(run.map(|summary| summary.version));
+        let mut ledger = self.ledger.lock().unwrap();
+        match outcome {
+            Outcome::Done(version) => drop(ledger.restored.insert(version, to)),
+            Outcome::Failed => {}
+            Outcome::Unknown => ledger.is_restored_unknown = true,
+        }
     }
 
     fn outcome(&self, run: Result<u64, IngestError>) -> Outcome {

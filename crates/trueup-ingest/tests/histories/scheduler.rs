@@ -15,6 +15,8 @@ pub(crate) enum Verdict {
     Slow,
     /// It fails, and has no effect.
     Fail,
+    /// It happens, and a bit of its answer is another.
+    Damage,
     /// It happens, and its answer is lost.
     LoseAnswer,
     /// It fails, and happens later.
@@ -214,11 +216,11 @@ impl State {
 
 /// Decides what becomes of an operation.
 fn verdict(random: &mut Random, fault_rate: u64, kind: Kind) -> Verdict {
-    use Verdict::{Delay, Fail, Go, Killed, LoseAnswer, Repeat, Slow};
+    use Verdict::{Damage, Delay, Fail, Go, Killed, LoseAnswer, Repeat, Slow};
 
     let faults: &[Verdict] = match kind {
         Kind::Safe => return Go,
-        Kind::Read => &[Fail, Fail, Killed],
+        Kind::Read => &[Fail, Damage, Killed],
         Kind::Change => &[Fail, LoseAnswer, Delay, Delay, Repeat, Killed],
     };
     if random.below(100) < fault_rate {

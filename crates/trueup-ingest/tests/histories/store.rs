@@ -4,11 +4,12 @@ use super::scheduler::{Kind, Scheduler, Verdict};
 use super::watch::Watch;
 use async_trait::async_trait;
 use futures_core::stream::BoxStream;
+use futures_util::stream::once;
 use futures_util::{FutureExt as _, StreamExt as _};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -256,7 +257,7 @@ impl Client {
         };
         match verdict {
             Verdict::Go | Verdict::Slow => self.receive(verdict, &path, objects.apply(change)).await,
-            Verdict::Fail | Verdict::Killed => Err(lost()),
+            Verdict::Fail | Verdict::Damage | Verdict::Killed => Err(lost()),
             Verdict::LoseAnswer => {
                 drop(objects.apply(change));
                 Err(lost())
@@ -280,13 +281,16 @@ impl Client {
             (true, _) => Verdict::Go,
             (false, _) => self.step("get", path, Kind::Read).await,
         };
-        if !matches!(verdict, Verdict::Go | Verdict::Slow) {
+        if !matches!(verdict, Verdict::Go | Verdict::Slow | Verdict::Damage) {
             return Err(lost());
         }
         let found = self.objects.stored.get_opts(path, options).await.map(|mut found| {
             found.meta = self.objects.with_time(found.meta);
             found
         });
+        if verdict == Verdict::Damage {
+            return damaged(found?).await;
+        }
         self.receive(verdict, path, found).await
     }
 
@@ -307,6 +311,19 @@ impl Client {
         }
         Ok(listed)
     }
+}
+
+/// Flips a bit in the middle of an answer.
+async fn damaged(found: GetResult) -> Result<GetResult> {
+    let (meta, range) = (found.meta.clone(), found.range.clone());
+    let (attributes, extensions) = (found.attributes.clone(), found.extensions.clone());
+    let mut bytes = found.bytes().await?.to_vec();
+    let middle = bytes.len() / 2;
+    if let Some(byte) = bytes.get_mut(middle) {
+        *byte ^= 1;
+    }
+    let payload = GetResultPayload::Stream(once(async { Ok(bytes.into()) }).boxed());
+    Ok(GetResult { payload, meta, range, attributes, extensions })
 }
 
 /// Returns whether a path is one of a data file, and no name in the folder of the dataset itself.

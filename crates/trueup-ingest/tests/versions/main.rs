@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -231,12 +232,18 @@ fn files_that_trueup_did_not_write_stay() {
     assert_eq!(files(&case.dataset), expected);
     // A record that names files of a version takes nothing from it.
     let named = named(&case.dataset).iter().map(|path| format!("1 {path}\n")).collect::<String>();
-    let record = format!(
-        "Files of expired versions, which trueup removes when the grace period is over.\ngrace 0\n{named}end\n"
-    );
-    fs::write(case.dataset.join(".trueup-expired-x"), record).unwrap();
+    let record =
+        format!("Files of expired versions, which trueup removes when the grace period is over.\ngrace 0\n{named}end ");
+    let checksum: String = Sha256::digest(&record).iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = case.dataset.join(".trueup-expired-x");
+    fs::write(&path, format!("{record}{checksum}\n")).unwrap();
     Expire::of(&case.dataset).vacuum().unwrap();
     assert_eq!(files(&case.dataset), expected);
+    // One that is damaged says nothing.
+    fs::write(&path, format!("{record}{}\n", checksum.replace('0', "1"))).unwrap();
+    let error = Expire::of(&case.dataset).vacuum().unwrap_err().to_string();
+    assert_eq!(error, format!("cannot read `{}`: it is damaged", path.display()));
+    fs::remove_file(path).unwrap();
     assert_eq!(manifest_file::versions(&case.dataset).unwrap(), [3]);
 }
 

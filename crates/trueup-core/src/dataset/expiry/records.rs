@@ -2,6 +2,7 @@
 
 use super::super::error::ManifestError;
 use super::super::manifest::is_plain_name;
+use super::super::seal::checksum;
 use super::super::storage::{Entry, Storage, StorageFault};
 use super::{RECORD_PREFIX, UnnamedFile};
 use std::fmt::Write as _;
@@ -11,8 +12,8 @@ use std::time::{Duration, SystemTime};
 /// The first line of a record, which says to somebody who looks into the folder what the file is.
 const HEADER: &str = "Files of expired versions, which trueup removes when the grace period is over.";
 
-/// The last line of a record. A record without it was not written to its end, and does not count.
-const END: &str = "end";
+/// What the last line of a record begins with, before the checksum of all that precedes it.
+const END: &str = "end ";
 
 /// The most bytes of a record.
 const MAX_RECORD_BYTES: u64 = 1 << 29;
@@ -52,8 +53,9 @@ pub(super) fn write_records(
         };
         let text = encode(grace, files);
         // A file that the reader does not find in the record would stay for ever.
-        let (read_grace, read) = decode(&text);
-        if (read_grace.as_secs(), read.as_slice()) != (grace.as_secs(), files) {
+        let is_readable = matches!(decode(text.as_bytes()), Decoded::Whole { grace: read_grace, files: read }
+            if (read_grace.as_secs(), read.as_slice()) == (grace.as_secs(), files));
+        if !is_readable {
             return Err(storage.failed("write", &name, io::ErrorKind::InvalidData.into()));
         }
         // A request that is repeated because its answer was lost finds the record of the first one.
@@ -73,47 +75,76 @@ fn encode(grace: Duration, files: &[UnnamedFile]) -> String {
         let _ = writeln!(text, "{size} {path}");
     }
     text.push_str(END);
+    let checksum = checksum(text.as_bytes());
+    text.push_str(&checksum);
     text.push('\n');
     text
 }
 
-/// Reads the records among all names of a dataset. One that was not written to its end lists no file.
+/// Reads the records among all names of a dataset. In a folder, one that was not written to its end lists no file.
 ///
 /// # Errors
-/// A record cannot be read, or is longer than the ones that trueup writes.
+/// A record cannot be read, is damaged, or is longer than the ones that trueup writes.
 pub(super) fn read_records(storage: &Storage<'_>, entries: &[Entry]) -> Result<Vec<Record>, ManifestError> {
     let mut records = Vec::new();
     for entry in entries.iter().filter(|entry| entry.name.starts_with(RECORD_PREFIX)) {
-        let name = &entry.name;
-        let read = storage.read(name, MAX_RECORD_BYTES);
-        let found = read.and_then(|bytes| Ok((bytes, storage.modified(entry)?)));
-        let (bytes, written) = match found {
-            Ok(found) => found,
+        match read_record(storage, entry) {
+            Ok(record) => records.push(record),
             // Somebody else removes the same record.
-            Err(StorageFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(fault) => return Err(storage.failed("read", name, fault.into())),
-        };
-        let (grace, files) = decode(&String::from_utf8_lossy(&bytes));
-        records.push(Record { name: name.clone(), written, grace, files });
+            Err(StorageFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(fault) => return Err(storage.failed("read", &entry.name, fault.into())),
+        }
     }
     Ok(records)
 }
 
-/// Returns the grace period and the files of a record. One that was not written to its end lists none, and may be
-/// removed at once: no version has expired by it.
-fn decode(text: &str) -> (Duration, Vec<UnnamedFile>) {
-    let unfinished = (Duration::ZERO, Vec::new());
-    let Some(lines) = text.strip_prefix(HEADER).and_then(|text| text.strip_suffix('\n')) else { return unfinished };
-    let lines: Vec<&str> = lines.lines().collect();
-    let ["", grace, files @ .., END] = lines.as_slice() else { return unfinished };
-    let Some(grace) = grace.strip_prefix("grace ").and_then(|grace| grace.parse().ok()) else { return unfinished };
+fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, StorageFault> {
+    // Perhaps only the first answer of a store is damaged.
+    for _ in 0..2 {
+        let (grace, files) = match decode(&storage.read(&entry.name, MAX_RECORD_BYTES)?) {
+            Decoded::Whole { grace, files } => (grace, files),
+            // No version has expired by it, and it may be removed at once.
+            Decoded::Unfinished if storage.has_lock() => (Duration::ZERO, Vec::new()),
+            Decoded::Unfinished | Decoded::Damaged => continue,
+        };
+        return Ok(Record { name: entry.name.clone(), written: storage.modified(entry)?, grace, files });
+    }
+    Err(StorageFault::Io(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")))
+}
+
+/// What is read of a record.
+#[derive(Debug, PartialEq, Eq)]
+enum Decoded {
+    Whole {
+        grace: Duration,
+        files: Vec<UnnamedFile>,
+    },
+    /// It has no last line. In a folder, its writer was stopped; a store has only whole objects.
+    Unfinished,
+    Damaged,
+}
+
+fn decode(bytes: &[u8]) -> Decoded {
+    let Some((text, found)) =
+        std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')?.rsplit_once(END))
+    else {
+        return Decoded::Unfinished;
+    };
+    let whole = bytes.get(..text.len() + END.len()).filter(|sealed| checksum(sealed) == found);
+    whole.and_then(|_| parse(text)).map_or(Decoded::Damaged, |(grace, files)| Decoded::Whole { grace, files })
+}
+
+/// Returns the grace period and the files of a record without its last line.
+fn parse(text: &str) -> Option<(Duration, Vec<UnnamedFile>)> {
+    let mut lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.lines();
+    let grace = lines.next()?.strip_prefix("grace ")?.parse().ok()?;
     let file = |line: &str| {
         let (size, path) = line.split_once(' ')?;
         let (folder, name) = path.split_once('/')?;
         let file = UnnamedFile { path: path.to_owned(), size: size.parse().ok()? };
         (is_plain_name(folder) && is_plain_name(name)).then_some(file)
     };
-    (Duration::from_secs(grace), files.iter().copied().filter_map(file).collect())
+    Some((Duration::from_secs(grace), lines.filter_map(file).collect()))
 }
 
 #[cfg(test)]
@@ -121,19 +152,28 @@ mod tests {
     use super::*;
     use std::fs::File;
 
+    fn sealed(lines: &str) -> String {
+        let text = format!("{HEADER}\n{lines}{END}");
+        format!("{text}{}\n", checksum(text.as_bytes()))
+    }
+
     #[test]
-    fn a_record_counts_once_it_is_written_to_its_end() {
-        let whole = format!("{HEADER}\ngrace 60\n12 events/a.parquet\n3 lists/../b\n4 ../c\n7 lists/b\n{END}\n");
-        let (grace, files) = decode(&whole);
+    fn a_record_counts_if_it_is_whole() {
+        let whole = sealed("grace 60\n12 events/a.parquet\n3 lists/../b\n4 ../c\n7 lists/b\n");
+        let Decoded::Whole { grace, files } = decode(whole.as_bytes()) else { unreachable!() };
         assert_eq!(grace, Duration::from_secs(60));
         let paths: Vec<(&str, u64)> = files.iter().map(|file| (file.path.as_str(), file.size)).collect();
         assert_eq!(paths, [("events/a.parquet", 12), ("lists/b", 7)]);
-        assert_eq!(decode(&encode(grace, &files)), (grace, files));
-        for length in 0..whole.len() {
-            assert_eq!(decode(&whole[..length]), (Duration::ZERO, Vec::new()), "{length}");
+        assert_eq!(decode(encode(grace, &files).as_bytes()), Decoded::Whole { grace, files });
+        for at in 0..whole.len() {
+            assert_eq!(decode(&whole.as_bytes()[..at]), Decoded::Unfinished, "{at}");
+            let mut flipped = whole.clone().into_bytes();
+            flipped[at] ^= 1;
+            assert!(!matches!(decode(&flipped), Decoded::Whole { .. }), "{at}");
         }
         // A file in a hidden folder, such as the record of an ingest, is left out.
-        assert_eq!(decode(&format!("{HEADER}\ngrace 60\n1 .trueup-pending-x/a\n{END}\n")).1, Vec::new());
+        let hidden = decode(sealed("grace 60\n1 .trueup-pending-x/a\n").as_bytes());
+        assert_eq!(hidden, Decoded::Whole { grace, files: Vec::new() });
     }
 
     #[test]
