@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use trueup::filter::InvalidRequest;
-use trueup::{QueryError, access, message_with_causes};
+use trueup::{QueryError, access, message_with_causes, without_credentials};
 use trueup_ingest::{IngestError, OutputError};
 
 /// The outcome of a run, which decides the exit code.
@@ -66,7 +66,7 @@ impl Failure {
 
     /// Creates a failure for a file or folder, or for stdout, that cannot be used.
     pub(crate) fn path(path: &Path, error: &dyn fmt::Display) -> Self {
-        Self::request(format!("`{}`: {error}", path.display()))
+        Self::request(format!("`{}`: {error}", without_credentials(path).display()))
     }
 
     /// Creates a failure of a command that a signal has stopped, with the exit for that signal.

@@ -21,7 +21,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup::{Column, ResultTable, TextList, Texts, Value, Values, formats, json};
+use trueup::{Column, ResultTable, TextList, Texts, Value, Values, formats, json, without_credentials};
 
 /// The format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -66,7 +66,7 @@ impl Format {
             let endings = formats::listed_endings(|format| Self::of_results(format).is_some());
             Failure::usage(format!(
                 "expected a file that ends in {endings}, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
-                path.display()
+                without_credentials(path).display()
             ))
         })
     }

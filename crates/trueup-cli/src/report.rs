@@ -38,7 +38,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::query::DateRange;
-use trueup::{Dataset, Day, Execution, formats};
+use trueup::{Dataset, Day, Execution, formats, without_credentials};
 
 /// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -61,7 +61,7 @@ impl ReportFormat {
             None if path.extension().is_none() => Ok(None),
             _ => Err(Failure::usage(format!(
                 "expected a file that ends in .html or .md, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
-                path.display()
+                without_credentials(path).display()
             ))),
         }
     }

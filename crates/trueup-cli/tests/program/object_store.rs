@@ -19,6 +19,40 @@ fn run(workspace: &Workspace, server: &ObjectServer, arguments: &[&str]) -> Run 
 }
 
 #[test]
+fn no_message_has_the_secret_of_a_url() {
+    let workspace = Workspace::with_dataset();
+    let server = ObjectServer::start(&workspace.path("")).unwrap();
+    for scheme in ["http:/", "http://", "https:/", "s3:/"] {
+        let url = format!("{scheme}127.0.0.1:9/x.csv?token=SECRET");
+        let fields = ["query", &url, "--fields", "leads"];
+        for command in [
+            &["ingest", &url, "--into", "new"][..],
+            &["ingest", "events.csv", "--into", "ds", "--spend", &url],
+            &["ingest", "events.csv", "--into", "ds", "--mapping", &url],
+            &["ingest", "events.csv", "--into", "ds", "--rejects", &url],
+            &["ingest", "events.csv", "--into", &url],
+            &["inspect", &url],
+            &["verify", &url],
+            &["fields", &url],
+            &[&fields[..], &RANGE].concat(),
+            &["mapping", "draft", &url],
+            &["batch", &url, "--into", "out"],
+            &["define", "ds", &url],
+            &["forget", "ds", "--account", "acme", "--customers", &url],
+            &["compact", &url],
+            &["report", &url, "--month", "2025-02", "-o", "report.html"],
+            &["report", "ds", "--month", "2025-02", "-o", &url],
+            &[&["query", "ds", "--fields", "leads", "-o", &url][..], &RANGE].concat(),
+        ] {
+            let run = run(&workspace, &server, command);
+            assert!(run.code != 0 && !format!("{run:?}").contains("SECRET"), "{command:?}: {run:?}");
+        }
+    }
+    let draft = workspace.run(&["mapping", "draft", "http://127.0.0.1:9/x.csv?token=SECRET"]).failed(1);
+    assert!(draft.contains("`http://127.0.0.1:9/x.csv`: a draft reads files of this machine"), "{draft}");
+}
+
+#[test]
 fn commands_take_a_url_in_place_of_a_folder() {
     let workspace = Workspace::with_dataset();
     let server = ObjectServer::start(&workspace.path("")).unwrap();

@@ -91,19 +91,22 @@ impl From<io::Error> for ReadFault {
 /// ```
 #[must_use]
 pub fn is_url(location: &Path) -> bool {
-    let scheme = location.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| {
-        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    })
+    split_url(location).is_some()
+}
+
+/// Splits a location into its scheme and what follows `:/`; `None` if it is a path. With one slash only, it is a URL if
+/// the scheme is one that is read.
+fn split_url(location: &Path) -> Option<(&str, &str)> {
+    let (scheme, rest) = location.to_str()?.split_once(":/")?;
+    let is_scheme =
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_known = || ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"].contains(&scheme);
+    (is_scheme && (rest.starts_with('/') || is_known())).then_some((scheme, rest))
 }
 
 /// Refuses a URL that has lost a slash, as a path of Python does. It would otherwise be a folder such as `s3:`.
 fn check_slashes(location: &Path) -> io::Result<()> {
-    let Some((scheme, rest)) = location.to_str().and_then(|text| text.split_once(":/")) else { return Ok(()) };
-    let is_known = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"].contains(&scheme);
-    if !is_known || rest.starts_with('/') {
-        return Ok(());
-    }
+    let Some((scheme, _)) = split_url(location).filter(|(_, rest)| !rest.starts_with('/')) else { return Ok(()) };
     let message =
         format!("a URL begins with `{scheme}://`, with two slashes; a path object keeps one, so give it as text");
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
@@ -121,17 +124,15 @@ pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
 /// or `#`, and before an `@` unless there is only the name of a container of Azure.
 #[must_use]
 pub fn without_credentials(location: &Path) -> PathBuf {
-    let Some((scheme, rest)) = location.to_str().filter(|_| is_url(location)).and_then(|text| text.split_once("://"))
-    else {
-        return location.to_owned();
-    };
+    let Some((scheme, rest)) = split_url(location) else { return location.to_owned() };
+    let (slash, rest) = rest.strip_prefix('/').map_or(("", rest), |rest| ("/", rest));
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = match authority.rsplit_once('@') {
         Some((user, host)) if !(["az", "abfs", "abfss"].contains(&scheme) && is_container(user)) => host,
         _ => authority,
     };
-    PathBuf::from(format!("{scheme}://{host}{path}"))
+    PathBuf::from(format!("{scheme}:/{slash}{host}{path}"))
 }
 
 /// Returns whether a text can be the name of a container of Azure. No key of an account can: it has 88 characters.

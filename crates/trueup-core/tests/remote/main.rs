@@ -452,11 +452,16 @@ fn a_location_is_shown_with_its_container_and_without_credentials() {
     for location in ["abfss://data-1@acme.dfs.core.windows.net/x", "az://data/x", "s3://bucket/x", "folder/me@host"] {
         assert_eq!(shown(location), location);
     }
-    for location in
-        ["abfss://data:secret@acme/x", "az://Secret+1==@acme/x", "s3://secret@acme/x", "https://secret@acme/x"]
-    {
+    for location in [
+        "abfss://data:secret@acme/x",
+        "az://Secret+1==@acme/x",
+        "s3://secret@acme/x",
+        "https://secret@acme/x",
+        "http:/secret@acme/x?secret",
+    ] {
         assert!(!shown(location).to_lowercase().contains("secret"), "{location}");
     }
+    assert_eq!(shown("http:/acme/x?secret#secret"), "http:/acme/x");
 }
 
 #[test]

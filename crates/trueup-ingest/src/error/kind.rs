@@ -17,7 +17,8 @@ use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::definitions::DefinitionError;
 use trueup_core::{Day, Interruption, Shown};
 
-/// Spend with a source and spend without one that would both count, because they have the same account, day and channel.
+/// Spend with a source and spend without one that would both count, because they have the same account, day and
+/// channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendTwice {
     /// The source of the stored rows that new spend would count next to, empty for none; `None` if the ingest itself

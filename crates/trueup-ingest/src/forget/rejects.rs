@@ -13,6 +13,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IntoInnerError, Read, Write};
 use std::path::Path;
+use trueup_core::dataset::without_credentials;
 use trueup_core::model::{ACCOUNT, OPPORTUNITY_ID};
 
 /// The most bytes of a line that are read, so that a file without line ends is not read as a whole.
@@ -29,7 +30,7 @@ pub(super) fn remove(
     customers: &BTreeSet<Customer>,
     monitor: &Monitor,
 ) -> Result<u64, IngestError> {
-    let file = File::open(path).at(OPEN, path)?;
+    let file = File::open(path).at(OPEN, &without_credentials(path))?;
     monitor.begin(Phase::ReadingRejects, fs::metadata(path).ok().map(|found| found.len()));
     let wanted = Wanted::new(customers);
     let kept = Outputs::new(true).dataset(dataset).create(path).map_err(ErrorKind::Output)?;

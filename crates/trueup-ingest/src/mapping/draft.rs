@@ -26,6 +26,7 @@ use sample::FileSample;
 use std::path::{Path, PathBuf};
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, on_one_line, quoted};
+use trueup_core::dataset::is_url;
 use trueup_core::formats::unpacked_name;
 
 /// How files are read for a draft. The draft states these options, so that the ingest reads the files in the same
@@ -46,8 +47,8 @@ pub struct DraftOptions {
 /// comment: the draft does not load until its questions are answered.
 ///
 /// # Errors
-/// A file cannot be read, is a pipe, is not in its format, has no row but malformed ones, lacks the sheet, is given
-/// twice, or has the name of another.
+/// A file cannot be read, is a pipe or a URL, is not in its format, has no row but malformed ones, lacks the sheet, is
+/// given twice, or has the name of another.
 ///
 /// # Examples
 /// ```
@@ -63,7 +64,7 @@ pub struct DraftOptions {
 /// ```
 pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
-    given.iter().try_for_each(check_readable_again)?;
+    given.iter().try_for_each(check_place)?;
     super::check_distinct(&given)?;
     check_names(&given)?;
     let samples: Vec<FileSample> =
@@ -104,11 +105,16 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
     Ok(text.finish(&head))
 }
 
-/// Refuses a pipe: a sample is read in several passes, and the second would wait forever.
-fn check_readable_again(input: &Input) -> Result<(), MappingError> {
-    let reason = "a draft reads a file more than once, which a pipe does not allow; write its content to a file first";
-    let refusal = || MappingError::File { path: input.path.clone(), reason: reason.to_owned() };
-    if is_stream(input) { Err(refusal()) } else { Ok(()) }
+/// Refuses a URL, and a pipe: a sample is read in several passes, and the second would wait forever.
+fn check_place(input: &Input) -> Result<(), MappingError> {
+    let reason = if is_url(&input.path) {
+        "a draft reads files of this machine; download the file first"
+    } else if is_stream(input) {
+        "a draft reads a file more than once, which a pipe does not allow; write its content to a file first"
+    } else {
+        return Ok(());
+    };
+    Err(MappingError::File { path: input.path.clone(), reason: reason.to_owned() })
 }
 
 /// Refuses a file that has the name of another one, with or without the ending that says how it is compressed: the

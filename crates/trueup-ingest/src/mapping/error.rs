@@ -6,13 +6,14 @@ use crate::IngestError;
 use crate::error::ErrorKind;
 use std::path::{Path, PathBuf};
 use trueup_core::Shown;
+use trueup_core::dataset::without_credentials;
 
 /// Why a mapping cannot be read or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MappingError {
     /// The operating system refused.
-    #[error("`{}`: {source}", path.display())]
+    #[error("`{}`: {source}", without_credentials(path).display())]
     Io {
         /// The mapping, one of its files, or a file to be written.
         path: PathBuf,
@@ -20,7 +21,7 @@ pub enum MappingError {
         source: std::io::Error,
     },
     /// The mapping is not TOML, or has a key that mappings do not have or a wrong kind of value.
-    #[error("mapping `{}`: {source}", path.display())]
+    #[error("mapping `{}`: {source}", without_credentials(path).display())]
     Syntax {
         /// The mapping.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum MappingError {
     /// A key of the mapping cannot be carried out.
     #[error(
         "mapping `{}`, key `{}`{}: {reason}",
-        path.display(), Shown(.key), value.as_ref().map(|v| format!(", value `{}`", Shown(v))).unwrap_or_default()
+        without_credentials(path).display(), Shown(.key), value.as_ref().map(|v| format!(", value `{}`", Shown(v))).unwrap_or_default()
     )]
     Key {
         /// The mapping.
@@ -43,7 +44,7 @@ pub enum MappingError {
         reason: String,
     },
     /// A given file cannot be used.
-    #[error("`{}`: {reason}", path.display())]
+    #[error("`{}`: {reason}", without_credentials(path).display())]
     File {
         /// The file.
         path: PathBuf,

@@ -4,7 +4,8 @@
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
 //! time that has milliseconds has three more digits: `HH:MM:SS.mmm`; a duration is rounded to seconds. A date, a time
 //! or a duration that the file holds as a text of ISO 8601 stays as it is. A formula has the value that was saved with
-//! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
+//! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping,
+//! [`value_marks`] say which cells are not texts in the sheet.
 
 use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};

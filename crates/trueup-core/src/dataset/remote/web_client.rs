@@ -127,8 +127,8 @@ pub(super) enum AddressClass {
     Reserved,
 }
 
-/// The ranges are those of the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates). Some of
-/// their smaller ranges, such as the anycast addresses in 192.0.0.0/24, are public, but no files are there.
+/// The ranges are those of the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates). Some
+/// of their smaller ranges, such as the anycast addresses in 192.0.0.0/24, are public, but no files are there.
 impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
@@ -143,11 +143,13 @@ impl AddressClass {
             [127, ..] => Self::Loopback,
             [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
             [169, 254, ..] => Self::LinkLocal,
-            // The range of protocols, in which one cloud has its server of credentials (192.0.0.192), and the address at
-            // which Azure has that of its platform, which is in no registry.
+            // The range of protocols, in which one cloud has its server of credentials (192.0.0.192), and the address
+            // at which Azure has that of its platform, which is in no registry.
             [192, 0, 0, _] | [168, 63, 129, 16] => Self::LinkLocal,
             // Documentation, the former relays of 6to4, and benchmarks of devices.
-            [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] | [198, 18..=19, ..] => Self::Reserved,
+            [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] | [198, 18..=19, ..] => {
+                Self::Reserved
+            }
             [224..=239, ..] => Self::Multicast,
             [240..=255, ..] => Self::Reserved,
             _ => Self::Public,
