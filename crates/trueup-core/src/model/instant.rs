@@ -155,8 +155,9 @@ impl ClockTime {
 
 impl GivenTime {
     /// Parses an ISO 8601 text: a date, `T` or a blank, a clock time to the minute or finer, and an offset or none.
-    /// Month, day and hour may have one digit. Digits after the microsecond are cut off. The second 60 is the first
-    /// second of the next minute.
+    /// Month, day and hour may have one digit. Digits after the microsecond are cut off. A leap second, which ends a
+    /// day in UTC, is the first second of the next day. Without an offset, the second 60 may end any quarter of an
+    /// hour.
     ///
     /// # Errors
     /// The text is no such time.
@@ -200,10 +201,13 @@ fn parse_time(text: &[u8]) -> Option<GivenTime> {
     let local = NaiveDateTime::new(date, time).checked_add_signed(TimeDelta::seconds(i64::from(leap)))?;
     let clock = local.and_utc().timestamp_micros() + micros;
     if zone.is_empty() {
-        return Some(GivenTime::Clock(ClockTime(clock)));
+        // Offsets of time zones are quarters of an hour.
+        return (!leap || minute % 15 == 14).then_some(GivenTime::Clock(ClockTime(clock)));
     }
     let offset = offset_seconds(zone.strip_prefix(b" ").unwrap_or(zone))?;
-    Some(GivenTime::Instant(UtcMicros(clock - offset * MICROS_PER_SECOND)))
+    let instant = UtcMicros(clock - offset * MICROS_PER_SECOND);
+    let is_in_day = !leap || instant.0.rem_euclid(MICROS_PER_DAY) < MICROS_PER_SECOND;
+    is_in_day.then_some(GivenTime::Instant(instant))
 }
 
 /// Returns the number of seconds by which an offset is ahead of UTC.
@@ -285,6 +289,7 @@ mod tests {
             ("2025-01-31T09:30:00,25Z", "2025-01-31T09:30:00.25Z"),
             ("2025-1-5 9:05+02", "2025-01-05T07:05:00Z"),
             ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"),
+            ("2017-01-01T05:29:60.5+05:30", "2017-01-01T00:00:00.5Z"),
         ] {
             assert_eq!(instant(text), instant(meant), "{text}");
         }
@@ -294,7 +299,7 @@ mod tests {
     #[test]
     fn a_text_without_an_offset_is_a_clock_time() {
         let UtcMicros(noon) = instant("2025-07-01T12:00:00Z");
-        for text in ["2025-07-01T12:00:00", "2025-07-01 12:00", "2025-7-1T12:00:00.000"] {
+        for text in ["2025-07-01T12:00:00", "2025-07-01 12:00", "2025-7-1T12:00:00.000", "2025-07-01T11:59:60"] {
             assert_eq!(GivenTime::parse(text), Ok(GivenTime::Clock(ClockTime(noon))), "{text}");
         }
         let at = |zone| ClockTime(noon).instant(zone);
@@ -322,6 +327,9 @@ mod tests {
             "2025-02-30T09:30:00Z",
             "2025-01-31T09:30:00.Z",
             "2025-01-31T09:30:61Z",
+            "2025-01-31T09:30:60Z",
+            "2025-01-31T09:30:60",
+            "2025-01-31T23:59:60+05:30",
             "2025-01-31T09:3:00Z",
             "2025-01-31T09:30:00+24:00",
             "2025-01-31T09:30:00+5",
