@@ -42,7 +42,7 @@ pub(crate) enum Action {
         grace: Duration,
     },
     Vacuum,
-    /// Restores the version that is so many before the newest one.
+    /// Restores the version at this distance from the newest one.
     Restore {
         back: usize,
     },
