@@ -109,10 +109,13 @@ fn rejects_are_removed_if_the_version_is_not_published() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let rejects = case.path("rejects.ndjson");
-    let manifest = case.dataset().join(manifest_file::file_name(1));
+    let other = Case::new();
+    let other_events = other.file("b.csv", "account,opportunityId,type,date\na,2,sold,2025-01-01\n");
+    other.ingest().events(&other_events).run().unwrap();
+    let [published, manifest] = [&other, &case].map(|case| case.dataset().join(manifest_file::file_name(1)));
     let overtake = move |now: &Progress| {
         if now.phase == Phase::WritingEvents {
-            fs::write(&manifest, "{}").unwrap();
+            fs::copy(&published, &manifest).unwrap();
         }
     };
     let error = case.ingest().events(&events).rejects(&rejects).progress(overtake).run().unwrap_err();
