@@ -47,8 +47,8 @@ impl<'a> Define<'a> {
     }
 
     /// Lets the replacement wait at most this long, from its start, for others that write to the dataset. If not set,
-    /// the replacement fails at once with [`ErrorKind::Busy`]. In an object store, it begins again from the newest
-    /// version if another writer was faster, unless this time is over.
+    /// the replacement fails at once with [`Busy`](crate::ErrorKind::Busy). In an object store, it begins again from
+    /// the newest version if another writer was faster, unless this time is over.
     pub fn wait(self, time: Duration) -> Self {
         Self { wait: time, ..self }
     }

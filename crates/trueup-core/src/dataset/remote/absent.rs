@@ -69,7 +69,11 @@ impl RemoteFolder {
         match self.0 {}
     }
 
-    pub(in super::super) fn replace(&self, _: &str, _: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> io::Result<()> {
+    pub(in super::super) fn replace(
+        &self,
+        _: &str,
+        _: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
+    ) -> io::Result<()> {
         match self.0 {}
     }
 
