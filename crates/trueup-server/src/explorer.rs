@@ -1,9 +1,10 @@
 //! `GET /explore`: the page of the explorer, and the files that it loads. They are built from `web` and are part of the
 //! program.
 
+use crate::body::{Body, whole};
 use crate::static_file::StaticFile;
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use hyper::body::Bytes;
 use std::sync::LazyLock;
 
 /// What a browser allows the page: files and answers of its own server, and images in `data:` URLs. The page may load
@@ -44,8 +45,8 @@ pub(crate) fn page(request: &HeaderMap, accept_encoding: Option<&str>) -> Respon
 
 /// Sends a client to the page, whose links are relative to its address without a slash at the end. The new address is
 /// relative too, because a proxy may serve the page below another path.
-pub(crate) async fn moved() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
+pub(crate) fn moved() -> Response<Body> {
+    let mut response = Response::new(whole(Bytes::new()));
     *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("../explore"));
     response

@@ -1,11 +1,11 @@
 //! The errors that the server answers without the facade.
 
+use crate::body::Body;
 use crate::head_reader::HeadReader;
 use crate::response::ResponseHead;
 use crate::settings::Settings;
-use axum::body::Body;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Request, Response, StatusCode, Version, header};
+use http::uri::Authority;
+use http::{HeaderMap, Request, Response, StatusCode, Version, header};
 use trueup::service::Response as FacadeResponse;
 
 /// Why a request is not passed to the facade, or not answered by it.

@@ -32,6 +32,7 @@
 // `http_error`, `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and
 // `response`, and makes a `refusal` where hyper passes no request on. `operations` answers operators, with `metrics`
 // and `readiness`. `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
+mod body;
 mod connection_state;
 mod endpoint;
 mod explorer;

@@ -2,15 +2,18 @@
 //! sent, the line contains the id and the names of a known method and endpoint. It contains no path, no query and no
 //! other header, because those may contain a key or data of customers.
 
+use crate::body::Body;
 use crate::connection_state::InFlightGuard;
 use crate::endpoint::endpoint_name;
 use crate::operations::Operations;
-use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderName, HeaderValue, Method};
-use http_body::{Frame, SizeHint};
+use http::{HeaderName, HeaderValue, Method};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Bytes};
+use hyper::body::{Frame, SizeHint};
 use std::collections::hash_map::RandomState;
 use std::error::Error;
 use std::hash::BuildHasher;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,7 +107,7 @@ impl RequestLog {
         self.operations.metrics.answered(self.endpoint, self.begun.elapsed());
         // hyper never polls an empty body, nor the body of an answer to HEAD.
         self.is_complete = self.method == "HEAD" || body.is_end_stream();
-        Body::new(LoggedBody { body, log: self })
+        LoggedBody { body, log: self }.boxed_unsync()
     }
 }
 
@@ -133,9 +136,9 @@ struct LoggedBody {
 
 impl HttpBody for LoggedBody {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         match &frame {
             Some(Ok(frame)) => {

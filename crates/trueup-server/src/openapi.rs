@@ -1,8 +1,8 @@
 //! `GET /openapi.json`: the description of the API.
 
+use crate::body::Body;
 use crate::static_file::StaticFile;
-use axum::body::Body;
-use axum::http::{HeaderMap, Response};
+use http::{HeaderMap, Response};
 use std::sync::LazyLock;
 
 static DOCUMENT: LazyLock<StaticFile> = LazyLock::new(|| {

@@ -1,11 +1,11 @@
 //! What operators ask of a server: `GET /metrics`, `GET /ready` and `GET /health`.
 
+use crate::body::{Body, whole};
 use crate::metrics::{self, MemorySample, Metrics, Sample};
 use crate::readiness::Readiness;
 use crate::request_queue::RequestQueue;
 use crate::slots::ConnectionSlots;
-use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -77,7 +77,7 @@ impl Operations {
     /// # Errors
     /// As [`Metrics::text`].
     pub(crate) fn metrics(&self) -> Result<Response<Body>, prometheus::Error> {
-        Ok(uncached(StatusCode::OK, metrics::CONTENT_TYPE, Body::from(self.metrics.text(&self.sample())?)))
+        Ok(uncached(StatusCode::OK, metrics::CONTENT_TYPE, whole(self.metrics.text(&self.sample())?)))
     }
 
     fn sample(&self) -> Sample {
@@ -118,12 +118,12 @@ fn commit_duration(dataset: &Dataset) -> Option<(&'static str, f64)> {
 }
 
 /// Answers `/health`: a server that answers is alive.
-pub(crate) async fn health() -> Response<Body> {
+pub(crate) fn health() -> Response<Body> {
     json(StatusCode::OK, r#"{"status":"ok"}"#)
 }
 
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {
-    uncached(status, "application/json; charset=utf-8", Body::from(body))
+    uncached(status, "application/json; charset=utf-8", whole(body))
 }
 
 fn uncached(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {

@@ -1,5 +1,6 @@
 //! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
+use crate::body::Body;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
 use crate::endpoint::NO_ENDPOINT;
 use crate::explorer;
@@ -15,12 +16,9 @@ use crate::settings::Settings;
 use crate::sign_in_links::SignInLinks;
 use crate::slots::ConnectionSlots;
 use crate::workers::Workers;
-use axum::Router;
-use axum::body::{Body, HttpBody};
-use axum::extract::State;
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Request, Response, StatusCode, header};
-use axum::routing::{get, post};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use hyper::body::Body as HttpBody;
 use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::io;
@@ -31,7 +29,6 @@ use std::thread;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tower_service::Service as _;
 use tracing::Instrument as _;
 use trueup::service::{Request as FacadeRequest, Service, ServiceError};
 use trueup::{Interrupt, Interruption};
@@ -43,8 +40,10 @@ const STATUS: Range<usize> = "HTTP/1.1 ".len().."HTTP/1.1 400".len();
 pub(crate) struct Pipeline {
     pub(crate) settings: Settings,
     ids: RequestIds,
-    router: Router,
     facade: FacadeCaller,
+    links: Option<SignInLinks>,
+    /// Whether this is the listener of operators.
+    is_for_operators: bool,
 }
 
 impl Pipeline {
@@ -62,35 +61,18 @@ impl Pipeline {
         let queue = Arc::new(RequestQueue::new(settings.max_requests_at_once));
         let operations = Arc::new(Operations::new(Arc::clone(&service), Arc::clone(&queue), slots, refreshes)?);
         let facade = FacadeCaller::new(service, &settings, queue, operations);
-        let mut router = Router::new()
-            .route("/health", get(health).fallback(call_facade))
-            .route("/ready", get(ready).fallback(call_facade))
-            .route("/openapi.json", get(openapi).fallback(call_facade))
-            .fallback(call_facade);
-        if settings.explorer {
-            router = router
-                .route("/explore", get(explorer_page).fallback(call_facade))
-                .route("/explore/", get(explorer::moved).fallback(call_facade))
-                .route("/explore/{file}", get(explorer_file).fallback(call_facade));
-            if let Some(links) = links {
-                let exchange = move |headers| exchange(links.clone(), headers);
-                router = router.route("/explore/key", post(exchange).fallback(call_facade));
-            }
-        }
-        let router = router.with_state(facade.clone());
-        Ok(Self { settings, ids: RequestIds::default(), router, facade })
+        Ok(Self { settings, ids: RequestIds::default(), facade, links, is_for_operators: false })
     }
 
     /// Creates the pipeline of the listener of operators, who ask about the same server.
     pub(crate) fn for_operators(&self) -> Self {
-        let facade = self.facade.clone();
-        let router = Router::new()
-            .route("/health", get(health))
-            .route("/ready", get(ready))
-            .route("/metrics", get(metrics))
-            .fallback(not_for_operators)
-            .with_state(facade.clone());
-        Self { settings: self.settings.clone(), ids: RequestIds::default(), router, facade }
+        Self {
+            settings: self.settings.clone(),
+            ids: RequestIds::default(),
+            facade: self.facade.clone(),
+            links: None,
+            is_for_operators: true,
+        }
     }
 
     /// Returns what operators see of the server.
@@ -113,9 +95,10 @@ impl Pipeline {
             None => {
                 request.extensions_mut().insert(state.clone());
                 let span = tracing::error_span!("request", %id);
-                match self.router.clone().call(request).instrument(span).await {
-                    Ok(response) => response,
-                    Err(never) => match never {},
+                if self.is_for_operators {
+                    self.answer_operator(&request).instrument(span).await
+                } else {
+                    self.route(request).instrument(span).await
                 }
             }
         };
@@ -126,6 +109,54 @@ impl Pipeline {
         }
         let body = log.answered(parts.status.as_u16(), body);
         Response::from_parts(parts, body)
+    }
+
+    /// Answers a request by its method and path. A path with another method than it has is the facade's, as is any
+    /// unknown path: it answers both as it answers all faults.
+    async fn route(&self, request: Request<Incoming>) -> Response<Body> {
+        let (path, headers) = (request.uri().path(), request.headers());
+        let encoding = accept_encoding(headers);
+        let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+        match path {
+            "/health" if is_get => health(),
+            "/ready" if is_get => self.ready(headers).await,
+            "/openapi.json" if is_get => openapi::answer(headers, encoding.as_deref()),
+            "/explore/key" if request.method() == Method::POST && self.settings.explorer => match &self.links {
+                Some(links) => exchange(links.clone(), headers.clone()).await,
+                None => self.facade.call(request).await,
+            },
+            "/explore" if is_get && self.settings.explorer => explorer::page(headers, encoding.as_deref()),
+            "/explore/" if is_get && self.settings.explorer => explorer::moved(),
+            _ if is_get && self.settings.explorer => match explorer::file(path, headers, encoding.as_deref()) {
+                Some(response) => response,
+                None => self.facade.call(request).await,
+            },
+            _ => self.facade.call(request).await,
+        }
+    }
+
+    /// Answers a request to the listener of operators.
+    async fn answer_operator(&self, request: &Request<Incoming>) -> Response<Body> {
+        let headers = request.headers();
+        match request.uri().path() {
+            _ if !matches!(*request.method(), Method::GET | Method::HEAD) => not_for_operators(headers),
+            "/health" => health(),
+            "/ready" => self.ready(headers).await,
+            "/metrics" => {
+                let metrics = |operations: &Operations| {
+                    let written = operations.metrics();
+                    written
+                        .inspect_err(|error| tracing::error!(cause = %error, "the metrics could not be written"))
+                        .ok()
+                };
+                self.facade.operate(headers, metrics).await
+            }
+            _ => not_for_operators(headers),
+        }
+    }
+
+    async fn ready(&self, headers: &HeaderMap) -> Response<Body> {
+        self.facade.operate(headers, |operations| Some(operations.ready())).await
     }
 
     /// Answers a request that hyper refuses because of its head. `replaced` is hyper's own response.
@@ -147,28 +178,8 @@ impl Pipeline {
     }
 }
 
-async fn ready(State(facade): State<FacadeCaller>, headers: HeaderMap) -> Response<Body> {
-    facade.operate(&headers, |operations| Some(operations.ready())).await
-}
-
-async fn metrics(State(facade): State<FacadeCaller>, headers: HeaderMap) -> Response<Body> {
-    let metrics = |operations: &Operations| {
-        let written = operations.metrics();
-        written.inspect_err(|error| tracing::error!(cause = %error, "the metrics could not be written")).ok()
-    };
-    facade.operate(&headers, metrics).await
-}
-
-async fn not_for_operators(headers: HeaderMap) -> Response<Body> {
-    HttpError::NotForOperators.response(accept_encoding(&headers).as_deref())
-}
-
-async fn openapi(headers: HeaderMap) -> Response<Body> {
-    openapi::answer(&headers, accept_encoding(&headers).as_deref())
-}
-
-async fn explorer_page(headers: HeaderMap) -> Response<Body> {
-    explorer::page(&headers, accept_encoding(&headers).as_deref())
+fn not_for_operators(headers: &HeaderMap) -> Response<Body> {
+    HttpError::NotForOperators.response(accept_encoding(headers).as_deref())
 }
 
 /// Exchanges the token of a link for a key, on a thread that may wait for the directory.
@@ -176,14 +187,6 @@ async fn exchange(links: SignInLinks, headers: HeaderMap) -> Response<Body> {
     let accept_encoding = accept_encoding(&headers);
     let answer = spawn_blocking(move || links.answer(&headers)).await;
     answer.ok().flatten().unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
-}
-
-/// Answers with a file of the explorer; if there is no such file, answers as for any other unknown path.
-async fn explorer_file(State(facade): State<FacadeCaller>, request: Request<Body>) -> Response<Body> {
-    match explorer::file(request.uri().path(), request.headers(), accept_encoding(request.headers()).as_deref()) {
-        Some(response) => response,
-        None => call_facade(State(facade), request).await,
-    }
 }
 
 /// The service, and the threads that work for its requests.
@@ -196,7 +199,8 @@ struct FacadeCaller {
     operator_thread: Arc<Workers>,
     /// Run the requests.
     query_threads: Arc<Workers>,
-    /// Produce the chunks of an answer after the first two. This takes little time and should not wait for queries.
+    /// Look up users, and produce the chunks of an answer after the first two. This takes little time and should not
+    /// wait for queries.
     answer_threads: Arc<Workers>,
     max_body_bytes: usize,
     body_timeout: Duration,
@@ -234,6 +238,19 @@ impl FacadeCaller {
         answered.unwrap_or_else(|| HttpError::Internal.response(accept_encoding(headers).as_deref()))
     }
 
+    /// Passes a request to the facade. Returns an error of the server if the service is at fault.
+    async fn call(&self, request: Request<Incoming>) -> Response<Body> {
+        let accept_encoding = accept_encoding(request.headers());
+        let response = try_facade(self, request).await;
+        response.unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
+    }
+
+    /// Returns the user of a request, who is looked up on a thread that may wait for the directory.
+    async fn user(&self, request: &FacadeRequest) -> Option<String> {
+        let (service, request) = (Arc::clone(&self.service), request.clone());
+        self.answer_threads.start(move || service.user(&request)).ok()?.await.ok().flatten()
+    }
+
     /// Returns the response to send; `None` if there is none, because the service is at fault.
     fn response(&self, head: io::Result<ResponseHead>) -> Option<Response<Body>> {
         match head {
@@ -246,16 +263,9 @@ impl FacadeCaller {
     }
 }
 
-/// Passes a request to the facade. Returns an error of the server if the service is at fault.
-async fn call_facade(State(facade): State<FacadeCaller>, request: Request<Body>) -> Response<Body> {
-    let accept_encoding = accept_encoding(request.headers());
-    let response = try_facade(&facade, request).await;
-    response.unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
-}
-
 /// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued. Returns `None`,
 /// and logs the cause, if the service is at fault.
-async fn try_facade(facade: &FacadeCaller, request: Request<Body>) -> Option<Response<Body>> {
+async fn try_facade(facade: &FacadeCaller, request: Request<Incoming>) -> Option<Response<Body>> {
     let (parts, body) = request.into_parts();
     // hyper sends `100 Continue` only if the body is read. Without it, a client that sends `Expect` keeps its body.
     if !parts.headers.contains_key(header::EXPECT) {
@@ -268,7 +278,8 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Body>) -> Option<Res
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let request = facade_request(&parts, interrupt.0.clone());
-    let permit = match timeout(deadline, facade.queue.enter(request.authorization.as_deref())).await {
+    let user = facade.user(&request);
+    let permit = match timeout(deadline, async { facade.queue.enter(user.await).await }).await {
         Ok(permit) => permit?,
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));
@@ -313,7 +324,7 @@ impl Drop for CancelOnDrop {
 /// Reads the body of a request and ignores it, because no request has a meaningful body. After the body, the connection
 /// can be used again, and its end is noticed while the request runs. Stops after `max_bytes` or `time`; then hyper
 /// closes the connection after the answer.
-async fn ignore_body(mut body: Body, max_bytes: usize, time: Duration) {
+async fn ignore_body(mut body: Incoming, max_bytes: usize, time: Duration) {
     if body.is_end_stream() {
         return;
     }
@@ -360,7 +371,7 @@ fn joined(headers: &HeaderMap, name: &HeaderName, separator: &str) -> Option<Str
 mod tests {
     use super::*;
 
-    fn facade_request(request: axum::http::request::Builder) -> FacadeRequest {
+    fn facade_request(request: http::request::Builder) -> FacadeRequest {
         super::facade_request(&request.body(()).unwrap().into_parts().0, Interrupt::default())
     }
 

@@ -4,7 +4,7 @@
 //! written in its place: an error like all others, with a message and an id.
 
 use crate::timer::Timer;
-use axum::http::StatusCode;
+use http::StatusCode;
 use std::io::{self, Read as _};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

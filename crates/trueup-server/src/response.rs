@@ -1,10 +1,12 @@
 //! Converts the facade's response to an HTTP response: small bodies are sent whole, large ones chunk by chunk. The
 //! bytes that the connection holds own the facade's chunk, and with it the memory that is reserved for the body.
 
+use crate::body::{Body, whole};
 use crate::workers::Workers;
-use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body::Frame;
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::Frame;
+use hyper::body::{Body as HttpBody, Bytes};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
@@ -54,12 +56,12 @@ impl ResponseHead {
             ready: self.first,
             source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Idle(Box::new(rest))),
         };
-        with_head(self.status, self.headers, Body::new(body))
+        with_head(self.status, self.headers, body.boxed_unsync())
     }
 
     /// Returns the response with the first chunk as its body, with `Content-Length`.
     pub(crate) fn whole(mut self) -> Option<Response<Body>> {
-        with_head(self.status, self.headers, Body::from(self.first.pop_front().unwrap_or_default()))
+        with_head(self.status, self.headers, whole(self.first.pop_front().unwrap_or_default()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links that sign in to the explorer once, for a program that opens the page for its own user.
 
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use crate::body::{Body, whole};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trueup::access::{Directory, Error, KeyId, OneTimeToken, OneTimeTokens, SecretKey};
@@ -77,7 +77,7 @@ impl SignInLinks {
                 return None;
             }
         };
-        let mut response = Response::new(Body::from(body));
+        let mut response = Response::new(whole(body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));

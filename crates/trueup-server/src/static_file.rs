@@ -1,9 +1,10 @@
 //! A file that is part of the program: it is compressed once, and clients may cache it.
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use crate::body::{Body, whole};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use hyper::body::Bytes;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use trueup::service::accepts_gzip;
@@ -41,7 +42,7 @@ impl StaticFile {
         let compressed = accepts_gzip(accept_encoding).then_some(self.compressed.as_ref()).flatten();
         let file = compressed.unwrap_or(&self.plain);
         let is_known = request.get_all(header::IF_NONE_MATCH).iter().any(|tags| lists(tags.as_bytes(), &file.tag));
-        let mut response = Response::new(if is_known { Body::empty() } else { Body::from(file.body.clone()) });
+        let mut response = Response::new(if is_known { whole(Bytes::new()) } else { whole(file.body.clone()) });
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, self.cache_control.clone());
         headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));

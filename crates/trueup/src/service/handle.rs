@@ -39,6 +39,23 @@ impl Service {
         self.respond(request, Err(error))
     }
 
+    /// Returns the name of the user whom the credentials of a request belong to, for a server that lets the requests of
+    /// one user wait for each other. Nothing is counted. `None` if the credentials are absent, are not accepted, or
+    /// cannot be looked up; [`handle`](Self::handle) says which.
+    ///
+    /// ```
+    /// use trueup::service::{Request, Service};
+    ///
+    /// fn is_anonymous(service: &Service) -> bool {
+    ///     service.user(&Request::get("/api")).is_none()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn user(&self, request: &Request) -> Option<String> {
+        let login = self.login(request).ok()?.ok()?;
+        Some(login.user().to_owned())
+    }
+
     fn respond(&self, request: &Request, answer: Result<Answer, ServiceError>) -> Response {
         let answer = answer.unwrap_or_else(|error| {
             (self.on_failure)(&error);
@@ -83,11 +100,16 @@ impl Service {
 
     /// Returns the login that a key or, without a key, a session belongs to, and counts the request.
     fn authenticate_or_session(&self, request: &Request) -> Result<Login, ServiceError> {
-        let login = match key(request) {
-            Some(key) => self.directory.authenticate(Some(&key))?,
-            None => self.directory.session(session_token(request).as_ref(), self.clock.now())?,
-        };
-        self.count(login.map_err(ServiceError::SignedOut)?).map_err(ServiceError::SignedOut)?
+        let login = self.login(request)?.map_err(ServiceError::SignedOut)?;
+        self.count(login).map_err(ServiceError::SignedOut)?
+    }
+
+    /// Returns the login that a key or, without a key, a session belongs to.
+    fn login(&self, request: &Request) -> Result<Result<Login, Refusal>, Error> {
+        match key(request) {
+            Some(key) => self.directory.authenticate(Some(&key)),
+            None => self.directory.session(session_token(request).as_ref(), self.clock.now()),
+        }
     }
 
     /// Counts the request in the user's hour. The outer error refuses a user who was removed in the meantime; the
