@@ -252,8 +252,7 @@ fn with_uuid_mark(metadata: &ArrowReaderMetadata, column: usize) -> FieldRef {
     if !is_uuid {
         return field.clone();
     }
-    let mark = (UUID_MARK.0.to_owned(), UUID_MARK.1.to_owned());
-    Arc::new(field.as_ref().clone().with_metadata([mark].into()))
+    Arc::new(field.as_ref().clone().with_metadata([UUID_MARK]))
 }
 
 /// Reads the footer of a file, which may have at most `max_bytes` bytes.
