@@ -187,6 +187,6 @@ fn write(folder: &Path, path: String, bytes: &[u8], rows: u64) -> DataFile {
     fs::write(folder.join(&path), bytes).unwrap();
     let mut blocks = BlockHasher::default();
     blocks.add(bytes);
-    let (size, blocks, sha256) = (bytes.len() as u64, blocks.finish(), "0".repeat(64));
-    DataFile { path, size, rows, sha256, blocks, ..DataFile::default() }
+    let (size, blocks, blake3) = (bytes.len() as u64, blocks.finish(), "0".repeat(64));
+    DataFile { path, size, rows, blake3, blocks, ..DataFile::default() }
 }

@@ -62,14 +62,13 @@ use inputs::Reading;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::{TableMapper, TablePlanner};
 use times::{AccountZones, ClockRule};
-use trueup_core::dataset::manifest::hex;
+use trueup_core::dataset::manifest::checksum;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, CellFault, ClockZone};
 
@@ -305,7 +304,7 @@ fn events_checksum(text: &str, file: &MappingFile) -> String {
     if let Some(serde_json::Value::Object(inputs)) = keys.get_mut("input") {
         inputs.retain(|name, _| read.contains(name));
     }
-    hex(&Sha256::digest(serde_json::Value::Object(keys).to_string()))
+    checksum(serde_json::Value::Object(keys).to_string())
 }
 
 /// Finds `[events]` in place of `[[events]]`, about which the parser says only that it expected a sequence.

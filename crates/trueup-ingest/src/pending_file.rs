@@ -2,7 +2,6 @@
 
 use crate::IngestError;
 use crate::error::ErrorContext;
-use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -31,7 +30,7 @@ pub(crate) struct FileFinisher {
 /// The size of a file in bytes, its checksum, and the checksums of its blocks.
 struct WrittenFile {
     size: u64,
-    sha256: String,
+    blake3: String,
     blocks: BlockSums,
 }
 
@@ -109,8 +108,8 @@ impl FileFinisher {
 
     /// Waits until the file is complete and durable.
     pub(crate) fn wait(mut self) -> Result<DataFile, IngestError> {
-        let WrittenFile { size, sha256, blocks } = self.join()?;
-        Ok(DataFile { size, sha256, blocks, ..self.entry })
+        let WrittenFile { size, blake3, blocks } = self.join()?;
+        Ok(DataFile { size, blake3, blocks, ..self.entry })
     }
 
     fn join(&mut self) -> Result<WrittenFile, IngestError> {
@@ -128,20 +127,20 @@ fn write_all(file: OpenFile, path: &Path, received: &Receiver<Vec<u8>>) -> Resul
     }
     let HashingWriter { writer: file, hasher, blocks, size } = writer;
     file.sync().at("sync", path)?;
-    Ok(WrittenFile { size, sha256: hex(&hasher.finalize()), blocks: blocks.finish() })
+    Ok(WrittenFile { size, blake3: hex(hasher.finalize().as_bytes()), blocks: blocks.finish() })
 }
 
 /// Passes bytes on to a writer, and computes their number and checksums.
 struct HashingWriter<W> {
     writer: W,
-    hasher: Sha256,
+    hasher: blake3::Hasher,
     blocks: BlockHasher,
     size: u64,
 }
 
 impl<W> HashingWriter<W> {
     fn new(writer: W) -> Self {
-        Self { writer, hasher: Sha256::new(), blocks: BlockHasher::default(), size: 0 }
+        Self { writer, hasher: blake3::Hasher::new(), blocks: BlockHasher::default(), size: 0 }
     }
 }
 

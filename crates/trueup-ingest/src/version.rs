@@ -475,10 +475,13 @@ impl VersionBuilder {
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
         let superseded = std::mem::take(&mut self.superseded);
         vectors::write(superseded, manifest, &mut self).map_err(|error| monitor.explain(error))?;
-        if let Some(batch) = self.batch.take() {
-            let dataset = self.store.as_ref().map_or(self.dir.as_path(), StoreVersion::location).to_owned();
-            batch_lists::write(batch, &dataset, manifest, &mut self).map_err(|error| monitor.explain(error))?;
+        let dataset = self.store.as_ref().map_or(self.dir.as_path(), StoreVersion::location).to_owned();
+        match self.batch.take() {
+            Some(batch) => batch_lists::write(batch, &dataset, manifest, &mut self),
+            None if operation == CommitOperation::Compact => batch_lists::merge(&dataset, manifest, &mut self),
+            None => Ok(()),
         }
+        .map_err(|error| monitor.explain(error))?;
         manifest.commit = Commit::after(self.before, self.now(), operation, self.begun.elapsed());
         manifest.purge = self.purge.take();
         if let Some(mut store) = self.store.take() {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
-from block_sums import block_sums
+from block_sums import blake3, block_sums
 from pyroaring import BitMap
 
 SCHEMA = pyarrow.schema(
@@ -67,14 +66,14 @@ def supersede(folder: Path, customers: set[tuple[str, str]]) -> None:
         "path": f"vectors/{stored.name}",
         "size": len(data),
         "rows": len(vectors),
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "blake3": blake3(data).hex(),
         "blocks": block_sums(data),
     }
     manifest["version"] += 1
     manifest["commit"]["time"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
     manifest["deletionVectors"] = [*manifest.get("deletionVectors", []), entry]
-    del manifest["sha256"]
+    del manifest["blake3"]
     text = json.dumps(manifest, indent=2)
-    checksum = hashlib.sha256(text.encode()).hexdigest()
-    text = text.removesuffix("\n}") + f',\n  "sha256": "{checksum}"\n}}\n'
+    checksum = blake3(text.encode()).hex()
+    text = text.removesuffix("\n}") + f',\n  "blake3": "{checksum}"\n}}\n'
     (folder / f"manifest-{manifest['version']:08}.json").write_text(text)

@@ -8,8 +8,8 @@
 //! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
 //! | write an answer as JSON | [`json`] |
-//! | answer requests of the HTTP API, without a network | [`service::Service`] |
-//! | decide who may see what | [`access`] |
+//! | answer requests of the HTTP API, without a network | `service::Service`, with the feature `service` |
+//! | decide who may see what | `access`, with the feature `service` |
 //! | list the versions of a dataset, and check their files | [`versions`] |
 //!
 //! Datasets are made by the program's command `ingest`, or by the module `ingest`, which a feature adds.
@@ -21,9 +21,10 @@
 //! | `ingest-stream` | the same from asynchronous streams of record batches |
 //! | `object-store` | datasets at `s3://`, `gs://`, `az://` and `http(s)://`; `BlockCache`, which keeps what was read |
 //! | `polars` | answers as polars data frames |
-//! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
+//! | `service` | the modules `service`, which answers requests of the HTTP API, `openapi` and `access` |
+//! | `sqlite` | `service`, with directories of users and keys in a SQLite file, which processes may share |
 //!
-//! No feature is on by default. Without `sqlite`, users and keys live in memory: [`access::MemoryDirectory`].
+//! No feature is on by default. Without `sqlite`, users and keys live in memory: `access::MemoryDirectory`.
 //!
 //! ```
 //! use trueup::query::{EventsQuery, Interval};
@@ -50,12 +51,15 @@
 mod compared;
 pub mod filter;
 pub mod json;
+#[cfg(feature = "service")]
 pub mod openapi;
+#[cfg(feature = "service")]
 pub mod service;
 pub mod versions;
 
 pub use compared::{ComparedWith, NotCompared, ReadyQuery};
 /// Who may see what: directories of users and keys, and scopes, which only authorization makes.
+#[cfg(feature = "service")]
 pub use trueup_access as access;
 #[cfg(feature = "arrow")]
 pub use trueup_core::EventReader;
@@ -79,6 +83,6 @@ pub use trueup_core::{
 pub use trueup_ingest as ingest;
 
 /// The examples of the page for callers, as doc tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "service"))]
 #[doc = include_str!("../../../docs/api.md")]
 mod page_for_callers {}

@@ -1,15 +1,21 @@
 //! Lists of batches: what was ingested, in files that manifests name. Only ingests of events read them, and commands
 //! that show what was ingested, so that a manifest stays small however many ingests there were.
 //!
-//! A list never changes. It has a line of JSON for each ingest, the oldest first.
+//! A list never changes. It has a line of JSON for each ingest, the oldest first, and is compressed with Zstandard.
 
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::manifest::{DataFile, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::slice;
+use zstd::stream::read::Decoder;
+
+/// The longest line of a list: some 500,000 files of one ingest. Nothing else bounds what a few compressed bytes
+/// become.
+const MAX_LINE_BYTES: u64 = 128 << 20;
 
 /// The inputs of one ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +67,8 @@ pub struct Reading {
 pub struct ReadFile {
     /// The name, without folders.
     pub name: String,
-    /// The SHA-256, in lower-case hex, of the bytes and of the columns that the names of the file's folders give.
-    pub sha256: String,
+    /// The BLAKE3, in lower-case hex, of the bytes and of the columns that the names of the file's folders give.
+    pub blake3: String,
     /// The number of its events that have no `eventId`.
     pub without_id: u64,
     /// The sources of its events; the empty one is that of events without a source. `None` if there are too many to
@@ -77,14 +83,14 @@ pub struct ReadFile {
 /// Returns the bytes of the list of some batches.
 ///
 /// # Errors
-/// A batch cannot be written as JSON, which does not happen to any batch.
-pub fn encode_batches(batches: &[Batch]) -> serde_json::Result<Vec<u8>> {
+/// A batch cannot be written as JSON, or compressed, which does not happen to any batch.
+pub fn encode_batches(batches: &[Batch]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for batch in batches {
         serde_json::to_writer(&mut text, batch)?;
         text.push(b'\n');
     }
-    Ok(text)
+    zstd::bulk::compress(&text, 0)
 }
 
 impl Manifest {
@@ -120,9 +126,20 @@ fn read(list: &DataFile, file: &CheckedFile, ahead: StartedReads) -> Result<Vec<
     let whole = 0..list.size;
     let mut batches: Vec<Batch> = Vec::new();
     for bytes in file.read_ranges(slice::from_ref(&whole), ahead) {
-        for (line, text) in (1..).zip(bytes?.within(&whole).split_inclusive(|byte| *byte == b'\n')) {
-            let fault = |fault: String| DatasetError::Batch { path: file.path().to_owned(), line, fault };
-            let batch: Batch = serde_json::from_slice(text).map_err(|error| fault(error.to_string()))?;
+        let compressed = bytes?.within(&whole);
+        let at = |line: usize, fault: String| {
+            let line = u64::try_from(line).unwrap_or(u64::MAX);
+            DatasetError::Batch { path: file.path().to_owned(), line, fault }
+        };
+        let mut lines = BufReader::new(Decoder::new(&*compressed).map_err(|error| at(1, error.to_string()))?);
+        loop {
+            let fault = |fault: String| at(batches.len() + 1, fault);
+            let mut line = Vec::new();
+            let length = lines.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
+            if length.map_err(|error| fault(error.to_string()))? == 0 {
+                break;
+            }
+            let batch: Batch = serde_json::from_slice(&line).map_err(|error| fault(error.to_string()))?;
             if batches.last().is_some_and(|last| last.version >= batch.version) {
                 return Err(fault(format!("version {} is out of order", batch.version)));
             }

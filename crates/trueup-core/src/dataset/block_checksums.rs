@@ -104,8 +104,8 @@ impl BlockHasher {
     }
 }
 
-/// Returns the checksum of a block, given its hash.
-fn sum(hash: &blake3::Hash) -> [u8; SUM_BYTES] {
+/// Returns the beginning of a hash, which no two contents share: the checksum of a block.
+pub(super) fn sum(hash: &blake3::Hash) -> [u8; SUM_BYTES] {
     let mut sum = [0; SUM_BYTES];
     sum.iter_mut().zip(hash.as_bytes()).for_each(|(sum, byte)| *sum = *byte);
     sum

@@ -13,7 +13,6 @@ use crate::Interrupt;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
-use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -39,7 +38,7 @@ pub(super) struct PromisedFile {
     place: Place,
     /// The path below the folder, as in the manifest.
     name: String,
-    sha256: String,
+    blake3: String,
     checksums: BlockChecksums,
 }
 
@@ -103,7 +102,7 @@ impl PromisedFile {
             Ok(None) => Place::Folder(folder.to_owned()),
             Err(source) => return Err(DatasetError::Io { path: without_credentials(folder), source }),
         };
-        Ok(Arc::new(Self { place, name: promised.path.clone(), sha256: promised.sha256.clone(), checksums }))
+        Ok(Arc::new(Self { place, name: promised.path.clone(), blake3: promised.blake3.clone(), checksums }))
     }
 
     /// Returns the path of the file.
@@ -142,13 +141,13 @@ impl PromisedFile {
     /// Returns the key of the object in the block cache: a hash of where the object is and of what its bytes must be,
     /// so that a dataset can only write what it reads itself.
     fn cache_key(&self) -> String {
-        let mut digest = Sha256::new();
+        let mut digest = blake3::Hasher::new();
         let origin = self.path().as_os_str().as_encoded_bytes();
-        for part in [origin, self.sha256.as_bytes(), self.checksums.sums().as_bytes()] {
-            digest.update((part.len() as u64).to_le_bytes());
+        for part in [origin, self.blake3.as_bytes(), self.checksums.sums().as_bytes()] {
+            digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part);
         }
-        hex(&digest.finalize())
+        hex(digest.finalize().as_bytes())
     }
 
     /// Checks that the file is there, and as long as the manifest says.
@@ -394,19 +393,19 @@ impl CheckedFile {
         first..size
     }
 
-    /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's. What the block
+    /// Returns the BLAKE3 of the bytes as they are, in lower-case hex, to compare with the manifest's. What the block
     /// cache holds of an object says nothing of the object.
-    pub(super) fn sha256(&self) -> Result<String, DatasetError> {
+    pub(super) fn blake3(&self) -> Result<String, DatasetError> {
         let uncached = Self { cached: None, ..self.clone() };
-        let mut digest = Sha256::new();
+        let mut digest = blake3::Hasher::new();
         let mut start = 0;
         while start < self.promised.size() {
             let end = (start + self.step()).min(self.promised.size());
             let (bytes, _) = uncached.read_blocks(uncached.start(&(start..end)))?;
-            digest.update(bytes);
+            digest.update(&bytes);
             start = end;
         }
-        Ok(hex(&digest.finalize()))
+        Ok(hex(digest.finalize().as_bytes()))
     }
 
     /// Reads bytes of a file without a comparison with their checksums.

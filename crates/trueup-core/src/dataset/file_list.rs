@@ -41,7 +41,7 @@ pub fn encode_list(files: &[DataFile]) -> ParquetResult<Vec<u8>> {
         texts(|file| &file.path),
         numbers(|file| file.size),
         numbers(|file| file.rows),
-        texts(|file| &file.sha256),
+        texts(|file| &file.blake3),
         Arc::new(files.iter().map(|file| Some(file.blocks.as_bytes())).collect::<BinaryArray>()),
         columns,
         row_groups,
@@ -70,7 +70,7 @@ fn schema() -> Schema {
         text("path"),
         number("size"),
         number("rows"),
-        text("sha256"),
+        text("blake3"),
         Field::new("blocks", DataType::Binary, false),
         list("columns", column_name()),
         list("rowGroups", row_group()),
@@ -178,7 +178,7 @@ fn decode_list(path: &Path, bytes: bytes::Bytes) -> Result<Vec<DataFile>, Datase
 
 fn decode_batch(batch: &RecordBatch) -> Result<Vec<DataFile>, ColumnFault> {
     let column = |name| batch.column_by_name(name);
-    let (paths, sums) = (texts("path", column("path"))?, texts("sha256", column("sha256"))?);
+    let (paths, sums) = (texts("path", column("path"))?, texts("blake3", column("blake3"))?);
     let blocks = column("blocks").and_then(|array| array.as_binary_opt::<i32>());
     let blocks = blocks.filter(|blocks| blocks.null_count() == 0);
     let blocks = blocks.ok_or_else(|| ColumnFault::new("blocks", "the type is wrong"))?;
@@ -198,7 +198,7 @@ fn decode_batch(batch: &RecordBatch) -> Result<Vec<DataFile>, ColumnFault> {
             path: text(paths),
             size: sizes.value(row),
             rows: rows.value(row),
-            sha256: text(sums),
+            blake3: text(sums),
             blocks: blocks.ok_or_else(|| ColumnFault::new("blocks", "a checksum is cut"))?,
             columns: last_columns.clone(),
             row_groups: entries[range(row_groups, row)].into(),

@@ -3,11 +3,11 @@
 //! Nobody can read who they are: of each customer there is a hash with a random key that only this dataset has. Whoever
 //! has the dataset can ask whether it has forgotten a customer whose account and id are known.
 
+use super::block_checksums::sum;
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::Day;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ pub const FORGOTTEN_KEY_BYTES: usize = 32;
 /// The first bytes of a file of forgotten customers.
 const MAGIC: &[u8; 8] = b"TRUEUPF1";
 
-/// The bytes of a hash: the beginning of an HMAC-SHA-256. With 128 bits, no two customers share one.
+/// The bytes of a hash: the beginning of a keyed BLAKE3. With 128 bits, no two customers share one.
 const HASH_BYTES: usize = 16;
 
 /// The bytes of a customer in a file: the hash, and the day as the number of days since 1970-01-01, least significant
@@ -45,7 +45,6 @@ type Hash = [u8; HASH_BYTES];
 #[derive(Clone)]
 pub struct ForgottenCustomers {
     key: [u8; FORGOTTEN_KEY_BYTES],
-    keyed: KeyedHash,
     days: BTreeMap<Hash, Day>,
 }
 
@@ -53,7 +52,7 @@ impl ForgottenCustomers {
     /// Returns the list of a dataset that has forgotten nobody yet. The key must be random, and no other dataset's.
     #[must_use]
     pub fn new(key: &[u8; FORGOTTEN_KEY_BYTES]) -> Self {
-        Self { key: *key, keyed: KeyedHash::new(key), days: BTreeMap::new() }
+        Self { key: *key, days: BTreeMap::new() }
     }
 
     /// Returns the number of customers.
@@ -95,8 +94,9 @@ impl ForgottenCustomers {
     fn hash(&self, account: &str, opportunity_id: &str) -> Hash {
         // The length tells where the account ends, so that (`a`, `bc`) and (`ab`, `c`) differ.
         let length = (account.len() as u64).to_le_bytes();
-        let whole = self.keyed.hash(&[&length, account.as_bytes(), opportunity_id.as_bytes()]);
-        std::array::from_fn(|at| whole[at])
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&length).update(account.as_bytes()).update(opportunity_id.as_bytes());
+        sum(&hasher.finalize())
     }
 
     /// Returns the bytes of the file: the mark of such files, the key, and the customers in the order of their hashes.
@@ -128,34 +128,6 @@ impl ForgottenCustomers {
             read.days.insert(*hash, day);
         }
         rest.is_empty().then_some(read)
-    }
-}
-
-/// HMAC-SHA-256 (RFC 2104) with one key.
-#[derive(Clone)]
-struct KeyedHash {
-    /// The state of the inner hash after the key, and that of the outer one.
-    inner: Sha256,
-    outer: Sha256,
-}
-
-impl KeyedHash {
-    fn new(key: &[u8; FORGOTTEN_KEY_BYTES]) -> Self {
-        /// The block of SHA-256. The key is shorter, and padded with zeros.
-        const BLOCK_BYTES: usize = 64;
-        let padded = |pad: u8| {
-            let mut block = [pad; BLOCK_BYTES];
-            block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-            Sha256::new_with_prefix(block)
-        };
-        Self { inner: padded(0x36), outer: padded(0x5c) }
-    }
-
-    /// Returns the hash of some bytes, given in parts.
-    fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut inner = self.inner.clone();
-        parts.iter().for_each(|part| inner.update(part));
-        self.outer.clone().chain_update(inner.finalize()).finalize().into()
     }
 }
 
@@ -205,15 +177,6 @@ mod tests {
         other.forget("ab", "c", day(1));
         assert_ne!(forgotten.days, other.days);
         assert!(!format!("{forgotten:?}").contains("1, 1"), "{forgotten:?}");
-    }
-
-    /// The first test case of RFC 4231 pads the key with zeros, as HMAC does: `key` is 20 times 0x0b.
-    #[test]
-    fn the_hash_is_an_hmac_with_sha_256() {
-        let mut key = [0; FORGOTTEN_KEY_BYTES];
-        key[..20].fill(0x0b);
-        let hash = ForgottenCustomers::new(&key).keyed.hash(&[b"Hi ", b"There"]);
-        assert_eq!(crate::text::hex(&hash), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
     }
 
     #[test]

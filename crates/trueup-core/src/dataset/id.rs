@@ -1,8 +1,7 @@
 //! The identity of a version of a dataset.
 
-use super::manifest::{Manifest, hex};
+use super::manifest::{Manifest, checksum, hex};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -21,24 +20,24 @@ pub(crate) struct DatasetId {
 impl DatasetId {
     /// Returns the identity of the version that a manifest describes.
     pub(super) fn of_manifest(manifest: &Manifest) -> Self {
-        let mut digest = Sha256::new();
+        let mut digest = blake3::Hasher::new();
         for (table, files) in manifest.tables() {
             for file in files {
-                digest.update(format!("{table} {} {}\n", file.path, file.sha256));
+                digest.update(format!("{table} {} {}\n", file.path, file.blake3).as_bytes());
             }
         }
         for file in &manifest.deletion_vectors {
-            digest.update(format!("vectors {} {}\n", file.path, file.sha256));
+            digest.update(format!("vectors {} {}\n", file.path, file.blake3).as_bytes());
         }
         if let Some(file) = &manifest.definitions {
-            digest.update(format!("definitions {} {}\n", file.path, file.sha256));
+            digest.update(format!("definitions {} {}\n", file.path, file.blake3).as_bytes());
         }
-        Self { version: manifest.version, files: hex(&digest.finalize()) }
+        Self { version: manifest.version, files: hex(digest.finalize().as_bytes()) }
     }
 
     /// Returns the identity of the same version with other definitions, given as text.
     pub(super) fn with_definitions(self, text: &str) -> Self {
-        Self { files: hex(&Sha256::digest(format!("{} {text}", self.files))), ..self }
+        Self { files: checksum(format!("{} {text}", self.files)), ..self }
     }
 
     /// Returns an identity that no other dataset has.

@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+pub use super::seal::checksum;
 pub use crate::text::hex;
 
 /// The version of the layout that this crate writes and reads.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";
@@ -160,8 +161,8 @@ pub struct DataFile {
     pub size: u64,
     /// The number of rows, of lines, or of what is listed or defined.
     pub rows: u64,
-    /// The SHA-256 of the bytes, in lower-case hex.
-    pub sha256: String,
+    /// The BLAKE3 of the bytes, in lower-case hex.
+    pub blake3: String,
     /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: BlockSums,
     /// The names of the columns, of a file of events or spend. Consecutive files of a list that have the same columns
@@ -435,7 +436,7 @@ impl DataFile {
         }
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let has_each_block = self.blocks.len() == self.size.div_ceil(BLOCK_BYTES);
-        if self.sha256.len() == 64 && is_hex(&self.sha256) && has_each_block {
+        if self.blake3.len() == 64 && is_hex(&self.blake3) && has_each_block {
             return Ok(());
         }
         Err(ManifestFault::Checksum { path: self.path.clone() })

@@ -1,6 +1,6 @@
 //! The manifest files in a dataset's folder, or below its URL: listed, read and published.
 //!
-//! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
+//! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `blake3`, the checksum of the file's
 //! bytes without that member. A change of any byte is therefore detected. The entries of the files of events and spend
 //! are in lists, which are files of their own and are read with the manifest.
 

@@ -8,7 +8,7 @@ use super::error::DatasetError;
 use super::footer::read_all_rows;
 use super::id::DatasetId;
 use super::insights::InsightFile;
-use super::manifest::{DataFile, Manifest, RowGroupEntry, hex};
+use super::manifest::{DataFile, Manifest, RowGroupEntry, checksum};
 use super::remote::without_credentials;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
@@ -21,7 +21,6 @@ use crate::scan::{
 };
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -220,7 +219,7 @@ fn stored_definitions(
 ) -> Result<Definitions, DatasetError> {
     let Some(file) = &manifest.definitions else { return Ok(Definitions::default()) };
     // The definitions keep what they have made of the texts of decoded columns.
-    let same = former.filter(|former| hex(&Sha256::digest(former.text())) == file.sha256);
+    let same = former.filter(|former| checksum(former.text()) == file.blake3);
     let definitions = same.map_or_else(|| read_definitions(folder, file), |same| Ok(same.clone()))?;
     let path = || without_credentials(&folder.join(&file.path));
     definitions.check_columns(columns).map_err(|source| DatasetError::Definitions { path: path(), source })?;

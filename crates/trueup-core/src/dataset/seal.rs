@@ -1,10 +1,9 @@
-//! The seal of a manifest: the member `sha256` at the end of its JSON, the checksum of the file's bytes without it.
+//! The seal of a manifest: the member `blake3` at the end of its JSON, the checksum of the file's bytes without it.
 
-use super::manifest::hex;
-use sha2::{Digest, Sha256};
+use crate::text::hex;
 
 /// The text before and after the checksum at the end of a manifest.
-const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
+const SEAL: (&str, &str) = (",\n  \"blake3\": \"", "\"\n}\n");
 
 /// The end of the JSON of a manifest before it is sealed.
 const UNSEALED_END: &str = "\n}";
@@ -22,13 +21,14 @@ pub(super) fn seal(mut json: Vec<u8>) -> Vec<u8> {
 /// Returns the JSON that was sealed; `None` if a byte has changed.
 pub(super) fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_suffix(SEAL.1.as_bytes())?;
-    let (text, found) = text.split_at_checked(text.len().checked_sub(2 * Sha256::output_size())?)?;
+    let (text, found) = text.split_at_checked(text.len().checked_sub(2 * blake3::OUT_LEN)?)?;
     let mut unsealed = text.strip_suffix(SEAL.0.as_bytes())?.to_vec();
     unsealed.extend_from_slice(UNSEALED_END.as_bytes());
     (checksum(&unsealed).as_bytes() == found).then_some(unsealed)
 }
 
-/// Returns the SHA-256 in lower-case hex.
-pub(super) fn checksum(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+/// Returns the BLAKE3 of some bytes, in lower-case hex: the checksum of all that a dataset has.
+#[must_use]
+pub fn checksum(bytes: impl AsRef<[u8]>) -> String {
+    hex(blake3::hash(bytes.as_ref()).as_bytes())
 }

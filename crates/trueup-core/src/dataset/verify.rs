@@ -2,6 +2,7 @@
 
 use super::as_of::{AsOf, manifest};
 use super::batch_list::read_batch_list;
+use super::block_checksums::sum;
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::forgotten::read_forgotten;
@@ -17,7 +18,6 @@ use crate::scan::{
 };
 use crate::{Day, Interrupt};
 use hashbrown::HashSet;
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::Path;
 
@@ -167,14 +167,14 @@ impl From<DatasetError> for FileFault {
     }
 }
 
-/// Compares the length and the SHA-256 of a file with the manifest.
+/// Compares the length and the BLAKE3 of a file with the manifest.
 fn check_bytes(folder: &Path, promised: &DataFile) -> Result<(), FileFault> {
     let file = CheckedFile::open(folder, promised)?;
-    let found = file.sha256()?;
-    if found == promised.sha256 {
+    let found = file.blake3()?;
+    if found == promised.blake3 {
         return Ok(());
     }
-    let promised = &promised.sha256;
+    let promised = &promised.blake3;
     Err(FileFault(format!("`{}` has the checksum {found}, but the manifest says {promised}", file.path().display())))
 }
 
@@ -288,15 +288,10 @@ impl Customers {
 impl CustomerKey<'_> {
     /// Returns the first bytes of a digest of the customer: of its account and its id, but not of its start.
     fn digest(&self) -> [u8; 16] {
-        let mut digest = Sha256::new();
-        digest.update((self.account.len() as u64).to_le_bytes());
-        digest.update(self.account);
-        digest.update(self.opportunity_id);
-        let mut first = [0; 16];
-        for (byte, of_digest) in first.iter_mut().zip(digest.finalize()) {
-            *byte = of_digest;
-        }
-        first
+        let mut digest = blake3::Hasher::new();
+        digest.update(&(self.account.len() as u64).to_le_bytes());
+        digest.update(self.account.as_bytes()).update(self.opportunity_id.as_bytes());
+        sum(&digest.finalize())
     }
 }
 

@@ -397,7 +397,7 @@ impl GivenDates {
         const GIVEN: i32 = 0;
         const COMPUTED: i32 = 1;
         let stated = match batch.column_by_name(DATE_SOURCE_COLUMN) {
-            Some(column) => Some(arrow_cast::cast(column, &DataType::Utf8)?),
+            Some(column) => Some(PlainColumn::new(DATE_SOURCE_COLUMN, column)?.values),
             None => None,
         };
         let stated = stated.as_ref().and_then(|column| column.as_string_opt::<i32>());

@@ -8,15 +8,19 @@ use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayAccessor, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, StringArray};
+use arrow_array::{
+    Array, ArrayAccessor, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, StringArray, new_null_array,
+};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::nullif::nullif;
+use arrow_select::take::take;
 use chrono::DateTime;
 use std::fmt::{Display, Write};
+use std::sync::Arc;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MILLIS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000;
@@ -29,9 +33,7 @@ pub(super) struct PlainColumn<'a> {
 
 impl<'a> PlainColumn<'a> {
     pub(super) fn new(name: &'a str, values: &ArrayRef) -> Result<Self, ArrowError> {
-        let plain = plain_type(values.data_type());
-        let values = if *values.data_type() == plain { values.clone() } else { arrow_cast::cast(values, &plain)? };
-        Ok(Self { name, values })
+        Ok(Self { name, values: plain(values)? })
     }
 
     /// Returns the texts of a column that is dictionary-encoded with keys of type `Int32` and texts of type `Utf8`;
@@ -112,15 +114,29 @@ fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
     Ok(nullif(texts, &empty)?.as_string::<i32>().clone())
 }
 
-/// Returns the type that the values of a column are read as: that of the values of its dictionary, one type for all
-/// texts, and 32-bit floats for 16-bit ones.
-fn plain_type(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => plain_type(values),
-        DataType::Null | DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
-        DataType::Float16 => DataType::Float32,
-        other => other.clone(),
+/// Returns the values in the type that they are read as: that of the values of a dictionary, one type for all texts,
+/// and 32-bit floats for 16-bit ones.
+fn plain(values: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    Ok(match values.data_type() {
+        DataType::Dictionary(..) => {
+            let coded = values.as_any_dictionary();
+            plain(&take(coded.values(), coded.keys(), None)?)?
+        }
+        DataType::Null => new_null_array(&DataType::Utf8, values.len()),
+        DataType::LargeUtf8 => plain_texts(values.as_string::<i64>())?,
+        DataType::Utf8View => plain_texts(values.as_string_view())?,
+        DataType::Float16 => Arc::new(values.as_primitive::<Float16Type>().unary::<_, Float32Type>(f32::from)),
+        _ => values.clone(),
+    })
+}
+
+fn plain_texts<'a>(texts: impl ArrayAccessor<Item = &'a str> + Copy) -> Result<ArrayRef, ArrowError> {
+    let bytes: usize = ArrayIter::new(texts).flatten().map(str::len).sum();
+    // The ends of texts are 32-bit numbers.
+    if i32::try_from(bytes).is_err() {
+        return Err(ArrowError::OffsetOverflowError(bytes));
     }
+    Ok(Arc::new(ArrayIter::new(texts).collect::<StringArray>()))
 }
 
 /// Writes the text of a row that is not null. Returns `false` for a date or point in time beyond the calendar, after

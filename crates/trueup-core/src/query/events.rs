@@ -4,10 +4,9 @@ use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interv
 use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::error::{QueryError, UnknownField};
-use crate::text::hex;
+use crate::dataset::manifest::checksum;
 use crate::{Day, dictionary};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 
 /// The name of the column by which [`ResultTable::with_totals_row`](crate::ResultTable::with_totals_row) marks the
@@ -414,7 +413,7 @@ impl EventsQuery {
     /// Returns a checksum of the query, by which processes know that they answer the same one.
     pub(crate) fn fingerprint(&self) -> String {
         // Writing a query as JSON cannot fail, and its numbers are written with all their digits.
-        hex(&Sha256::digest(serde_json::to_vec(self).unwrap_or_default()))
+        checksum(serde_json::to_vec(self).unwrap_or_default())
     }
 
     /// Returns the predicates of the filters with the fields that they test, in the order written.

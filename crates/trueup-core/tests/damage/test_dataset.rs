@@ -4,13 +4,12 @@ use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use parquet::arrow::ArrowWriter;
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
-use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest};
+use trueup_core::dataset::manifest::{DataFile, FileList, FileLists, LISTS_FOLDER, Manifest, checksum};
 use trueup_core::dataset::{
     BlockHasher, Commit, CommitOperation, Verification, describe_row_group, encode_list, manifest_file,
 };
@@ -164,7 +163,7 @@ impl TestDataset {
     /// that the manifest has already.
     pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
         let bytes = fs::read(self.path(name)).unwrap();
-        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let blake3 = checksum(&bytes);
         let mut blocks = BlockHasher::default();
         blocks.add(&bytes);
         let Manifest { events, spend, .. } = &self.manifest;
@@ -175,7 +174,7 @@ impl TestDataset {
             .map(|file| (file.columns.clone(), file.row_groups.clone()))
             .unwrap_or_default();
         let (size, blocks) = (bytes.len() as u64, blocks.finish());
-        DataFile { path: name.to_owned(), size, rows, sha256, blocks, columns, row_groups }
+        DataFile { path: name.to_owned(), size, rows, blake3, blocks, columns, row_groups }
     }
 
     fn parquet(&self, name: &str, row_groups: &[RecordBatch]) -> DataFile {

@@ -9,7 +9,6 @@ use crate::monitor::Monitor;
 use crate::source::{InputFormat, InputReader, ReadLimits, file_name, named_format, named_separator};
 use crate::{IngestError, Input};
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -82,9 +81,9 @@ impl EventOrigins {
     fn reading(&self, files: &Files, limits: ReadLimits, sums: Vec<String>) -> Result<Reading, IngestError> {
         let mut sums = sums.into_iter();
         let mut read = Vec::with_capacity(self.files.len());
-        for (input, sha256) in self.files.iter().zip(&mut sums) {
+        for (input, blake3) in self.files.iter().zip(&mut sums) {
             let parts = file_parts(files, input, limits)?;
-            read.push(ReadFile { name: file_name(&input.shown), sha256, parts, ..ReadFile::default() });
+            read.push(ReadFile { name: file_name(&input.shown), blake3, parts, ..ReadFile::default() });
         }
         let mut parts = self.parts.clone();
         for (name, inputs) in &self.joined {
@@ -272,19 +271,19 @@ fn file_parts(files: &Files, input: &Input, limits: ReadLimits) -> Result<BTreeM
 /// Returns the checksum of some texts, whatever their order.
 fn combine(mut texts: Vec<String>) -> String {
     texts.sort_unstable();
-    let mut hasher = Sha256::new();
+    let mut hasher = blake3::Hasher::new();
     for text in texts {
         hasher.update(text.as_bytes());
         hasher.update(b"\n");
     }
-    hex(&hasher.finalize())
+    hex(hasher.finalize().as_bytes())
 }
 
 /// Computes the checksum of a file, and of the columns that its folders give. `go_on` receives the number of bytes of
 /// each read, and returns whether to continue.
 fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
     let mut file = files.open(&input.path).at(OPEN, &input.path)?;
-    let mut hasher = Sha256::new();
+    let mut hasher = blake3::Hasher::new();
     for column in &input.options.folders {
         hasher.update(column.shown().as_bytes());
         hasher.update(b"/");
@@ -294,7 +293,7 @@ fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> R
         let length = file.read(&mut bytes).at("read", &input.path)?;
         hasher.update(&bytes[..length]);
         if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
-            return Ok(hex(&hasher.finalize()));
+            return Ok(hex(hasher.finalize().as_bytes()));
         }
     }
 }

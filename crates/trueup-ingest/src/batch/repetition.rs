@@ -98,7 +98,7 @@ pub(super) fn files(batch: &Batch) -> impl Iterator<Item = &ReadFile> {
 /// Compares events that are still to be read with those of earlier ingests, the oldest first.
 pub(super) fn judge(reading: &Reading, earlier: &[Batch], accounts: &Accounts) -> Result<Verdict, Repetition> {
     let sums = checksums(reading);
-    let would_repeat = |file: &ReadFile| file.without_id > 0 && sums.contains(file.sha256.as_str());
+    let would_repeat = |file: &ReadFile| file.without_id > 0 && sums.contains(file.blake3.as_str());
     let repeated = || earlier.iter().rev().filter(|batch| files(batch).any(would_repeat));
     let same = |batch: &&Batch| rejected(batch) == 0 && differences(batch, reading, accounts).is_empty();
     match (repeated().find(same), repeated().next()) {
@@ -112,8 +112,8 @@ pub(super) fn judge(reading: &Reading, earlier: &[Batch], accounts: &Accounts) -
 /// files may have had ids then, because they were read in another way.
 pub(super) fn judge_written(reading: &Reading, earlier: &[Batch], accounts: &Accounts) -> Result<(), Repetition> {
     let without_id = reading.files.iter().filter(|file| file.without_id > 0);
-    let sums: BTreeSet<&str> = without_id.map(|file| file.sha256.as_str()).collect();
-    let repeated = |batch: &&Batch| files(batch).any(|file| sums.contains(file.sha256.as_str()));
+    let sums: BTreeSet<&str> = without_id.map(|file| file.blake3.as_str()).collect();
+    let repeated = |batch: &&Batch| files(batch).any(|file| sums.contains(file.blake3.as_str()));
     match earlier.iter().rev().find(repeated) {
         Some(other) => Err(Repetition::of(other, reading, accounts)),
         None => Ok(()),
@@ -121,7 +121,7 @@ pub(super) fn judge_written(reading: &Reading, earlier: &[Batch], accounts: &Acc
 }
 
 fn checksums(reading: &Reading) -> BTreeSet<&str> {
-    reading.files.iter().map(|file| file.sha256.as_str()).collect()
+    reading.files.iter().map(|file| file.blake3.as_str()).collect()
 }
 
 fn rejected(batch: &Batch) -> u64 {
@@ -133,8 +133,8 @@ fn differences(batch: &Batch, now: &Reading, accounts: &Accounts) -> Vec<Differe
     let Some(before) = &batch.reading else { return Vec::new() };
     let mut found = Vec::new();
     let (mut missing, mut added) = (by_checksum(before), by_checksum(now));
-    for (sha256, new) in &mut added {
-        let Some(old) = missing.get_mut(sha256) else { continue };
+    for (blake3, new) in &mut added {
+        let Some(old) = missing.get_mut(blake3) else { continue };
         // A file may be there more than once.
         while let (Some(one), Some(other)) = (old.last(), new.last()) {
             for difference in parts(&one.parts, &other.parts) {
@@ -170,7 +170,7 @@ fn differences(batch: &Batch, now: &Reading, accounts: &Accounts) -> Vec<Differe
 fn by_checksum(reading: &Reading) -> BTreeMap<&str, Vec<&ReadFile>> {
     let mut files: BTreeMap<&str, Vec<&ReadFile>> = BTreeMap::new();
     for file in &reading.files {
-        files.entry(&file.sha256).or_default().push(file);
+        files.entry(&file.blake3).or_default().push(file);
     }
     files.values_mut().for_each(|files| files.sort_by(|one, other| one.parts.cmp(&other.parts)));
     files
@@ -204,7 +204,7 @@ fn parts(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> V
 impl Repetition {
     fn of(batch: &Batch, reading: &Reading, accounts: &Accounts) -> Self {
         let sums = checksums(reading);
-        let mut repeated = files(batch).filter(|file| sums.contains(file.sha256.as_str()));
+        let mut repeated = files(batch).filter(|file| sums.contains(file.blake3.as_str()));
         let file = repeated.next().map(|file| file.name.clone()).unwrap_or_default();
         let others = repeated.count();
         let differences = differences(batch, reading, accounts);

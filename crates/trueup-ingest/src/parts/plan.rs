@@ -4,9 +4,8 @@ use super::{PartOfAccounts, StageFault, part_of};
 use crate::IngestError;
 use crate::error::ErrorContext;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::dataset::manifest::{DataFile, Manifest, hex};
+use trueup_core::dataset::manifest::{DataFile, Manifest, checksum, hex};
 use trueup_core::model::{Account, Accounts, ClockZone, Zone, tzdata_release};
 
 /// What every part of a distributed ingest needs to know. It goes from process to process [as text](Self::to_json).
@@ -114,7 +113,7 @@ impl StagePlan {
 
     /// Returns a checksum of the plan, which tells plans of the same ingest apart.
     pub(crate) fn fingerprint(&self) -> Result<String, IngestError> {
-        Ok(hex(&Sha256::digest(self.to_json()?.as_bytes())))
+        Ok(checksum(self.to_json()?))
     }
 
     /// Returns the accounts of a part.
@@ -174,17 +173,17 @@ fn unknown_zone(name: &str) -> StageFault {
 /// Returns the identity of a version: a checksum of the checksums of its files; empty without a version.
 pub(crate) fn base_of(manifest: Option<&Manifest>) -> String {
     let Some(manifest) = manifest else { return String::new() };
-    let mut digest = Sha256::new();
+    let mut digest = blake3::Hasher::new();
     for (table, files) in manifest.tables() {
         for file in files {
-            digest.update(format!("{table} {} {}\n", file.path, file.sha256));
+            digest.update(format!("{table} {} {}\n", file.path, file.blake3).as_bytes());
         }
     }
     if let Some(file) = &manifest.forgotten {
-        digest.update(format!("forgotten {} {}\n", file.path, file.sha256));
+        digest.update(format!("forgotten {} {}\n", file.path, file.blake3).as_bytes());
     }
     for file in &manifest.deletion_vectors {
-        digest.update(format!("vectors {} {}\n", file.path, file.sha256));
+        digest.update(format!("vectors {} {}\n", file.path, file.blake3).as_bytes());
     }
-    hex(&digest.finalize())
+    hex(digest.finalize().as_bytes())
 }

@@ -4,9 +4,8 @@ use super::{StageFault, StagePlan};
 use crate::IngestError;
 use crate::error::ErrorContext;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use trueup_core::dataset::manifest::{DataFile, hex};
+use trueup_core::dataset::manifest::{DataFile, checksum};
 
 /// What a part of a distributed ingest hands back: the files that it has written, and counts that
 /// [`StagedIngest::commit`](crate::StagedIngest::commit) compares. It goes from process to process [as
@@ -68,7 +67,7 @@ impl Staged {
     /// The value cannot be written as JSON, which does not happen to what a part hands back.
     pub fn to_bytes(&self) -> Result<Vec<u8>, IngestError> {
         let mut bytes = serde_json::to_vec(self).doing("write what a part has staged")?;
-        let checksum = hex(&Sha256::digest(&bytes));
+        let checksum = checksum(&bytes);
         bytes.extend_from_slice(checksum.as_bytes());
         Ok(bytes)
     }
@@ -79,7 +78,7 @@ impl Staged {
     /// The bytes are changed or incomplete.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IngestError> {
         let sealed = bytes.len().checked_sub(CHECKSUM_DIGITS).and_then(|end| bytes.split_at_checked(end));
-        let text = sealed.filter(|(text, checksum)| hex(&Sha256::digest(text)).as_bytes() == *checksum);
+        let text = sealed.filter(|(text, found)| checksum(text).as_bytes() == *found);
         let read = text.and_then(|(text, _)| serde_json::from_slice(text).ok());
         read.ok_or_else(|| StageFault::Altered.into())
     }

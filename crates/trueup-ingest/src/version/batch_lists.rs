@@ -3,7 +3,7 @@
 //! A list never changes. An ingest mostly writes a list with nothing but its own batch. A list is at least
 //! [`GROWTH`] times as long as the next one, so that a version has few lists: 6 after 10,000 ingests. A batch is
 //! written again only when the lists after its own would have more than a [`GROWTH`]th of the batches of its own
-//! list.
+//! list, and by a compaction, which makes one list of all.
 
 use super::VersionBuilder;
 use crate::IngestError;
@@ -23,12 +23,28 @@ pub(super) fn write(
     version: &mut VersionBuilder,
 ) -> Result<(), IngestError> {
     let lengths: Vec<u64> = manifest.batches.iter().map(|list| list.rows).collect();
-    let merged = manifest.batches.split_off(kept(&lengths));
+    replace(kept(&lengths), Some(batch), dataset, manifest, version)
+}
+
+/// Makes one list of all.
+pub(super) fn merge(dataset: &Path, manifest: &mut Manifest, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    if manifest.batches.len() < 2 { Ok(()) } else { replace(0, None, dataset, manifest, version) }
+}
+
+/// Puts one list in place of those after the first `kept`: of their batches and a new one.
+fn replace(
+    kept: usize,
+    batch: Option<Batch>,
+    dataset: &Path,
+    manifest: &mut Manifest,
+    version: &mut VersionBuilder,
+) -> Result<(), IngestError> {
+    let merged = manifest.batches.split_off(kept);
     let mut batches = Vec::new();
     for list in &merged {
         batches.extend(read_batch_list(dataset, list).of_dataset(&dataset.join(&list.path))?);
     }
-    batches.push(batch);
+    batches.extend(batch);
     manifest.batches.push(version.write_batches(&batches)?);
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) fn writer_of(path: &str) -> &str {
 
 /// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.
 pub(super) fn version_and_id(name: &str) -> Option<(u64, &str)> {
-    let stem = [".parquet", ".ndjson", ".toml", ".bin"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
+    let (stem, _) = name.split_once('.')?;
     let (version, rest) = stem.split_once('-')?;
     let (_, id) = rest.split_once('-')?;
     Some((version.parse().ok()?, id)).filter(|(_, id)| is_id(id))

@@ -39,7 +39,8 @@ impl VersionBuilder {
     /// Writes a list of batches.
     pub(super) fn write_batches(&mut self, batches: &[Batch]) -> Result<DataFile, IngestError> {
         let bytes = encode_batches(batches).doing("put a list of batches together")?;
-        let file = self.write_metadata(BATCHES_FOLDER, &format!("0000-{}.ndjson", self.id), &bytes, batches.len())?;
+        let file =
+            self.write_metadata(BATCHES_FOLDER, &format!("0000-{}.ndjson.zst", self.id), &bytes, batches.len())?;
         self.read_back(&file, read_batch_list, |read| read == batches)?;
         Ok(file)
     }

@@ -5,13 +5,12 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER};
+use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER, checksum};
 use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
@@ -132,11 +131,11 @@ impl Case {
 
     fn described(&self, path: String, rows: u64) -> DataFile {
         let bytes = fs::read(self.dataset().join(&path)).unwrap();
-        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let blake3 = checksum(&bytes);
         let mut blocks = BlockHasher::default();
         blocks.add(&bytes);
         let (size, blocks) = (bytes.len() as u64, blocks.finish());
-        DataFile { path, size, rows, sha256, blocks, ..DataFile::default() }
+        DataFile { path, size, rows, blake3, blocks, ..DataFile::default() }
     }
 }
 
@@ -224,7 +223,7 @@ pub(crate) fn faults(dataset: &Path) -> Vec<String> {
 /// Returns the checksums of the files of events and spend of the newest version, sorted.
 pub(crate) fn checksums(dataset: &Path) -> Vec<String> {
     let manifest = manifest_file::read_latest(dataset).unwrap().unwrap();
-    let mut sums: Vec<String> = manifest.events.iter().chain(&manifest.spend).map(|file| file.sha256.clone()).collect();
+    let mut sums: Vec<String> = manifest.events.iter().chain(&manifest.spend).map(|file| file.blake3.clone()).collect();
     sums.sort();
     sums
 }

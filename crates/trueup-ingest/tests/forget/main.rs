@@ -6,13 +6,12 @@ mod stays;
 
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
-use trueup_core::dataset::manifest::{DataFile, FileList};
+use trueup_core::dataset::manifest::{DataFile, FileList, checksum};
 use trueup_core::dataset::{
     AsOf, BlockHasher, CommitOperation, DatasetError, Verification, VersionSummary, encode_list, manifest_file,
 };
@@ -218,7 +217,7 @@ fn without_index(from: &Path, to: &Path) {
         let mut blocks = BlockHasher::default();
         blocks.add(&bytes);
         (file.size, file.blocks) = (bytes.len() as u64, blocks.finish());
-        file.sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        file.blake3 = checksum(&bytes);
     };
     for file in &mut manifest.events {
         let mut bytes = fs::read(to.join(&file.path)).unwrap();

@@ -15,7 +15,7 @@ fn order_and_format_of_the_inputs_do_not_change_the_files() {
         let case = Case::new();
         write_csv((&HEADER, &rows), &case.path("all.csv"));
         case.ingest().events(case.path("all.csv")).run().unwrap();
-        (case.stored_events(), case.manifest().events[0].sha256.clone())
+        (case.stored_events(), case.manifest().events[0].blake3.clone())
     };
     let case = Case::new();
     let parts: Vec<&[Vec<String>]> = rows.chunks(150).collect();
@@ -26,12 +26,12 @@ fn order_and_format_of_the_inputs_do_not_change_the_files() {
     let ingest =
         ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
     ingest.batch_rows(17).threads(2).run().unwrap();
-    assert_eq!((case.stored_events(), case.manifest().events[0].sha256.clone()), expected);
+    assert_eq!((case.stored_events(), case.manifest().events[0].blake3.clone()), expected);
 
     // The files of a dataset are inputs too.
     let copy = Case::new();
     copy.ingest().events(case.dataset().join(&case.manifest().events[0].path)).run().unwrap();
-    assert_eq!((copy.stored_events(), copy.manifest().events[0].sha256.clone()), expected);
+    assert_eq!((copy.stored_events(), copy.manifest().events[0].blake3.clone()), expected);
 }
 
 #[test]

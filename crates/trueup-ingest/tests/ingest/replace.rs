@@ -151,7 +151,7 @@ fn spend_that_is_spilled_makes_the_same_file() {
         };
         let counts = (ingest("1.csv", &first), ingest("2.csv", &second));
         let files = case.manifest().spend;
-        let sums: Vec<_> = files.into_iter().map(|file| (file.rows, file.sha256)).collect();
+        let sums: Vec<_> = files.into_iter().map(|file| (file.rows, file.blake3)).collect();
         (counts, sums, case.stored_spend())
     };
     let (counts, sums, rows) = stored(1 << 30);

@@ -81,7 +81,7 @@ fn a_new_time_zone_moves_the_days_that_came_from_times_alone() {
         ]
     };
     assert_eq!(sorted(&case), stored("2024-12-31"));
-    let first = case.manifest().events[0].sha256.clone();
+    let first = case.manifest().events[0].blake3.clone();
     let summary = set_zone(&case, "2.csv", "UTC").unwrap();
     assert_eq!(
         summary.warnings,
@@ -91,12 +91,12 @@ fn a_new_time_zone_moves_the_days_that_came_from_times_alone() {
     // What was computed and what was given is still known after the change.
     set_zone(&case, "3.csv", "America/Chicago").unwrap();
     assert_eq!(sorted(&case), stored("2024-12-31"));
-    assert_eq!(case.manifest().events[0].sha256, first);
+    assert_eq!(case.manifest().events[0].blake3, first);
     // The same zone again changes no event.
     let path = case.file("4.csv", "account,accountName,timeZone\na,Acme,America/Chicago\nc,,Asia/Tokyo\n");
     let summary = case.ingest().accounts(path).run().unwrap();
     assert_eq!((summary.changed, summary.warnings.len()), (true, 0));
-    assert_eq!(case.manifest().events[0].sha256, first);
+    assert_eq!(case.manifest().events[0].blake3, first);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn files_of_a_dataset_say_which_days_were_computed() {
     let copy = Case::new();
     let file = &case.manifest().events[0];
     copy.ingest().events(case.dataset().join(&file.path)).accounts(case.path("accounts.csv")).run().unwrap();
-    assert_eq!(copy.manifest().events[0].sha256, file.sha256);
+    assert_eq!(copy.manifest().events[0].blake3, file.blake3);
     set_zone(&copy, "zones.csv", "UTC").unwrap();
     assert_eq!(sorted(&copy), ["a|1|sold|2025-01-01|2025-01-01T02:00:00Z||"]);
 }

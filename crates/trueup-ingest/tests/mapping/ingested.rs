@@ -223,7 +223,7 @@ fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, Strin
     case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run().unwrap();
     let manifest = manifest_file::read_latest(&case.path("dataset")).unwrap().unwrap();
     let rejects = fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), "");
-    (manifest.events.into_iter().map(|file| file.sha256).collect(), rejects)
+    (manifest.events.into_iter().map(|file| file.blake3).collect(), rejects)
 }
 
 prop_compose! {

@@ -92,12 +92,11 @@ fn a_plan_without_a_version_is_refused() {
 
 /// Returns the identity of a version, as the plan has it.
 fn identity(manifest: &trueup_core::dataset::manifest::Manifest) -> String {
-    use sha2::{Digest, Sha256};
-    let lines = manifest
+        let lines = manifest
         .tables()
         .into_iter()
-        .flat_map(|(table, files)| files.iter().map(move |file| format!("{table} {} {}\n", file.path, file.sha256)));
-    trueup_core::dataset::manifest::hex(&Sha256::digest(lines.collect::<String>()))
+        .flat_map(|(table, files)| files.iter().map(move |file| format!("{table} {} {}\n", file.path, file.blake3)));
+    trueup_core::dataset::manifest::checksum(lines.collect::<String>())
 }
 
 #[test]

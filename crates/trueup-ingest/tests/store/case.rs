@@ -192,7 +192,7 @@ pub(crate) fn files(dataset: &Path) -> Vec<(String, u64, u64, String, BlockSums)
     let tables = dataset.manifest().unwrap().tables();
     let files = tables.iter().flat_map(|(_, files)| *files).map(|file| {
         let name = file.path.rsplit_once('-').unwrap().0.to_owned();
-        (name, file.size, file.rows, file.sha256.clone(), file.blocks.clone())
+        (name, file.size, file.rows, file.blake3.clone(), file.blocks.clone())
     });
     files.collect()
 }

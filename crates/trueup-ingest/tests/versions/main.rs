@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+use trueup_core::dataset::manifest::checksum;
 use trueup_core::dataset::{AsOf, Verification, VersionSummary, manifest_file};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, NotComparable, ResultTable, Value, Values};
@@ -234,7 +234,7 @@ fn files_that_trueup_did_not_write_stay() {
     let named = named(&case.dataset).iter().map(|path| format!("1 {path}\n")).collect::<String>();
     let record =
         format!("Files of expired versions, which trueup removes when the grace period is over.\ngrace 0\n{named}end ");
-    let checksum: String = Sha256::digest(&record).iter().map(|byte| format!("{byte:02x}")).collect();
+    let checksum: String = checksum(&record);
     let path = case.dataset.join(".trueup-expired-x");
     fs::write(&path, format!("{record}{checksum}\n")).unwrap();
     Expire::of(&case.dataset).vacuum().unwrap();

@@ -26,7 +26,7 @@ fn sums(blocks: usize) -> BlockSums {
 }
 
 fn file(path: &str) -> DataFile {
-    DataFile { path: path.to_owned(), size: 1, sha256: "0".repeat(64), blocks: sums(1), ..DataFile::default() }
+    DataFile { path: path.to_owned(), size: 1, blake3: "0".repeat(64), blocks: sums(1), ..DataFile::default() }
 }
 
 /// Publishes a manifest with file operations that may fail.

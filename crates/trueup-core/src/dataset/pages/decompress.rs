@@ -6,9 +6,6 @@ use std::cell::RefCell;
 use std::io::Read;
 use zstd::bulk::Decompressor as ZstdDecompressor;
 
-/// Bytes of a page that brotli takes at a time.
-const BUFFER_BYTES: usize = 8 << 10;
-
 thread_local! {
     /// Kept for the next page, because making one takes as long as decompressing a small page.
     static ZSTD: RefCell<Option<ZstdDecompressor<'static>>> = const { RefCell::new(None) };
@@ -23,17 +20,6 @@ pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, i
         Compression::UNCOMPRESSED => into.extend_from_slice(compressed),
         Compression::LZ4_RAW => lz4_block(compressed, length, into).ok_or_else(wrong)?,
         Compression::LZ4 => lz4(compressed, length, into).ok_or_else(wrong)?,
-        Compression::SNAPPY => {
-            if snap::raw::decompress_len(compressed).map_err(external)? != length {
-                return Err(wrong());
-            }
-            into.resize(begin + length, 0);
-            snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
-        }
-        Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
-        Compression::BROTLI(_) => {
-            at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
-        }
         Compression::ZSTD(_) => {
             // zstd fills the capacity of the vector, which may be larger than `length`, so each page gets a new
             // vector.
@@ -44,7 +30,7 @@ pub(super) fn decompress(codec: Compression, compressed: &[u8], length: usize, i
                 into.append(&mut page);
             }
         }
-        codec => return Err(ParquetError::NYI(format!("pages compressed with {codec} cannot be read"))),
+        codec => foreign(codec, compressed, length, into)?,
     }
     if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
 }
@@ -56,8 +42,34 @@ fn zstd(compressed: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
     })
 }
 
-fn external(error: snap::Error) -> ParquetError {
-    ParquetError::External(Box::new(error))
+/// Decompresses a page with a codec that files of others have, and no file of a dataset.
+#[cfg(feature = "foreign-codecs")]
+fn foreign(codec: Compression, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
+    /// Bytes of a page that brotli takes at a time.
+    const BUFFER_BYTES: usize = 8 << 10;
+
+    match codec {
+        Compression::SNAPPY => {
+            let external = |error: snap::Error| ParquetError::External(Box::new(error));
+            if snap::raw::decompress_len(compressed).map_err(external)? == length {
+                let begin = into.len();
+                into.resize(begin + length, 0);
+                snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
+            }
+        }
+        Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
+        Compression::BROTLI(_) => {
+            at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
+        }
+        codec => return Err(ParquetError::NYI(format!("pages compressed with {codec} cannot be read"))),
+    }
+    Ok(())
+}
+
+/// Refuses a page with a codec that no file of a dataset has.
+#[cfg(not(feature = "foreign-codecs"))]
+fn foreign(codec: Compression, _: &[u8], _: usize, _: &mut Vec<u8>) -> Result<()> {
+    Err(ParquetError::NYI(format!("pages compressed with {codec} cannot be read: no file of a dataset has them")))
 }
 
 /// Appends what can be read, at most one byte more than `length`, so that the caller detects a page that is longer.

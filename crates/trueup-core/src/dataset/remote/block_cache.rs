@@ -119,7 +119,7 @@ pub(in super::super) struct CachedFile {
 
 impl CachedFile {
     /// Returns what the cache of the process has of an object; `None` if there is no cache. The key of an object is a
-    /// SHA-256 in lower-case hex.
+    /// BLAKE3 in lower-case hex.
     pub(in super::super) fn open(key: impl FnOnce() -> String, size: u64) -> Option<Self> {
         let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         Some(cache.file(&key(), size))
@@ -230,7 +230,7 @@ impl Folder {
     }
 }
 
-/// Returns whether a text is a SHA-256 in lower-case hex.
+/// Returns whether a text is a BLAKE3 in lower-case hex.
 fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -6,7 +6,7 @@
 //! for each range of the query: that of the rows, the earlier one if it compares, then those of the totals
 //!   length, 8 bytes                  groups of events, an Arrow IPC stream
 //!   length, 8 bytes                  groups of spend, an Arrow IPC stream
-//! SHA-256 of all bytes before, 32 bytes
+//! BLAKE3 of all bytes before, 32 bytes
 //! ```
 
 use super::{ControlTotal, CoveredResult, Partial, PartialError, PartialKey, RangePartial};
@@ -18,7 +18,6 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// The first bytes: the name of the form, and its version.
 const MAGIC: &[u8; 8] = b"TUPART02";
@@ -72,8 +71,8 @@ impl Partial {
             push(&mut bytes, &stream(&events).map_err(not_writable)?);
             push(&mut bytes, &stream(&spend).map_err(not_writable)?);
         }
-        let digest = Sha256::digest(&bytes);
-        bytes.extend_from_slice(&digest);
+        let digest = blake3::hash(&bytes);
+        bytes.extend_from_slice(digest.as_bytes());
         Ok(bytes)
     }
 
@@ -83,11 +82,11 @@ impl Partial {
     /// The bytes have changed, are those of another version of this form, or hold groups that do not add up.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartialError> {
         let content =
-            bytes.len().checked_sub(<Sha256 as Digest>::output_size()).and_then(|end| bytes.split_at_checked(end));
+            bytes.len().checked_sub(blake3::OUT_LEN).and_then(|end| bytes.split_at_checked(end));
         let (content, digest) = content.ok_or_else(|| damaged("too few bytes"))?;
         let other_magic = || damaged(format!("expected `{}` at the beginning", MAGIC.escape_ascii()));
         let mut rest = content.strip_prefix(MAGIC).ok_or_else(other_magic)?;
-        if Sha256::digest(content).as_slice() != digest {
+        if blake3::hash(content).as_slice() != digest {
             return Err(damaged("their checksum does not match"));
         }
         let Header { key, rows, ranges } = serde_json::from_slice(take(&mut rest)?).map_err(damaged)?;
