@@ -1,5 +1,5 @@
 //! Runs the Rust code of `docs/api.md`, of which this file has a copy, and the examples of this crate.
-//! `answer_to_polars` is run by the tests of `trueup-testkit`, which build polars.
+//! `answer_to_polars` is run by the test `data_frame`, which builds polars.
 
 #[path = "../../examples/cancel_and_deadline.rs"]
 mod cancel_and_deadline;
@@ -120,7 +120,7 @@ fn a_service_answers_in_process() {
 
 #[test]
 fn every_example_is_run_by_a_test() {
-    let run = [include_str!("runnable_code.rs"), include_str!("../../../trueup-testkit/tests/polars_oracle/main.rs")];
+    let run = [include_str!("runnable_code.rs"), include_str!("../data_frame.rs")];
     let mut count = 0;
     for entry in fs::read_dir(at("crates/trueup/examples")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
