@@ -4,6 +4,8 @@ use super::error::{InvalidQuery, ServiceError};
 use crate::Interrupt;
 use crate::day::NotADay;
 use crate::query::DateRange;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::fmt;
 
 /// One request, as plain text. An HTTP server copies what it receives and interprets nothing.
@@ -145,25 +147,7 @@ fn query_text(encoded: &str) -> Option<String> {
 /// Decodes a segment of a path: `%` with two hexadecimal digits is a byte, and any other `%` stays as it is. Returns
 /// `None` if the bytes are not UTF-8.
 pub(super) fn percent_decoded(encoded: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after) {
-            (b'%', [high, low, after @ ..])
-                if let (Some(high), Some(low)) = (hexadecimal_digit(*high), hexadecimal_digit(*low)) =>
-            {
-                bytes.push(high << 4 | low);
-                rest = after;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn hexadecimal_digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    percent_decode_str(encoded).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]
