@@ -44,6 +44,7 @@ use crate::{Day, Interrupt, Reservation};
 use last_event::last_event_day;
 use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -63,8 +64,20 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// The number of threads; `None` shares the threads of the process.
+    /// The number of threads, which are started for this query; `None` shares the threads of the process.
     pub threads: Option<NonZeroUsize>,
+    /// The threads of the embedding program that execute the query, whatever `threads` says; `None` leaves it to
+    /// `threads`. One pool may execute many queries at the same time.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trueup_core::Execution;
+    ///
+    /// let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let execution = Execution { pool: Some(Arc::new(pool)), ..Execution::default() };
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub pool: Option<Arc<ThreadPool>>,
     /// Whether row groups that statistics rule out are left unread.
     pub pruning: bool,
     /// The largest number of rows that the answer may have before conditions on metrics and before the
@@ -121,6 +134,7 @@ impl Default for Execution {
     fn default() -> Self {
         Self {
             threads: None,
+            pool: None,
             pruning: true,
             max_rows: None,
             interrupt: Interrupt::default(),
@@ -212,16 +226,17 @@ fn execute(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<(Res
     in_pool(execution, || execute_in_pool(dataset, plan, execution))
 }
 
-/// Runs a function on the threads of the process or, if `execution` gives a number of threads, on that many new ones.
+/// Runs a function on the pool of `execution`, on as many new threads as it asks for, or on the threads of the process.
 fn in_pool<T: Send>(execution: &Execution, run: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    match execution.threads {
-        None => run(),
-        Some(threads) => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-            // The threads of the pool continue the span of the caller.
-            let span = tracing::Span::current();
+    // The threads of a pool continue the span of the caller.
+    let span = tracing::Span::current();
+    match (&execution.pool, execution.threads) {
+        (Some(pool), _) => pool.install(|| span.in_scope(run)),
+        (None, Some(threads)) => {
+            let pool = ThreadPoolBuilder::new().num_threads(threads.get()).build();
             pool.map_err(|error| Error::Threads(error.to_string()))?.install(|| span.in_scope(run))
         }
+        (None, None) => run(),
     }
 }
 

@@ -7,8 +7,10 @@ use crate::model::TableFault;
 use crate::query::WhyQuery;
 use crate::{Execution, QueryProgress};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use rayon::ThreadPoolBuilder;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
+use std::thread;
 
 fn events(rows: usize) -> RecordBatch {
     let texts = |text: fn(usize) -> String| Arc::new(StringArray::from_iter_values((0..rows).map(text))) as ArrayRef;
@@ -56,6 +58,23 @@ fn a_query_reports_each_row_group_that_it_has_read() {
     let mut reports = reported(3, |dataset, query, execution| drop(dataset.run(&query, execution).unwrap()));
     reports.sort_unstable();
     assert_eq!(reports, (1..=10).map(|row_group| (10 * row_group, 100)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_query_with_a_pool_reads_on_its_threads() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).thread_name(|number| format!("own-{number}")).build().unwrap();
+    let dataset = Dataset::from_tables(&Tables { events: vec![events(100)], ..Tables::default() }).unwrap();
+    let query = EventsQuery::new(["customers"], "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let seen = names.clone();
+    let progress =
+        QueryProgress::new(move |_, _| seen.lock().unwrap().push(thread::current().name().map(str::to_owned)));
+    let execution = Execution { pool: Some(Arc::new(pool)), progress: Some(progress), ..Execution::default() };
+    let answer = dataset.run(&query, execution).unwrap();
+    assert_eq!(answer.value(0, "customers"), dataset.query(&query).unwrap().value(0, "customers"));
+    let names = names.lock().unwrap();
+    assert!(!names.is_empty());
+    assert!(names.iter().flatten().all(|name| name.starts_with("own-")), "{names:?}");
 }
 
 #[test]
