@@ -2,9 +2,9 @@
 //!
 //! Run it with `cargo run -p trueup --features arrow --example in_memory_tables`.
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::error::Error;
 use std::sync::Arc;
+use trueup::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use trueup::query::{EventsQuery, Filter};
 use trueup::{Dataset, Tables, Value};
 

@@ -2,10 +2,10 @@
 //!
 //! Run it with `cargo run -p trueup --features ingest --example ingest_record_batches`.
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
+use trueup::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use trueup::ingest::{ErrorKind, FileFormat, Ingest, InputLocation, Reason, Rule, Source};
 use trueup::query::EventsQuery;
 use trueup::{Dataset, Interrupt, Interruption, Value};
@@ -52,7 +52,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let stop = interrupt.clone();
     let endless = std::iter::repeat_with(move || {
         stop.cancel();
-        RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()))
+        RecordBatch::new_empty(Arc::new(trueup::arrow::schema::Schema::empty()))
     });
     let stopped = Ingest::into(&path).events(Source::batches(endless)).interrupt(interrupt).run();
     let kind = stopped.as_ref().map_err(|error| error.kind());

@@ -11,6 +11,7 @@
 //! | answer requests of the HTTP API, without a network | `service::Service`, with the feature `service` |
 //! | decide who may see what | `access`, with the feature `service` |
 //! | list the versions of a dataset, and check their files | [`versions`] |
+//! | name types of Arrow, such as that of a record batch | [`arrow`] |
 //!
 //! Datasets are made by the program's command `ingest`, or by the module `ingest`, which a feature adds.
 //!
@@ -25,6 +26,24 @@
 //! | `sqlite` | `service`, with directories of users and keys in a SQLite file, which processes may share |
 //!
 //! No feature is on by default. Without `sqlite`, users and keys live in memory: `access::MemoryDirectory`.
+//!
+//! # Threads
+//! Queries and ingests run on the pool of rayon in which they are called, which is by default that of the process.
+//! [`Execution::pool`] takes another one.
+//!
+//! # Panics
+//! Faults of requests, data, files and stores are errors. The library counts on unwinding where a panic of another
+//! crate, or one by mistake, must not end more than its own work. In a program that is built with `panic = "abort"`, it
+//! ends the program instead:
+//!
+//! - Parquet's reader panics on some damaged files. A file of a dataset reaches it only if its bytes have the checksums
+//!   of the manifest, so this is about inputs of an ingest, and about datasets that somebody has forged.
+//! - The same holds for [`Partial::from_bytes`] of bytes that are damaged.
+//! - A panic while benchmarks are computed is an error of the requests that wait for them.
+//! - `trueup-server` answers 500 to a request that panics.
+//!
+//! An ingest that ends so is like one that was killed: the dataset stays as it was, and the next ingest removes what is
+//! left. Leave `panic = "abort"` out of a program that ingests Parquet files of strangers, or that runs a service.
 //!
 //! ```
 //! use trueup::query::{EventsQuery, Interval};
@@ -48,6 +67,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod arrow;
 mod compared;
 pub mod filter;
 pub mod json;
@@ -81,8 +101,3 @@ pub use trueup_core::{
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]
 pub use trueup_ingest as ingest;
-
-/// The examples of the page for callers, as doc tests.
-#[cfg(all(doctest, feature = "service"))]
-#[doc = include_str!("../../../docs/api.md")]
-mod page_for_callers {}
