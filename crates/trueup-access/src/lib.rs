@@ -35,6 +35,8 @@
 //! # Ok::<(), trueup_access::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod directory;
 mod error;
 mod login;

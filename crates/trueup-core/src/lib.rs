@@ -18,6 +18,8 @@
 //! dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold
 //! small types and functions that all modules share.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod aggregate;
 mod attribution;
 pub mod benchmarks;

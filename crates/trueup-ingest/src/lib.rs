@@ -30,6 +30,8 @@
 //! an ingest and stops it when it is interrupted, `report` holds what an ingest returns, and `error` says how it fails
 //! (`error/input` if an input as a whole is at fault).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod accounts;
 mod batch;
 mod compact;
