@@ -58,10 +58,10 @@ def enter_environment(work):
 
 
 def build_program():
-    """Builds the program in the release profile, and returns its path."""
-    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "trueup-cli"], cwd=ROOT, check=True)
+    """Builds the program as it is shipped, and returns its path."""
+    subprocess.run(["cargo", "build", "--profile", "dist", "--locked", "-p", "trueup-cli"], cwd=ROOT, check=True)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
-    return os.path.join(target, "release", "trueup")
+    return os.path.join(target, "dist", "trueup")
 
 
 def make_dataset(program, options):

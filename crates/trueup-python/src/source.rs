@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use arrow_array::RecordBatch;
-use arrow_array::ffi_stream::ArrowArrayStreamReader;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_pyarrow::FromPyArrow;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -23,7 +23,7 @@ pub(crate) fn sources(table: &str, value: &Bound<'_, PyAny>) -> Result<Vec<Sourc
 fn source(table: &str, value: &Bound<'_, PyAny>) -> Result<Source, Failure> {
     // A data frame of polars, pandas or pyarrow has this method, and so has a reader of record batches.
     if value.hasattr("__arrow_c_stream__")? {
-        return Ok(Source::batch_reader(ArrowArrayStreamReader::from_pyarrow_bound(value)?));
+        return Ok(Source::batch_reader(RecordBatchStreamReader::from_pyarrow_bound(value)?));
     }
     if value.hasattr("__arrow_c_array__")? {
         return Ok(Source::batches([RecordBatch::from_pyarrow_bound(value)?]));

@@ -2,9 +2,9 @@
 
 use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interval, Predicate, SortKey, Within};
 use crate::attribution::Attribution;
+use crate::dataset::manifest::checksum;
 use crate::definitions::Definitions;
 use crate::error::{QueryError, UnknownField};
-use crate::dataset::manifest::checksum;
 use crate::{Day, dictionary};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};

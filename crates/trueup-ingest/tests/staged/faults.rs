@@ -92,7 +92,7 @@ fn a_plan_without_a_version_is_refused() {
 
 /// Returns the identity of a version, as the plan has it.
 fn identity(manifest: &trueup_core::dataset::manifest::Manifest) -> String {
-        let lines = manifest
+    let lines = manifest
         .tables()
         .into_iter()
         .flat_map(|(table, files)| files.iter().map(move |file| format!("{table} {} {}\n", file.path, file.blake3)));

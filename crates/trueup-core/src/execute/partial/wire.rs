@@ -81,8 +81,7 @@ impl Partial {
     /// # Errors
     /// The bytes have changed, are those of another version of this form, or hold groups that do not add up.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartialError> {
-        let content =
-            bytes.len().checked_sub(blake3::OUT_LEN).and_then(|end| bytes.split_at_checked(end));
+        let content = bytes.len().checked_sub(blake3::OUT_LEN).and_then(|end| bytes.split_at_checked(end));
         let (content, digest) = content.ok_or_else(|| damaged("too few bytes"))?;
         let other_magic = || damaged(format!("expected `{}` at the beginning", MAGIC.escape_ascii()));
         let mut rest = content.strip_prefix(MAGIC).ok_or_else(other_magic)?;
