@@ -5,7 +5,6 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 use trueup::filter::InvalidRequest;
 use trueup::{QueryError, access, message_with_causes, without_credentials};
 use trueup_ingest::{IngestError, OutputError};
@@ -26,15 +25,16 @@ pub(crate) enum Exit {
     Stopped(u8),
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Request => 1,
-            Exit::Usage => 2,
-            Exit::Fault => 3,
-            Exit::Stopped(code) => code,
-        })
+impl Exit {
+    /// Returns the exit code.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Request => 1,
+            Self::Usage => 2,
+            Self::Fault => 3,
+            Self::Stopped(code) => code,
+        }
     }
 }
 

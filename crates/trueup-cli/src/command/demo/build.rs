@@ -32,7 +32,8 @@ pub(super) fn default_folder(settings: &Settings) -> PathBuf {
 
 /// Returns the target folder that the program was built in, relative to the current folder if it is below.
 fn target_folder() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
+    // In a process of Python, the executable is not the program.
+    let program = std::env::current_exe().ok().filter(|path| path.file_stem().is_some_and(|stem| stem == "trueup"))?;
     let folder = program.parent()?.parent()?;
     // Cargo puts this file into its target folders.
     if !folder.join("CACHEDIR.TAG").is_file() {

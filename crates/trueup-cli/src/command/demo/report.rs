@@ -198,5 +198,5 @@ fn program() -> String {
         let release = if cfg!(debug_assertions) { "" } else { " --release" };
         return format!("cargo run{release} --");
     }
-    std::env::args().next().map_or_else(|| "trueup".to_owned(), |name| shell_word(&name))
+    crate::NAME.get().map_or_else(|| "trueup".to_owned(), |name| shell_word(&name.to_string_lossy()))
 }

@@ -17,11 +17,23 @@ const MIB: usize = 1 << 20;
 #[cfg(target_os = "linux")]
 const MIN_WITH_RETAINED: usize = 512 * MIB;
 
-/// By default the allocator keeps freed memory for a second, and of each huge page that one small allocation uses,
-/// 2 MiB are resident. Of the 173 MiB that a service with 64 MiB may take, 12 callers took 148 to 183 while freed
-/// memory was kept, the more the faster the machine, and 52 to 58 since.
+/// Options of the allocator of the program and of that of the C library, which is the one of C code, and of the program
+/// that the Python package installs.
+///
+/// By default the first one keeps freed memory for a second, and of each huge page that one small allocation uses, 2
+/// MiB are resident. Of the 173 MiB that a service with 64 MiB may take, 12 callers took 148 to 183 while freed memory
+/// was kept, the more the faster the machine, and 52 to 58 since.
+///
+/// The C library has arenas per thread, and returns only what is free at their ends. Each large allocation that is
+/// freed makes it keep larger ones in the arenas, unless the size from which an allocation has pages of its own is set;
+/// it is the default, 128 KiB.
 #[cfg(target_os = "linux")]
-const ALLOCATOR_OPTIONS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "0"), ("MIMALLOC_ALLOW_THP", "0")];
+const ALLOCATOR_OPTIONS: [(&str, &str); 4] = [
+    ("MIMALLOC_PURGE_DELAY", "0"),
+    ("MIMALLOC_ALLOW_THP", "0"),
+    ("MALLOC_ARENA_MAX", "2"),
+    ("MALLOC_MMAP_THRESHOLD_", "131072"),
+];
 
 /// The memory per thread that decodes columns and aggregates them.
 const PER_QUERY_THREAD: usize = 16 * MIB;
@@ -76,11 +88,10 @@ fn begin_again_without_retained_memory() {
         return;
     }
     let Ok(program) = env::current_exe() else { return };
+    // Those of the process: in Python, the first ones are for Python. Where only a `main` of Rust gets them, there are
+    // none.
     let mut arguments = env::args_os();
-    let mut command = Command::new(program);
-    if let Some(name) = arguments.next() {
-        command.arg0(name);
-    }
-    let error = command.args(arguments).envs(missing).exec();
+    let Some(name) = arguments.next() else { return };
+    let error = Command::new(program).arg0(name).args(arguments).envs(missing).exec();
     tracing::warn!(%error, "the program cannot begin again: the service may use more than its memory");
 }
