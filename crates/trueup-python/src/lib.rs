@@ -18,6 +18,7 @@
 //! | `field` | `Field`, an entry of the dictionary or a column of a dataset |
 //! | `ingest` | `ingest` and `IngestReport`; `source` reads the inputs |
 //! | `staged` | `begin_ingest`, `stage` and `StagedIngest`: an ingest that several processes run |
+//! | `program` | `run_program`: the program `trueup`, which the package installs |
 //! | `run` | runs work without the GIL until Python has a signal: `Interrupt` |
 //! | `error` | the exceptions of `python/trueup/_errors.py`, from the errors of trueup |
 //!
@@ -34,6 +35,7 @@ mod filter;
 mod forget;
 mod ingest;
 mod partial;
+mod program;
 mod query;
 mod restore;
 mod run;
@@ -62,6 +64,8 @@ mod _trueup {
     use super::ingest::{IngestReport, RejectedRows, RowCounts, ingest};
     #[pymodule_export]
     use super::partial::{Partial, Split};
+    #[pymodule_export]
+    use super::program::run_program;
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
