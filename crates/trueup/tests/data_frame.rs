@@ -1,7 +1,5 @@
 //! Answers as data frames of polars. polars takes minutes to build, so that `.ci/full` alone runs these tests.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 #[path = "../examples/answer_to_polars.rs"]
 mod answer_to_polars;
 
