@@ -4,15 +4,19 @@
 //! text, and a ratio whose denominator is 0 is 0; only a number of a comparison that a row does not have is `null`. A
 //! count above 2^53 is written as the nearest double, because ECMAScript has no other number.
 
+#[cfg(feature = "service")]
+mod response;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "service")]
 mod why;
 
+#[cfg(feature = "service")]
 pub(crate) use why::explanation;
 
 use std::borrow::Borrow;
 use std::io;
-use trueup_core::{Column, Day, ResultTable, Texts, Value, Values, money};
+use trueup_core::{Column, Day, ResultTable, Texts, Values, money};
 
 /// Writes the rows as one JSON array, like the body of an events response.
 ///
@@ -85,26 +89,6 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
         Self { table, writers, frame, nothing: b"0", next: Some(0) }
     }
 
-    /// Returns the same rows with null for a ratio over nothing, in place of 0.
-    pub(crate) fn with_nulls(self) -> Self {
-        Self { nothing: b"null", ..self }
-    }
-
-    /// Returns the table.
-    pub(crate) fn table(&self) -> &ResultTable {
-        self.table.borrow()
-    }
-
-    /// Returns the bytes in memory, without the table.
-    pub(crate) fn bytes(&self) -> usize {
-        self.frame.before.capacity() + self.writers.iter().map(ColumnWriter::bytes).sum::<usize>()
-    }
-
-    /// Returns whether all rows, and what follows them, are written.
-    pub(crate) const fn is_at_end(&self) -> bool {
-        self.next.is_none()
-    }
-
     /// Replaces the contents of `chunk` by the next bytes. Returns false at the end.
     pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<u8>) -> bool {
         chunk.clear();
@@ -156,11 +140,6 @@ impl ColumnWriter {
         Self { key, day: None, texts }
     }
 
-    /// Returns the bytes in memory.
-    fn bytes(&self) -> usize {
-        size_of::<Self>() + self.key.capacity() + self.texts.bytes()
-    }
-
     /// Writes one row of the writer's column. `nothing` is what a ratio over nothing becomes.
     fn write(&mut self, column: &Column, row: usize, nothing: &[u8], chunk: &mut Vec<u8>) {
         chunk.extend_from_slice(&self.key);
@@ -192,17 +171,6 @@ impl ColumnWriter {
                 self.day = Some((day, spelled));
             }
         }
-    }
-}
-
-/// Writes a number; anything else is `null`.
-fn number(value: Value<'_>, chunk: &mut Vec<u8>) {
-    match value {
-        Value::Count(number) => count(number, chunk),
-        Value::Money(micros) => amount(micros, chunk),
-        Value::Ratio(number) | Value::Number(number) => double(number, chunk),
-        Value::Integer(number) => signed(number, chunk),
-        Value::Day(_) | Value::Text(_) | Value::Null => chunk.extend_from_slice(b"null"),
     }
 }
 
@@ -303,11 +271,6 @@ impl Escaped {
             }
         }
         escaped
-    }
-
-    /// Returns the bytes in memory.
-    fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
     /// Writes the text of a row.

@@ -30,7 +30,7 @@ use store::Store;
 use trueup_testkit::random::Random;
 
 /// The histories that are tried unless a variable says otherwise.
-const HISTORIES: u64 = 2_000;
+const HISTORIES: u64 = 200;
 
 /// The actors of a history, at most.
 const ACTORS: usize = 4;

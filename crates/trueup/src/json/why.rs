@@ -1,6 +1,6 @@
 //! An explanation as JSON: what the numbers of a row are made of, then the lines.
 
-use super::{Frame, JsonRows, escape, number};
+use super::{Frame, JsonRows, amount, count, double, escape, signed};
 use trueup_core::dictionary::ValueFormat;
 use trueup_core::{ExplainedMeasure, ExplainedMetric, ResultTable, Value, Why};
 
@@ -79,5 +79,16 @@ impl JsonObject {
         }
         self.bytes.push(b'}');
         self.bytes
+    }
+}
+
+/// Writes a number; anything else is `null`.
+fn number(value: Value<'_>, chunk: &mut Vec<u8>) {
+    match value {
+        Value::Count(number) => count(number, chunk),
+        Value::Money(micros) => amount(micros, chunk),
+        Value::Ratio(number) | Value::Number(number) => double(number, chunk),
+        Value::Integer(number) => signed(number, chunk),
+        Value::Day(_) | Value::Text(_) | Value::Null => chunk.extend_from_slice(b"null"),
     }
 }
