@@ -417,6 +417,7 @@ impl VersionBuilder {
 
     /// Begins a file with a name from the folder of the dataset. Its folder and the record of the ingest exist.
     fn create_named(&mut self, name: String) -> Result<PendingFile, IngestError> {
+        debug_assert_eq!(writer_of(&name), self.id, "an ingest knows its own files by their names");
         let path = self.dir.join(&name);
         // Noted first, because the file may exist even if creating it reports an error.
         self.made.push(Made::File(path.clone()));

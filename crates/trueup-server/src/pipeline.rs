@@ -17,7 +17,7 @@ use crate::sign_in_links::SignInLinks;
 use crate::slots::ConnectionSlots;
 use crate::workers::Workers;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Body as HttpBody;
 use hyper::body::Incoming;
 use std::future::poll_fn;
@@ -139,7 +139,12 @@ impl Pipeline {
     async fn answer_operator(&self, request: &Request<Incoming>) -> Response<Body> {
         let headers = request.headers();
         match request.uri().path() {
-            _ if !matches!(*request.method(), Method::GET | Method::HEAD) => not_for_operators(headers),
+            "/health" | "/ready" | "/metrics" if !matches!(*request.method(), Method::GET | Method::HEAD) => {
+                let mut response = Response::new(Body::default());
+                *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
+                response
+            }
             "/health" => health(),
             "/ready" => self.ready(headers).await,
             "/metrics" => {
@@ -278,8 +283,8 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Incoming>) -> Option
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let request = facade_request(&parts, interrupt.0.clone());
-    let user = facade.user(&request);
-    let permit = match timeout(deadline, async { facade.queue.enter(user.await).await }).await {
+    let user = facade.user(&request).await;
+    let permit = match timeout(deadline, facade.queue.enter(user)).await {
         Ok(permit) => permit?,
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));

@@ -11,6 +11,9 @@ pub(crate) const RECORD_PREFIX: &str = ".trueup-pending-";
 /// names.
 const ID_DIGITS: usize = 32;
 
+/// The endings of the names of all data files that an ingest writes.
+const ENDINGS: [&str; 5] = [".parquet", ".ndjson", ".ndjson.zst", ".toml", ".bin"];
+
 /// Returns a new id.
 pub(super) fn random_id() -> Result<String, IngestError> {
     let mut bytes = [0; ID_DIGITS / 2];
@@ -36,7 +39,7 @@ pub(crate) fn writer_of(path: &str) -> &str {
 
 /// Returns the version and the id of the ingest that wrote the data file of that name; `None` if none did.
 pub(super) fn version_and_id(name: &str) -> Option<(u64, &str)> {
-    let (stem, _) = name.split_once('.')?;
+    let stem = ENDINGS.into_iter().find_map(|ending| name.strip_suffix(ending))?;
     let (version, rest) = stem.split_once('-')?;
     let (_, id) = rest.split_once('-')?;
     Some((version.parse().ok()?, id)).filter(|(_, id)| is_id(id))
