@@ -92,6 +92,23 @@ fn after_a_rotation_only_the_new_key_works() {
 }
 
 #[test]
+fn all_keys_of_a_user_are_known_as_that_user_and_nothing_is_counted() {
+    let settings = DirectorySettings::default().hourly_limit(1);
+    let directory = Arc::new(MemoryDirectory::new(settings));
+    let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
+    let second = directory.create_key("anna", NOW).unwrap();
+    let first = platform.secret("<anna>");
+    let user =
+        |key: &str| platform.service.user(&Request { authorization: Some(key.to_owned()), ..Request::get(EVENTS) });
+    for key in [&first, second.secret.reveal(), &format!(" {first} ")] {
+        assert_eq!(user(key).as_deref(), Some("anna"));
+    }
+    assert_eq!(user("tu_nobody"), None);
+    assert_eq!(platform.service.user(&Request::get(EVENTS)), None);
+    assert_eq!([ask(&platform, &first).status, ask(&platform, &first).status], [200, 429]);
+}
+
+#[test]
 fn a_rotation_in_a_file_takes_effect_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let directory = in_file(folder.path());
