@@ -43,6 +43,7 @@ __all__ = [
     "open",
     "part_of",
     "restore",
+    "run_program",
     "set_block_cache",
     "stage",
     "vacuum",

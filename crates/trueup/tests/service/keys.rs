@@ -94,7 +94,7 @@ fn after_a_rotation_only_the_new_key_works() {
 #[test]
 fn all_keys_of_a_user_are_known_as_that_user_and_nothing_is_counted() {
     let settings = DirectorySettings::default().hourly_limit(1);
-    let directory = Arc::new(MemoryDirectory::new(settings));
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
     let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
     let second = directory.create_key("anna", NOW).unwrap();
     let first = platform.secret("<anna>");
