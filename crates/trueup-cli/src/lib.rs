@@ -1,10 +1,10 @@
 //! The `trueup` program as a function, [`run`]: raw event data in, exact numbers out. The binary of this package calls
 //! it, and so does the program that the Python package installs.
 //!
-//! [`command`] runs the command, which writes its result to stdout through [`output`]. [`notice`] writes everything
-//! else to stderr. [`terminal`] makes both safe for a terminal. [`exit`] maps every failure to an exit code,
-//! [`signals`] interrupts a command, and [`panics`] describes a panic that ends the program. [`progress`] shows how far
-//! a command is, [`report`] makes the reports of `trueup report`, and [`telemetry`] exports traces.
+//! `command` runs the command, which writes its result to stdout through `output`. `notice` writes everything
+//! else to stderr. `terminal` makes both safe for a terminal. `exit` maps every failure to an exit code,
+//! `signals` interrupts a command, and `panics` describes a panic that ends the program. `progress` shows how far
+//! a command is, `report` makes the reports of `trueup report`, and `telemetry` exports traces.
 
 mod command;
 mod exit;
