@@ -5,9 +5,10 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use trueup::filter::InvalidRequest;
+use trueup::request::RequestError;
 use trueup::{QueryError, access, message_with_causes, without_credentials};
 use trueup_ingest::{IngestError, OutputError};
+use trueup_report::{ReportError, UnknownReportFormat};
 
 /// The outcome of a run, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,12 +162,35 @@ impl From<access::Error> for Failure {
     }
 }
 
-impl From<InvalidRequest> for Failure {
-    fn from(error: InvalidRequest) -> Self {
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
         match error {
-            InvalidRequest::Query(error) => trueup::Error::from(error).into(),
+            RequestError::Engine(error) => error.into(),
+            RequestError::Parameter(_) => Self::usage(error),
+            RequestError::Benchmarks => {
+                Self::usage("only `trueup query` and `trueup batch` have `--compare benchmarks`")
+            }
+            RequestError::MissingMetric { unknown: None } => {
+                Self::request(format!("{error}; `trueup query --help` lists all"))
+            }
+            _ => Self::request(error),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Request(error) => error.into(),
+            ReportError::Engine(error) => error.into(),
             other => Self::request(other),
         }
+    }
+}
+
+impl From<UnknownReportFormat> for Failure {
+    fn from(error: UnknownReportFormat) -> Self {
+        Self::usage(format!("{error}; or choose the format with `--format` or, in a jobs file, with the key `format`"))
     }
 }
 

@@ -4,7 +4,7 @@
 //! `command` runs the command, which writes its result to stdout through `output`. `notice` writes everything
 //! else to stderr. `terminal` makes both safe for a terminal. `exit` maps every failure to an exit code,
 //! `signals` interrupts a command, and `panics` describes a panic that ends the program. `progress` shows how far
-//! a command is, `report` makes the reports of `trueup report`, and `telemetry` exports traces.
+//! a command is, and `telemetry` exports traces.
 
 mod command;
 mod exit;
@@ -12,7 +12,6 @@ mod notice;
 mod output;
 mod panics;
 mod progress;
-mod report;
 mod signals;
 mod telemetry;
 mod terminal;

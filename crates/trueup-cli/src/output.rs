@@ -3,8 +3,6 @@
 //! A command creates an [`OutputWriter`] for stdout or for a file, and [`write()`] writes a result table to it in a
 //! [`Format`].
 
-pub(crate) mod number;
-pub(crate) mod shell_word;
 pub(crate) mod table;
 mod wrap;
 mod writer;
@@ -22,6 +20,7 @@ use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::{Column, ResultTable, TextList, Texts, Value, Values, formats, json, without_credentials};
+use trueup_report::number::exact;
 
 /// The format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -159,7 +158,12 @@ fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failur
     if out.is_terminal() { writeln!(out).map_err(Failure::fault) } else { Ok(()) }
 }
 
-/// Writes a header and the rows. Texts are unchanged, and numbers are [exact](number::exact). A ratio over nothing is
+/// Formats a number of bytes: `12.3 MiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    indicatif::BinaryBytes(bytes).to_string()
+}
+
+/// Writes a header and the rows. Texts are unchanged, and numbers are [exact]. A ratio over nothing is
 /// an empty cell: as a 0, fees without leads would have the cheapest leads.
 fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
@@ -168,7 +172,7 @@ fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
         for column in answer.columns() {
             match column.value(row) {
                 Some(Value::Text(text)) => writer.write_field(text)?,
-                Some(value) if !column.is_over_nothing(row) => writer.write_field(number::exact(value))?,
+                Some(value) if !column.is_over_nothing(row) => writer.write_field(exact(value))?,
                 _ => writer.write_field("")?,
             }
         }

@@ -1,15 +1,7 @@
 //! Text for a terminal. A terminal must show text from files and from the command line, and never obey it.
 
-/// Returns whether a terminal obeys the character rather than shows it: control characters (C0 and C1), line
-/// separators, and characters that change the direction of text.
-fn is_control(char: char) -> bool {
-    char::is_control(char) || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Replaces every character that a terminal would obey, line breaks included.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if is_control(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
-}
+use trueup_report::text::is_control;
+pub(crate) use trueup_report::text::printable;
 
 /// Replaces every character that a terminal would obey, except line breaks and tabs.
 pub(crate) fn printable_lines(text: &str) -> String {

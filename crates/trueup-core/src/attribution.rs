@@ -19,7 +19,7 @@ use std::str::FromStr;
 /// assert!("linear".parse::<Attribution>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", try_from = "String")]
 pub enum Attribution {
     /// The event of the row itself.
     #[default]
@@ -67,6 +67,14 @@ impl FromStr for Attribution {
     fn from_str(text: &str) -> Result<Self, UnknownAttribution> {
         let known = Self::ALL.into_iter().find(|attribution| attribution.name() == text);
         known.ok_or_else(|| UnknownAttribution(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Attribution {
+    type Error = UnknownAttribution;
+
+    fn try_from(text: String) -> Result<Self, UnknownAttribution> {
+        text.parse()
     }
 }
 

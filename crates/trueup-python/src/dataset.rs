@@ -17,6 +17,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup::request::RequestError;
 use trueup::{Execution, UnseenValue, is_url};
 
 /// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
@@ -129,7 +130,8 @@ impl Dataset {
     /// filter: an expression across fields, as the API takes it: JSON as a text, or a list or dict.
     /// sort: columns to sort by, such as "leads:desc". limit: keep only the first rows, at most this many.
     /// totals: also compute every metric for the whole range: `Table.totals`.
-    /// allow_long_total: allow the interval total, and totals, to span more than 90 days, the attribution window.
+    /// allow_long_total: allow the interval total, and totals, of `start` and `end` to span more than 90 days, the
+    ///     attribution window. A named range may without it.
     /// allow_unknown: take a field that is unknown as empty on every row.
     /// strict: refuse a value in a condition that no event and no spend has, in place of a warning.
     /// max_rows: the most rows that the answer may have before `limit`; TooManyRowsError if there are more.
@@ -150,15 +152,11 @@ impl Dataset {
     ) -> Result<Table, Failure> {
         let keywords = Keywords::new("query", options)?;
         let query = query::ready(py, &self.dataset, fields, &keywords)?;
-        let strict = keywords.flag("strict")?;
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let answered = run(py, &call, || {
-            let unseen = messages(&self.dataset.unseen_values(query.events(), &execution)?);
-            if strict && !unseen.is_empty() {
-                return Err(Failure::Query(unseen.join("; ")));
-            }
-            Ok((query.run(&self.dataset, execution)?, unseen))
+            let unseen = messages(&query.unseen_values(&self.dataset, &execution)?);
+            Ok::<_, RequestError>((query.run(&self.dataset, execution)?, unseen))
         })?;
         let (table, unseen) = answered.unless_signaled()??;
         unseen.iter().try_for_each(|message| warn(py, message))?;

@@ -4,8 +4,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use std::error::Error;
-use trueup::filter::{InvalidFilter, InvalidRequest, NotACondition};
+use trueup::filter::{InvalidFilter, NotACondition};
 use trueup::ingest::IngestError;
+use trueup::request::{InvalidParameter, RequestError};
 use trueup::{Interruption, QueryError, UnknownField, message_with_causes};
 
 /// Why a call failed.
@@ -65,11 +66,20 @@ impl From<trueup::DatasetError> for Failure {
     }
 }
 
-impl From<InvalidRequest> for Failure {
-    fn from(error: InvalidRequest) -> Self {
+impl From<InvalidParameter> for Failure {
+    fn from(error: InvalidParameter) -> Self {
+        Self::Query(error.to_string())
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
         match error {
-            InvalidRequest::Query(error) => error.into(),
-            InvalidRequest::Filter(error) => error.into(),
+            RequestError::Engine(error) => error.into(),
+            RequestError::Filter(error) => error.into(),
+            RequestError::Benchmarks => Self::Query("only `Dataset.query` has `compare=\"benchmarks\"`".to_owned()),
+            RequestError::MissingMetric { unknown: Some(unknown) } => Self::Engine(*unknown),
+            RequestError::MissingMetric { .. } => Self::Query(format!("{error}; `trueup.fields()` lists all")),
             other => Self::Query(other.to_string()),
         }
     }

@@ -1,15 +1,15 @@
 //! `Query`: a query of a dataset, read from keyword arguments.
 
-use crate::arguments::{Keywords, names, texts, unexpected};
+use crate::arguments::{Keywords, day, names, texts, unexpected};
 use crate::error::Failure;
 use crate::filter::Filter;
 use crate::run::{CallInterrupt, run};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
-use std::time::SystemTime;
-use trueup::filter::{InvalidRequest, TypedCondition, apply_typed};
-use trueup::query::{self, AccountFilter, DateRange, EventsQuery, Interval, NamedRange, SortKey};
-use trueup::{ComparedWith, Dataset, Day, QueryError, ReadyQuery};
+use trueup::filter::TypedCondition;
+use trueup::query::{self, EventsQuery};
+use trueup::request::{PARAMETERS, Parameter, PreparedQuery, QueryRequest, RequestError, Today, ValueType};
+use trueup::{Dataset, QueryError};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
@@ -67,12 +67,7 @@ pub(crate) fn prepare(
     fields: &Bound<'_, PyAny>,
     keywords: &Keywords<'_>,
 ) -> Result<EventsQuery, Failure> {
-    match ready(py, dataset, fields, keywords)? {
-        ReadyQuery::Events(query) => Ok(*query),
-        ReadyQuery::WithBenchmarks(_) => {
-            Err(Failure::Query("only `Dataset.query` has `compare=\"benchmarks\"`".to_owned()))
-        }
-    }
+    Ok(read(py, dataset, fields, keywords, Use::Other)?.events().clone())
 }
 
 /// Reads a query for a dataset: a `Query` that was prepared, or fields and the keyword arguments that say the rest.
@@ -81,19 +76,15 @@ pub(crate) fn ready(
     dataset: &Dataset,
     fields: &Bound<'_, PyAny>,
     keywords: &Keywords<'_>,
-) -> Result<ReadyQuery, Failure> {
-    if let Ok(query) = fields.cast::<Query>() {
-        return Ok(ReadyQuery::Events(Box::new(query.get().0.clone())));
-    }
-    read(py, dataset, fields, keywords).map_err(|failure| match failure {
-        Failure::Value(message) => Failure::Query(message),
-        Failure::Engine(error @ trueup::Error::Query(QueryError::UnknownFields { .. })) => {
-            let advice = "`allow_unknown=True` takes a field that is unknown as empty on every row";
-            let message = format!("{error}; {advice}");
-            Failure::Worded(Box::new(error), message)
-        }
-        other => other,
-    })
+) -> Result<PreparedQuery, Failure> {
+    read(py, dataset, fields, keywords, Use::Answer)
+}
+
+/// What a query is for. Nothing but an answer is compared with benchmarks, and refused for values that are unseen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Answer,
+    Other,
 }
 
 fn read(
@@ -101,187 +92,97 @@ fn read(
     dataset: &Dataset,
     fields: &Bound<'_, PyAny>,
     keywords: &Keywords<'_>,
-) -> Result<ReadyQuery, Failure> {
-    let accounts = keywords.any("accounts")?.map(|value| texts("accounts", &value)).transpose()?;
-    let read = accounts.as_ref().map_or(AccountFilter::All, |keys| AccountFilter::Only(keys.iter().cloned().collect()));
-    let given = keywords.day("today")?;
-    let today = || given.unwrap_or_else(|| query::current_day(dataset.accounts(), &read, SystemTime::now()));
-    let range = days(today, keywords)?;
-    let allow_unknown = keywords.flag("allow_unknown")?;
-    let mut query = EventsQuery::new(names("fields", fields)?, range.start, range.end)
-        .interval(keywords.parsed("interval")?.unwrap_or(Interval::Total))
-        .allow_unknown(allow_unknown)
-        .definitions(dataset.definitions());
-    if let Some(attribution) = keywords.parsed("attribution")? {
-        query = query.attribution(attribution);
+    purpose: Use,
+) -> Result<PreparedQuery, Failure> {
+    if let Ok(query) = fields.cast::<Query>() {
+        return Ok(query.get().0.clone().into());
     }
-    query = match (keywords.flag("cohort")?, keywords.parsed("within")?) {
-        (true, Some(within)) => query.cohort(within),
-        (false, None) => query,
-        (true, None) => return Err(Failure::Query("a cohort needs its window, such as `within=\"90d\"`".to_owned())),
-        (false, Some(_)) => {
-            return Err(Failure::Query("`within` is the window of a cohort; `cohort=True` asks for one".to_owned()));
+    let today = Today::new(keywords.day("today")?);
+    let (mut given, mut filters) = (Vec::new(), Vec::new());
+    for parameter in PARAMETERS.iter().filter(|parameter| purpose == Use::Answer || parameter.name != "strict") {
+        let value = match parameter.name {
+            "fields" => Some(fields.clone()),
+            name => keywords.any(&keyword(name))?,
+        };
+        let Some(value) = value else { continue };
+        given.push((parameter, argument_texts(parameter, &value, &mut filters)?));
+    }
+    let request = QueryRequest { filters, ..QueryRequest::from_texts(given)? };
+    if purpose == Use::Other {
+        request.without_benchmarks()?;
+    }
+    let prepared = run(py, &CallInterrupt::new(None, None), || request.prepare(dataset, &today))?;
+    prepared.unless_signaled()?.map_err(|error| match error {
+        RequestError::Engine(error @ trueup::Error::Query(QueryError::UnknownFields { .. })) => {
+            let advice = "`allow_unknown=True` takes a field that is unknown as empty on every row";
+            let message = format!("{error}; {advice}");
+            Failure::Worded(Box::new(error), message)
         }
-    };
-    let compare = keywords.parsed("compare")?;
-    if let Some(ComparedWith::Earlier(earlier)) = compare {
-        query = query.compare(earlier);
-    }
-    if let Some(keys) = accounts {
-        run(py, &CallInterrupt::new(None, None), || check_accounts(dataset, &keys))?.unless_signaled()??;
-        query = query.accounts(keys);
-    }
-    let order = Order::read(keywords)?;
-    if keywords.flag("totals")? {
-        query = query.totals();
-    }
-    if keywords.flag("allow_long_total")? {
-        query = query.allow_long_total();
-    }
-    let conditions = Conditions::read(keywords)?;
-    if compare == Some(ComparedWith::Benchmarks) {
-        // Ordered after the checks, which would refuse a column that only the comparison has.
-        let query = order.apply(checked(dataset, query, conditions)?);
-        return Ok(ReadyQuery::with_benchmarks(&query, today())?);
-    }
-    Ok(ReadyQuery::Events(Box::new(checked(dataset, order.apply(query), conditions)?)))
+        other => other.into(),
+    })
 }
 
-/// Adds the conditions to a query, and checks its names.
-fn checked(dataset: &Dataset, query: EventsQuery, conditions: Conditions) -> Result<EventsQuery, Failure> {
-    if let Err(fault @ QueryError::MissingMetric) = query.check() {
-        // An unknown name is probably meant as a metric.
-        dataset.check_names(&query.clone().allow_unknown(false))?;
-        return Err(Failure::Query(format!("{fault}, such as `leads`; `trueup.fields()` lists all")));
-    }
-    let filtered = conditions.apply(query.clone());
-    if let Err(InvalidRequest::Filter(_)) = filtered {
-        // Unknown fields come before the faults of filters.
-        dataset.check_names(&query)?;
-    }
-    let query = filtered?;
-    dataset.check_names(&query)?;
-    Ok(query)
-}
-
-/// The order of the rows, and how many there are.
-struct Order {
-    keys: Vec<SortKey>,
-    limit: Option<usize>,
-}
-
-impl Order {
-    fn read(keywords: &Keywords<'_>) -> Result<Self, Failure> {
-        let keys = keywords.any("sort")?.map(|value| names("sort", &value)).transpose()?.unwrap_or_default();
-        let keys = keys.iter().map(|key| SortKey::from(key.as_str())).collect();
-        Ok(Self { keys, limit: keywords.value("limit", "a number of rows")? })
-    }
-
-    fn apply(self, query: EventsQuery) -> EventsQuery {
-        let query = self.keys.into_iter().fold(query, EventsQuery::sort);
-        match self.limit {
-            Some(rows) => query.limit(rows),
-            None => query,
-        }
+/// Returns the keyword argument for a part of a request.
+fn keyword(name: &str) -> String {
+    match name {
+        // Here a list is usual.
+        "account" => "accounts".to_owned(),
+        name => name.replace('-', "_"),
     }
 }
 
-/// The conditions of `where=` and `filter=`.
-#[derive(Default)]
-struct Conditions {
-    typed: Vec<TypedCondition>,
-    built: Vec<query::Filter>,
-    /// An expression across fields, as JSON.
-    across: Option<String>,
-}
-
-impl Conditions {
-    fn read(keywords: &Keywords<'_>) -> Result<Self, Failure> {
-        let mut conditions = Self::default();
-        if let Some(value) = keywords.any("where")? {
-            if value.is_instance_of::<PyString>() || value.is_instance_of::<Filter>() {
-                conditions.add(&value)?;
-            } else {
-                let mut items = value.try_iter().map_err(|_| unexpected("where", EXPECTED_CONDITION, &value))?;
-                items.try_for_each(|item| conditions.add(&item?))?;
-            }
+/// Returns the texts that spell an argument. Conditions that Python has built go to `built`.
+fn argument_texts(
+    parameter: &Parameter,
+    value: &Bound<'_, PyAny>,
+    built: &mut Vec<query::Filter>,
+) -> Result<Vec<String>, Failure> {
+    let name = keyword(parameter.name);
+    let expected = |expected| unexpected(&name, expected, value);
+    Ok(match parameter.value {
+        ValueType::Names => names(&name, value)?,
+        ValueType::Texts if name == "where" => conditions(value, built)?,
+        ValueType::Texts => texts(&name, value)?,
+        ValueType::Date => vec![day(&name, value)?.to_string()],
+        // The year may be a number.
+        ValueType::Range => vec![value.str()?.to_string()],
+        ValueType::Flag => vec![value.extract::<bool>().map_err(|_| expected("True or False"))?.to_string()],
+        ValueType::Rows => vec![value.extract::<usize>().map_err(|_| expected("a number of rows"))?.to_string()],
+        ValueType::Filter if value.is_instance_of::<Filter>() => {
+            return Err(expected("JSON (`where` takes conditions)"));
         }
-        if let Some(value) = keywords.any("filter")? {
-            conditions.across = Some(match value.cast::<PyString>() {
-                Ok(text) => text.extract()?,
-                Err(_) if value.is_instance_of::<Filter>() => {
-                    return Err(unexpected("filter", "JSON (`where` takes conditions)", &value));
-                }
-                Err(_) => value.py().import("json")?.call_method1("dumps", (value,))?.extract()?,
-            });
+        ValueType::Filter if !value.is_instance_of::<PyString>() => {
+            vec![value.py().import("json")?.call_method1("dumps", (value,))?.extract()?]
         }
-        Ok(conditions)
-    }
-
-    fn add(&mut self, value: &Bound<'_, PyAny>) -> Result<(), Failure> {
-        if let Ok(filter) = value.cast::<Filter>() {
-            self.built.push(filter.get().filter.clone());
-        } else if let Ok(text) = value.cast::<PyString>() {
-            self.typed.push(text.extract::<String>()?.parse()?);
-        } else {
-            return Err(unexpected("where", EXPECTED_CONDITION, value));
-        }
-        Ok(())
-    }
-
-    fn apply(self, query: EventsQuery) -> Result<EventsQuery, InvalidRequest> {
-        let query = apply_typed(query, &self.typed, self.across.as_deref())?;
-        Ok(self.built.into_iter().fold(query, EventsQuery::filter))
-    }
+        _ => vec![value.extract().map_err(|_| expected("a text"))?],
+    })
 }
 
 /// What `where` takes.
 const EXPECTED_CONDITION: &str =
     "a condition such as \"total >= 500\" or trueup.col(\"total\") >= 500, or a list of such";
 
-/// Returns the days that the keyword arguments name. Relative ones count from `today`.
-fn days(today: impl Fn() -> Day, keywords: &Keywords<'_>) -> Result<DateRange, Failure> {
-    const EXPECTED: &str =
-        "expected either `start` and `end`, or one of `month`, `quarter`, `year`, `last` and `range`";
-    let (start, end) = (keywords.day("start")?, keywords.day("end")?);
-    let mut named = Vec::new();
-    type Parse = fn(&str) -> Result<NamedRange, query::NotARange>;
-    let forms: [(&str, Parse); 5] = [
-        ("month", NamedRange::month),
-        ("quarter", NamedRange::quarter),
-        ("year", NamedRange::year),
-        ("last", NamedRange::last),
-        ("range", str::parse),
-    ];
-    for (name, parse) in forms {
-        if let Some(value) = keywords.any(name)? {
-            // The year may be a number.
-            let range =
-                parse(&value.str()?.to_string()).map_err(|error| Failure::Query(format!("`{name}`: {error}")))?;
-            named.push(range);
+/// Returns the conditions that are texts; the others go to `built`.
+fn conditions(value: &Bound<'_, PyAny>, built: &mut Vec<query::Filter>) -> Result<Vec<String>, Failure> {
+    let mut texts = Vec::new();
+    let mut add = |value: &Bound<'_, PyAny>| {
+        if let Ok(filter) = value.cast::<Filter>() {
+            built.push(filter.get().filter.clone());
+        } else if let Ok(text) = value.cast::<PyString>() {
+            let text: String = text.extract()?;
+            // The error names the column of the fault.
+            text.parse::<TypedCondition>()?;
+            texts.push(text);
+        } else {
+            return Err(unexpected("where", EXPECTED_CONDITION, value));
         }
-    }
-    match (start, end, named.as_slice()) {
-        (Some(start), Some(end), []) => Ok(DateRange { start, end }),
-        (None, None, [named]) => {
-            let today = if named.is_relative() { today() } else { Day::MIN };
-            named.days(today).map_err(|error| Failure::Query(error.to_string()))
-        }
-        _ => Err(Failure::Query(EXPECTED.to_owned())),
-    }
-}
-
-/// Checks that the dataset has every account.
-fn check_accounts(dataset: &Dataset, keys: &[String]) -> Result<(), Failure> {
-    const MAX_LISTED: usize = 8;
-    let missing = dataset.missing_accounts(keys)?;
-    let Some(missing) = missing.first() else { return Ok(()) };
-    let known = dataset.account_keys()?;
-    let listed: Vec<String> = known.iter().take(MAX_LISTED).map(|key| format!("`{key}`")).collect();
-    let has = match (listed.is_empty(), known.len().saturating_sub(MAX_LISTED)) {
-        (true, _) => "no account at all".to_owned(),
-        (false, 0) => listed.join(", "),
-        (false, more) => format!("{} and {more} more", listed.join(", ")),
+        Ok(())
     };
-    Err(Failure::Query(format!("the dataset has no account `{missing}`; it has {has}")))
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<Filter>() {
+        add(value)?;
+    } else {
+        let mut items = value.try_iter().map_err(|_| unexpected("where", EXPECTED_CONDITION, value))?;
+        items.try_for_each(|item| add(&item?))?;
+    }
+    Ok(texts)
 }

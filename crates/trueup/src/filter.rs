@@ -31,6 +31,7 @@ mod tests;
 pub use error::{InvalidFilter, InvalidRequest};
 pub use typed::{NotACondition, TypedCondition};
 
+use crate::request::ADDITIONS;
 use error::{FilterPath, ParseFault};
 use expression::{ParsedCondition, parse_across, parse_field};
 use std::collections::HashMap;
@@ -42,8 +43,17 @@ pub const FILTER_PARAMETER: &str = "filter";
 
 /// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`]. From a
 /// request with `why`, remove `row` and `lines`, too.
-pub const NON_FILTER_PARAMETERS: [&str; 11] =
-    ["fields", "start", "end", "account", "accounts", "interval", "cohort", "within", "compare", "attribution", "why"];
+pub const NON_FILTER_PARAMETERS: [&str; OTHERS.len() + ADDITIONS.len()] = {
+    let mut names = [""; OTHERS.len() + ADDITIONS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = if place < OTHERS.len() { OTHERS[place] } else { ADDITIONS[place - OTHERS.len()].name };
+        place += 1;
+    }
+    names
+};
+
+const OTHERS: [&str; 7] = ["fields", "start", "end", "account", "accounts", "interval", "why"];
 
 /// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///

@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | open a dataset and query it | [`Dataset`], [`query::EventsQuery`] |
-//! | compare an answer with an earlier range or with benchmarks | [`ComparedWith`], [`ReadyQuery`] |
+//! | ask as people do: ranges by name, typed conditions, benchmarks | [`request::QueryRequest`] |
 //! | ask why a number is what it is | [`query::WhyQuery`], [`Why`] |
 //! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
@@ -23,9 +23,8 @@
 //! | `object-store` | datasets at `s3://`, `gs://`, `az://` and `http(s)://`; `BlockCache`, which keeps what was read |
 //! | `polars` | answers as polars data frames |
 //! | `service` | the modules `service`, which answers requests of the HTTP API, `openapi` and `access` |
-//! | `sqlite` | `service`, with directories of users and keys in a SQLite file, which processes may share |
 //!
-//! No feature is on by default. Without `sqlite`, users and keys live in memory: `access::MemoryDirectory`.
+//! No feature is on by default.
 //!
 //! # Threads
 //! Queries and ingests run on the pool of rayon in which they are called, which is by default that of the process.
@@ -70,16 +69,15 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arrow;
-mod compared;
 pub mod filter;
 pub mod json;
 #[cfg(feature = "service")]
 pub mod openapi;
+pub mod request;
 #[cfg(feature = "service")]
 pub mod service;
 pub mod versions;
 
-pub use compared::{ComparedWith, NotCompared, ReadyQuery};
 /// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 #[cfg(feature = "service")]
 pub use trueup_access as access;

@@ -5,11 +5,11 @@ mod jobs_file;
 use super::block_cache::BlockCacheArgs;
 use super::jobs_values::TomlAsOf;
 use super::query::warn_about_unknown_fields;
-use super::range::{Today, warn_about_days};
+use super::query_options::{warn_about_days, warn_about_unseen_values};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, OutputWriter, TerminalRows, number::counted};
+use crate::output::{self, OutputWriter, TerminalRows};
 use crate::progress::Step;
 use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
@@ -17,9 +17,11 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use trueup::request::{PreparedQuery, Today};
 use trueup::versions::AsOf;
-use trueup::{Dataset, Day, Execution, ReadyQuery};
+use trueup::{Dataset, Day, Execution};
 use trueup_ingest::Outputs;
+use trueup_report::number::counted;
 
 const EXAMPLES: &str = r#"Example of JOBS.toml:
   dataset = "my-data"              # relative to the folder of this file
@@ -159,7 +161,7 @@ impl BatchCommand {
         file: &JobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
-    ) -> Result<(Vec<(QueryJob, ReadyQuery)>, usize), Failure> {
+    ) -> Result<(Vec<(QueryJob, PreparedQuery)>, usize), Failure> {
         let (mut checked, mut faults, mut unseen_values) = (Vec::new(), 0, 0);
         let today = Today::new(self.today);
         let mut names: HashMap<String, String> = HashMap::new();
@@ -169,14 +171,17 @@ impl BatchCommand {
                 if let Some(other) = names.insert(job.output.to_lowercase(), job.name.clone()) {
                     return Err(Failure::request(format!("`{}` is written by query `{other}` too", job.output)));
                 }
-                job.spec.allow_unknown |= self.allow_unknown;
-                job.spec.strict |= self.strict;
-                let query = job.spec.ready(dataset, today)?;
+                job.request.allow_unknown |= self.allow_unknown;
+                job.request.strict |= self.strict;
+                let query =
+                    job.request.prepare(dataset, &today).map_err(|fault| Failure::from(fault).into_request())?;
                 dataset.check(query.events()).map_err(trueup::Error::from)?;
                 outputs.check(self.into.join(&job.output))?;
-                let prefix = format!("query `{}`: ", job.name);
-                let unseen = job.spec.check_values(&prefix, query.events(), dataset, &self.execution())?;
-                unseen_values += if job.spec.allow_unknown { 0 } else { unseen };
+                let step = Step::new("checking values");
+                let unseen = query.unseen_values(dataset, &self.execution())?;
+                drop(step);
+                warn_about_unseen_values(&format!("query `{}`: ", job.name), &unseen);
+                unseen_values += if job.request.allow_unknown { 0 } else { unseen.len() };
                 Ok((job, query))
             });
             match job {
@@ -195,7 +200,13 @@ impl BatchCommand {
         }
     }
 
-    fn answer(&self, job: &QueryJob, query: &ReadyQuery, dataset: &Dataset, outputs: &Outputs) -> Result<(), Failure> {
+    fn answer(
+        &self,
+        job: &QueryJob,
+        query: &PreparedQuery,
+        dataset: &Dataset,
+        outputs: &Outputs,
+    ) -> Result<(), Failure> {
         let answer = query.run(dataset, self.execution())?.with_totals_row();
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;

@@ -4,7 +4,7 @@ use super::file_count::{self, FileCountReport};
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
-use crate::output::{self, ObjectFormat, number};
+use crate::output::{self, ObjectFormat};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{Compact, CompactSummary};
+use trueup_report::number;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,8 +2,8 @@
 
 use super::block_cache::BlockCacheArgs;
 use super::output_args::OutputArgs;
-use super::query::{QuerySpec, warn_about_unknown_fields};
-use super::range::{Today, warn_about_days};
+use super::query::warn_about_unknown_fields;
+use super::query_options::{QueryOptions, warn_about, warn_about_unseen_values};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -12,6 +12,7 @@ use crate::progress::{self, Step};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::query::EventsQuery;
+use trueup::request::{RequestError, Today};
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution, UnseenValue};
 
@@ -50,7 +51,7 @@ pub(crate) struct DiffCommand {
     after: AsOf,
 
     #[command(flatten)]
-    spec: QuerySpec,
+    options: QueryOptions,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -69,7 +70,8 @@ pub(crate) struct DiffCommand {
 
 impl DiffCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        if self.spec.limit.is_some() || !self.spec.sort.is_empty() || self.spec.compare.is_some() {
+        let request = &self.options.0;
+        if request.limit.is_some() || !request.sort.is_empty() || request.compare.is_some() {
             return Err(Failure::usage(
                 "`--sort`, `--limit` and `--compare` cannot be used here, because all rows of both answers are compared",
             ));
@@ -78,9 +80,8 @@ impl DiffCommand {
         self.cache.set()?;
         let after = open_dataset(&self.dataset, Some(self.after))?;
         let before = open_dataset(&self.dataset, Some(self.before))?;
-        let query = self.spec.query(&after, Today::new(self.today))?.exact_ratios();
-        self.spec.range.note_days(&query);
-        warn_about_days("", &query, &after);
+        let query = request.prepare(&after, &Today::new(self.today))?.events().clone().exact_ratios();
+        warn_about(request, &query, &after)?;
         let execution = || Execution { threads: self.threads, ..Execution::default() };
         // Both versions get the definitions of the later one. A column may be newer than the earlier version, in which
         // it is then empty.
@@ -90,7 +91,10 @@ impl DiffCommand {
         })?;
         let query_before = query.clone().allow_unknown(true);
         let unseen = unseen_values((&before, &query_before), (&after, &query), &execution())?;
-        self.spec.warn_about_unseen_values("", &unseen)?;
+        if request.strict && !unseen.is_empty() {
+            return Err(RequestError::UnseenValues(unseen).into());
+        }
+        warn_about_unseen_values("", &unseen);
         let earlier = before.run(&query_before, progress::watched(execution()))?.with_totals_row();
         let later = after.run(&query, progress::watched(execution()))?.with_totals_row();
         warn_about_unknown_fields("", &later, &after);

@@ -1,6 +1,5 @@
 //! The directory of a dataset, for all commands that need one: finds, opens, creates and verifies its file.
 
-use super::names;
 use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
@@ -112,7 +111,7 @@ impl DirectoryPaths {
             return Ok(());
         }
         let dataset = Dataset::open(&self.dataset)?;
-        let missing = names::missing_accounts(&dataset, &new)?;
+        let missing = dataset.missing_accounts(&new).map_err(trueup::Error::from)?;
         for (added, key) in new.iter().enumerate() {
             if let Err(refused) = directory.add_account(key) {
                 for key in new.iter().take(added) {

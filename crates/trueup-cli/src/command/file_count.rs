@@ -1,8 +1,9 @@
 //! A number of files and their bytes, as the commands that remove or merge files print them.
 
-use crate::output::number;
+use crate::output::bytes;
 use serde::Serialize;
 use trueup_ingest::FileCount;
+use trueup_report::number;
 
 /// A number of files, and their bytes, as JSON.
 #[derive(Serialize)]
@@ -19,5 +20,5 @@ impl From<FileCount> for FileCountReport {
 
 /// Returns a number of files, and their size, for people.
 pub(super) fn text(count: FileCount) -> String {
-    format!("{}, {}", number::counted(count.files, "file"), number::bytes(count.bytes))
+    format!("{}, {}", number::counted(count.files, "file"), bytes(count.bytes))
 }

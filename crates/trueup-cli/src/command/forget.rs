@@ -5,7 +5,7 @@ use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, ObjectFormat, number};
+use crate::output::{self, ObjectFormat};
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trueup::versions::version_ranges;
 use trueup_ingest::{Forget, ForgetSummary};
+use trueup_report::number;
 
 /// The most customers of whom nothing was found that messages list.
 const NAMED: usize = 20;

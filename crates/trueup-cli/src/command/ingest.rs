@@ -5,7 +5,7 @@ use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, number::grouped};
+use crate::output;
 use crate::progress::IngestProgress;
 use crate::signals::StopSignals;
 use crate::terminal::printable;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use trueup_ingest::{
     ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, ReplacedSpend, RowCounts, TextEncoding,
 };
+use trueup_report::number::grouped;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use super::directory::DirectoryPaths;
 use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, ObjectFormat, number};
+use crate::output::{self, ObjectFormat};
 use crate::progress::Step;
 use crate::terminal::printable;
 use report::{CheckedDataset, Contents, TableSize};
@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use trueup::Dataset;
 use trueup::versions::{AsOf, Batch, DataFile, Manifest, Verification};
+use trueup_report::number;
 
 /// Show what a dataset contains
 ///
@@ -113,7 +114,7 @@ fn size_of(manifest: &Manifest, files: &[DataFile]) -> String {
         return "none".to_owned();
     }
     let TableSize { rows, files, bytes } = TableSize::of(manifest, files);
-    let (files, bytes) = (number::counted(files as u64, "file"), number::bytes(bytes));
+    let (files, bytes) = (number::counted(files as u64, "file"), output::bytes(bytes));
     format!("{}, {files}, {bytes}", number::counted(rows, "row"))
 }
 
@@ -192,7 +193,7 @@ impl VerifyCommand {
         if self.format == ObjectFormat::Json {
             return Ok(());
         }
-        let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
+        let (files, bytes) = (number::counted(found.files as u64, "file"), output::bytes(found.bytes));
         output::print(|out| {
             writeln!(out, "version {} is whole: {files}, {bytes}", found.version)?;
             match directory {

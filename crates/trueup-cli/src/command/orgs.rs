@@ -3,12 +3,12 @@
 use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::number::counted;
 use crate::output::{Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup::Dataset;
 use trueup::access::{Directory, Organization};
+use trueup_report::number::counted;
 
 const EXAMPLES: &str = "\
 Examples:

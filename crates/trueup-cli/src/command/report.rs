@@ -4,14 +4,13 @@ mod jobs_file;
 
 use super::block_cache::BlockCacheArgs;
 use super::jobs_values::TomlAsOf;
-use super::names::check_accounts;
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, OutputWriter};
 use crate::progress::Step;
-use crate::report::{Report, ReportFormat, ReportSpec};
 use clap::Args;
+use clap::builder::{PossibleValuesParser as ReportFormatParser, TypedValueParser};
 use jobs_file::{ReportJob, ReportJobsFile};
 use std::collections::HashMap;
 use std::fs;
@@ -19,9 +18,11 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup::query::NamedRange;
+use trueup::request::RequestError;
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution};
 use trueup_ingest::Outputs;
+use trueup_report::{Report, ReportFormat, ReportSpec, SECTIONS};
 
 const EXAMPLES: &str = r#"Examples:
   trueup report my-data --month 2026-05 -o may.html
@@ -72,7 +73,7 @@ pub(crate) struct ReportCommand {
     accounts: Vec<String>,
 
     /// Format of the report; by default the one for the ending of FILE, or html
-    #[arg(long, value_enum, conflicts_with = "jobs")]
+    #[arg(long, value_parser = ReportFormatParser::new(ReportFormat::NAMES).try_map(|name| name.parse::<ReportFormat>()), conflicts_with = "jobs")]
     format: Option<ReportFormat>,
 
     /// Write the report to this file instead of stdout. The file appears once it is complete, and must not exist yet
@@ -120,6 +121,11 @@ impl ReportCommand {
         Execution { threads: self.threads, ..Execution::default() }
     }
 
+    fn ask(&self, dataset: &Dataset, spec: &ReportSpec) -> Result<Report, Failure> {
+        let step = Step::counted("asking the questions", SECTIONS);
+        Ok(Report::ask(dataset, spec, &self.execution(), || step.add(1))?)
+    }
+
     fn run_one(&self, path: &Path, month: NamedRange) -> Result<(), Failure> {
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
@@ -133,7 +139,7 @@ impl ReportCommand {
         let dataset = open_dataset(path, self.as_of)?;
         let spec = ReportSpec::new(&self.accounts, days(month)?, self.through);
         check(&spec, &dataset, "")?;
-        let report = Report::ask(&dataset, &spec, &self.execution())?;
+        let report = self.ask(&dataset, &spec)?;
         write(&report, format, self.output.as_deref(), &outputs)
     }
 
@@ -147,7 +153,8 @@ impl ReportCommand {
         let step = Step::counted("reports", jobs.len() as u64);
         for job in &jobs {
             step.rename(&job.name);
-            let written = Report::ask(&dataset, &job.spec, &self.execution())
+            let written = self
+                .ask(&dataset, &job.spec)
                 .and_then(|report| write(&report, job.format, Some(&into.join(&job.output)), &outputs));
             written.map_err(|failure| failure.context(&format!("report `{}`", job.name)))?;
             step.add(1);
@@ -205,7 +212,7 @@ fn days(month: NamedRange) -> Result<trueup::query::DateRange, Failure> {
 /// Checks that a report can be made, and warns if its month is not over in the data. `prefix` names the report if there
 /// are several.
 fn check(spec: &ReportSpec, dataset: &Dataset, prefix: &str) -> Result<(), Failure> {
-    check_accounts(dataset, spec.accounts())?;
+    RequestError::check_accounts(dataset, spec.accounts())?;
     if let Some(last) = spec.last_day_of_data(dataset)? {
         notice::warning(format_args!(
             "{prefix}the data end on {last}, before the last day of the report; if they are not complete, `--through {last}` \

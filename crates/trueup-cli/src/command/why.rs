@@ -3,7 +3,6 @@
 use super::output_args::OutputArgs;
 use super::query::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::number::{NOTHING, counted, readable, readable_with};
 use crate::output::{Format, write_lines};
 use crate::progress::{self, Step};
 use clap::Args;
@@ -11,6 +10,7 @@ use std::fmt::Write as _;
 use trueup::definitions::Definitions;
 use trueup::query::{EventsQuery, Filter, LineOrder, RowValues, SortKey, WhyQuery, WhyRowFault};
 use trueup::{Dataset, Error, QueryError, UnseenValue, Value, Why};
+use trueup_report::number::{NOTHING, counted, readable, readable_with};
 
 /// The most lines of a measure that a table lists, unless an option says otherwise.
 const TABLE_LINES: usize = 100;
@@ -67,18 +67,19 @@ pub(crate) struct WhyCommand {
 impl WhyCommand {
     pub(super) fn run(mut self) -> Result<(), Failure> {
         let format = self.output.check(&self.args.dataset)?;
-        let order = line_order(&std::mem::take(&mut self.args.spec.sort))?;
+        let order = line_order(&std::mem::take(&mut self.args.options.0.sort))?;
         let limit =
-            self.args.spec.limit.take().or((format == Format::Table && !self.output.all).then_some(TABLE_LINES));
-        if self.args.spec.totals {
+            self.args.options.0.limit.take().or((format == Format::Table && !self.output.all).then_some(TABLE_LINES));
+        if self.args.options.0.totals {
             return Err(Failure::usage(
                 "`trueup why` explains one row and has no `--totals`; leave out the dimensions to explain the row of the \
                  whole range",
             ));
         }
         let dataset = self.args.open_dataset()?;
-        let query = self.args.query(&dataset)?;
-        let why = self.explain(&dataset, &query, order, limit)?;
+        self.args.options.0.without_benchmarks()?;
+        let query = self.args.prepare(&dataset)?;
+        let why = self.explain(&dataset, query.events(), order, limit)?;
         let mut out = self.output.writer(&self.args.dataset)?;
         if format == Format::Table {
             write_lines(&summary(&why, dataset.definitions()), &mut out).map_err(Failure::fault)?;

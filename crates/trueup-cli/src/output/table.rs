@@ -10,8 +10,6 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cell::push_text;
-
 use super::TerminalRows;
 use super::writer::OutputWriter;
 use cell::{Cells, cut, pad};
@@ -19,6 +17,7 @@ use layout::{Layout, headings};
 use std::io::{self, Write};
 use terminal_size::{Width, terminal_size};
 use trueup::ResultTable;
+use trueup_report::number::counted;
 
 /// The most rows that a terminal shows as a table, half of them from the end.
 const MAX_TABLE_ROWS: usize = 40;
@@ -138,7 +137,7 @@ impl<I: ExactSizeIterator<Item = usize> + Clone> ShownRows<I> {
 
     /// Returns the line that stands for the rows that are left out; `None` if all are shown.
     fn note(&self) -> Option<String> {
-        let more = super::number::counted(self.left_out as u64, "more row");
+        let more = counted(self.left_out as u64, "more row");
         (self.left_out > 0)
             .then(|| format!("… {more}; `--all` shows {}", if self.left_out == 1 { "it" } else { "them" }))
     }

@@ -162,15 +162,15 @@ interval = "year"
     for (line, words) in lines.iter().zip([
         "query `long`: ",
         "query `who`: the dataset has no account `gamma`",
-        "query `when`: expected a date as YYYY-MM-DD",
-        "query `how`: expected an operator (`=`, `!=`, ",
+        "query `when`: `start`: expected a date as YYYY-MM-DD",
+        "query `how`: `where`: expected an operator (`=`, `!=`, ",
         "query `what`: expected at least one metric",
         "query `CHANNELS`: `CHANNELS.csv` is written by query `channels` too",
         "query `../up`: expected the name of a file",
         "query `x.xlsx`: expected a file that ends in",
         "query 14: the key `name` is missing",
         "query `kind`: expected a format (`table`, `json`",
-        "query `often`: expected an interval",
+        "query `often`: `interval`: expected an interval",
         "11 of 16 queries cannot be run, so none was",
     ]) {
         assert!(line.starts_with("error: ") && line.contains(words), "{line}\n{words}");

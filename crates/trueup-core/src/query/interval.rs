@@ -72,7 +72,7 @@ impl fmt::Display for DateRange {
 /// assert_eq!(Interval::Total.to_string(), "total");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", try_from = "String")]
 pub enum Interval {
     /// The whole range as one sub-range.
     #[default]
@@ -121,6 +121,14 @@ impl FromStr for Interval {
             .find(|(name, _)| *name == text)
             .map(|(_, interval)| *interval)
             .ok_or_else(|| UnknownInterval(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Interval {
+    type Error = UnknownInterval;
+
+    fn try_from(text: String) -> Result<Self, UnknownInterval> {
+        text.parse()
     }
 }
 

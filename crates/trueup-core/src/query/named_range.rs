@@ -5,6 +5,7 @@ use super::{AccountFilter, DateRange};
 use crate::model::{Accounts, UtcMicros, Zone};
 use crate::{Day, Shown};
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
@@ -36,7 +37,8 @@ use std::time::{Duration, SystemTime};
 /// assert_eq!("90d".parse::<NamedRange>()?.days(today)?.to_string(), "2026-08-26 to 2026-11-23");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct NamedRange(Name);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,6 +289,37 @@ impl FromStr for NamedRange {
     }
 }
 
+impl fmt::Display for NamedRange {
+    /// Writes the name so that it is parsed to an equal range.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Name::Calendar(Unit::Year, first) => write!(f, "{:04}", first.year()),
+            Name::Calendar(Unit::Quarter, first) => write!(f, "{:04}-Q{}", first.year(), first.month0() / 3 + 1),
+            Name::Calendar(_, first) => write!(f, "{}", first.format("%Y-%m")),
+            Name::LastDays(days) => write!(f, "{days}d"),
+            Name::LastMonths(months) => write!(f, "{months}mo"),
+            Name::Relative(unit, part) => {
+                let name = RELATIVE.iter().find(|(_, of, which)| (*of, *which) == (unit, part));
+                f.write_str(name.map_or("", |(name, ..)| name))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for NamedRange {
+    type Error = NotARange;
+
+    fn try_from(text: String) -> Result<Self, NotARange> {
+        text.parse()
+    }
+}
+
+impl From<NamedRange> for String {
+    fn from(range: NamedRange) -> Self {
+        range.to_string()
+    }
+}
+
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -310,6 +343,15 @@ mod tests {
 
     /// A Monday.
     const TODAY: &str = "2026-11-23";
+
+    #[test]
+    fn a_name_is_printed_as_it_is_parsed() {
+        let other = ["2026-05", "0426-12", "2026-Q1", "2026-Q4", "2026", "90d", "6mo"];
+        for name in RELATIVE.iter().map(|(name, ..)| *name).chain(other) {
+            assert_eq!(name.parse::<NamedRange>().unwrap().to_string(), name);
+        }
+        assert_eq!("2w".parse::<NamedRange>(), "14d".parse());
+    }
 
     fn days(name: &str, today: &str) -> String {
         let range = name.parse::<NamedRange>().unwrap().days(today.parse().unwrap());

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(SortKey::from("utm:source"), SortKey::ascending("utm:source"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(from = "String", into = "String")]
 pub struct SortKey {
     pub(crate) field: String,
     pub(crate) is_descending: bool,
@@ -43,6 +43,18 @@ impl From<&str> for SortKey {
             Some((field, "desc")) => Self::descending(field),
             _ => Self::ascending(text),
         }
+    }
+}
+
+impl From<String> for SortKey {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<SortKey> for String {
+    fn from(key: SortKey) -> Self {
+        key.to_string()
     }
 }
 

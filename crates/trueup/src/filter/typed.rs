@@ -32,6 +32,7 @@ pub use fault::NotACondition;
 use super::error::{FilterPath, InvalidFilter, ParseFault};
 use super::expression::ParsedCondition;
 use parser::{ends_item, is_like_a_number, is_name_char, is_word};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use trueup_core::query::{ComparisonOperator, Filter, FilterLimits, Operand, Predicate};
 
@@ -51,7 +52,8 @@ use trueup_core::query::{ComparisonOperator, Filter, FilterLimits, Operand, Pred
 /// assert_eq!(refused.column(), 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct TypedCondition {
     field: String,
     test: Test,
@@ -69,6 +71,11 @@ enum Test {
 }
 
 impl TypedCondition {
+    /// Returns the condition that a field has none of these values.
+    pub fn not_in(field: impl Into<String>, values: Vec<String>) -> Self {
+        Self { field: field.into(), test: Test::In { values, negated: true } }
+    }
+
     /// Returns the condition as a filter.
     ///
     /// # Errors
@@ -104,6 +111,20 @@ impl TypedCondition {
                 if *negated { any.not(&path) } else { Ok(any) }
             }
         }
+    }
+}
+
+impl TryFrom<String> for TypedCondition {
+    type Error = NotACondition;
+
+    fn try_from(text: String) -> Result<Self, NotACondition> {
+        text.parse()
+    }
+}
+
+impl From<TypedCondition> for String {
+    fn from(condition: TypedCondition) -> Self {
+        condition.to_string()
     }
 }
 

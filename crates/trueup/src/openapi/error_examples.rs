@@ -3,8 +3,9 @@
 use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
 use crate::query::{NotEarlier, UnknownInterval, WhyRowFault};
+use crate::request::NotCompared;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
-use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, NotCompared, filter};
+use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
 
 /// An error, and where it occurs. Its status, code and text come from the table of errors.
 pub(super) struct ErrorExample {

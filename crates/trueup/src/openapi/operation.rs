@@ -83,7 +83,7 @@ pub(super) fn organization() -> JsonValue {
 
 /// Returns the query parameters of an endpoint.
 fn parameters(endpoint: &Endpoint) -> JsonValue {
-    let listed = endpoint.parameters.iter().chain(endpoint.additions).map(parameter);
+    let listed = endpoint.parameters.iter().chain(endpoint.additions.iter().copied().flatten()).map(parameter);
     let filters = match endpoint.other_parameters {
         OtherParameters::Ignored => None,
         OtherParameters::AnyField(description) => {
@@ -102,7 +102,7 @@ fn parameter(parameter: &Parameter) -> JsonValue {
     let head = object([
         ("name", parameter.name.into()),
         ("in", "query".into()),
-        ("description", parameter.description.into()),
+        ("description", parameter.description(|name| format!("`{name}`")).into()),
         ("required", parameter.required.into()),
     ]);
     let example = parameter.example;
@@ -134,6 +134,11 @@ fn parameter(parameter: &Parameter) -> JsonValue {
         ValueType::Pattern(pattern) => {
             head.with("schema", typed("string").with("pattern", pattern)).with("example", example)
         }
+        ValueType::Flag => {
+            head.with("schema", typed("string").with("pattern", "^(true|false)$")).with("example", example)
+        }
+        // No endpoint has these.
+        ValueType::Range | ValueType::Rows => head.with("schema", typed("string")).with("example", example),
         ValueType::Filter => head.with("content", json(reference("schemas", "Filter"))),
     }
 }

@@ -104,11 +104,11 @@ impl Parameters {
     }
 
     /// Checks that all parameters are UTF-8, and that no parameter in `single` has two different values.
-    pub(super) fn check(&self, single: &[&'static str]) -> Result<(), ServiceError> {
+    pub(super) fn check(&self, single: impl IntoIterator<Item = &'static str>) -> Result<(), ServiceError> {
         if let Some(parameter) = &self.undecoded {
             return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: parameter.clone() }));
         }
-        for parameter in single.iter().copied() {
+        for parameter in single {
             let mut values = self.values(parameter);
             if let Some(first) = values.next()
                 && let Some(second) = values.find(|value| *value != first)

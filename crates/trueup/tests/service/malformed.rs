@@ -120,8 +120,8 @@ fn bad_values_of_attributions_cohorts_and_comparisons_name_the_parameter() {
         ),
         ("attribution=", "`attribution`: expected the attribution `recorded`, `first` or `last`, but found ``"),
         ("cohort=yes", "`cohort`: expected `true` or `false`, but found `yes`"),
-        ("cohort=true", "`cohort`: `true` needs the window `within`, such as `90d` or `all`"),
-        ("within=90d", "`within`: `90d` is the window of a cohort; add `cohort=true`, or leave it out"),
+        ("cohort=true", "`cohort`: needs `within`, such as `90d`"),
+        ("within=90d", "`within`: needs `cohort`, such as `true`"),
         ("cohort=true&within=90", "`within`: expected a number of days such as `90d`, or `all`, but found `90`"),
         (
             "compare=2025-01-02..2025-01-01",

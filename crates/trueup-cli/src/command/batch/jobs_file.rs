@@ -1,17 +1,18 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
-use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name, located, read_toml};
-use crate::command::query::{CohortArgs, QuerySpec};
-use crate::command::range::RangeArgs;
+use crate::command::jobs_values::{TomlAsOf, check_file_name, located, read_toml};
+use crate::command::query_options::show_open_leads;
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
-use serde::Deserialize;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use trueup::Day;
+use std::sync::LazyLock;
 use trueup::Shown;
-use trueup::query::{DateRange, NamedRange, NotARange, SortKey};
+use trueup::request::{PARAMETERS, Parameter, QueryRequest, ValueType};
 
 /// The contents of a jobs file.
 #[derive(Debug, Deserialize)]
@@ -21,88 +22,84 @@ pub(super) struct JobsFile {
     dataset: PathBuf,
     /// The version of the dataset to read; `None` for the newest.
     pub(super) as_of: Option<TomlAsOf>,
+    /// The keys of queries that do not set them. A key of a query replaces the default; lists are not combined.
     #[serde(default)]
-    pub(super) defaults: JobDefaults,
+    pub(super) defaults: JobTable,
     #[serde(default)]
-    pub(super) query: Vec<JobEntry>,
+    pub(super) query: Vec<JobTable>,
 }
 
-/// The options of queries that do not set them. An option of a query replaces the default; lists are not combined.
-/// [`range`] says how days and named ranges replace each other.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct JobDefaults {
-    fields: Option<OneOrMany>,
-    start: Option<TomlDate>,
-    end: Option<TomlDate>,
-    range: Option<TomlRange>,
-    month: Option<TomlRange>,
-    quarter: Option<TomlRange>,
-    year: Option<TomlRange>,
-    last: Option<TomlRange>,
-    interval: Option<String>,
-    cohort: Option<bool>,
-    within: Option<String>,
-    compare: Option<String>,
-    attribution: Option<String>,
-    account: Option<OneOrMany>,
-    r#where: Option<OneOrMany>,
-    filter: Option<String>,
-    sort: Option<OneOrMany>,
-    limit: Option<usize>,
-    totals: Option<bool>,
-    format: Option<String>,
-    allow_long_total: Option<bool>,
-    allow_unknown: Option<bool>,
-    strict: Option<bool>,
-}
-
-/// One `[[query]]`: the options of `trueup query`, and the name of the query or of its file.
-// Serde cannot combine `flatten` with `deny_unknown_fields`, so the options of `JobDefaults` are repeated.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct JobEntry {
+/// One `[[query]]`, or the defaults.
+#[derive(Debug, Default)]
+pub(super) struct JobTable {
     name: Option<String>,
     output: Option<String>,
-    fields: Option<OneOrMany>,
-    start: Option<TomlDate>,
-    end: Option<TomlDate>,
-    range: Option<TomlRange>,
-    month: Option<TomlRange>,
-    quarter: Option<TomlRange>,
-    year: Option<TomlRange>,
-    last: Option<TomlRange>,
-    interval: Option<String>,
-    cohort: Option<bool>,
-    within: Option<String>,
-    compare: Option<String>,
-    attribution: Option<String>,
-    account: Option<OneOrMany>,
-    r#where: Option<OneOrMany>,
-    filter: Option<String>,
-    sort: Option<OneOrMany>,
-    limit: Option<usize>,
-    totals: Option<bool>,
     format: Option<String>,
-    allow_long_total: Option<bool>,
-    allow_unknown: Option<bool>,
-    strict: Option<bool>,
+    /// The parts of the request, by their names, each with the texts that spell its value.
+    request: BTreeMap<&'static str, Vec<String>>,
 }
 
-/// The name of a range: a text, or a year as a number.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected the name of a range, such as \"2026-05\" or \"last-month\"")]
-enum TomlRange {
-    Year(u16),
-    Text(String),
+impl<'de> Deserialize<'de> for JobTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TableVisitor)
+    }
 }
 
-impl fmt::Display for TomlRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Year(year) => year.fmt(f),
-            Self::Text(text) => f.write_str(text),
+struct TableVisitor;
+
+impl<'de> Visitor<'de> for TableVisitor {
+    type Value = JobTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of the options of `trueup query`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut keys: A) -> Result<JobTable, A::Error> {
+        static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+            ["name", "output", "format"].into_iter().chain(PARAMETERS.iter().map(|parameter| parameter.name)).collect()
+        });
+        let mut table = JobTable::default();
+        while let Some(key) = keys.next_key::<String>()? {
+            match key.as_str() {
+                "name" => table.name = Some(keys.next_value()?),
+                "output" => table.output = Some(keys.next_value()?),
+                "format" => table.format = Some(keys.next_value()?),
+                key => {
+                    let parameter = Parameter::named(key).ok_or_else(|| A::Error::unknown_field(key, &KNOWN))?;
+                    let texts = texts(parameter.value, keys.next_value()?);
+                    let texts = texts.map_err(|fault| A::Error::custom(format_args!("`{key}`: {fault}")))?;
+                    table.request.insert(parameter.name, texts);
+                }
+            }
         }
+        Ok(table)
+    }
+}
+
+/// Returns the texts that spell the value of a key.
+fn texts(kind: ValueType, value: toml::Value) -> Result<Vec<String>, String> {
+    use toml::Value::{Array, Boolean, Datetime, Integer, String as Text};
+    let expected = match kind {
+        ValueType::Names | ValueType::Texts => "a text or a list of texts",
+        ValueType::Date => "a date such as 2025-01-31",
+        ValueType::Range => "the name of a range, such as \"2026-05\" or \"last-month\"",
+        ValueType::Flag => "`true` or `false`",
+        ValueType::Rows => "a number of rows",
+        _ => "a text",
+    };
+    let unexpected = |value: &toml::Value| format!("expected {expected}, but found `{}`", Shown(&value.to_string()));
+    match (kind, value) {
+        (ValueType::Names | ValueType::Texts, Array(items)) => {
+            let text = |item| if let Text(text) = item { Ok(text) } else { Err(unexpected(&item)) };
+            items.into_iter().map(text).collect()
+        }
+        (ValueType::Flag, Boolean(flag)) => Ok(vec![flag.to_string()]),
+        // The year may be a number.
+        (ValueType::Rows | ValueType::Range, Integer(number)) => Ok(vec![number.to_string()]),
+        (ValueType::Date, Datetime(date)) => Ok(vec![date.to_string()]),
+        (ValueType::Flag | ValueType::Rows, value) => Err(unexpected(&value)),
+        (_, Text(text)) => Ok(vec![text]),
+        (_, value) => Err(unexpected(&value)),
     }
 }
 
@@ -112,7 +109,14 @@ impl JobsFile {
     /// # Errors
     /// If the file cannot be read, is not TOML, or has an unknown key or a value of a wrong type.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        read_toml(path)
+        let file: Self = read_toml(path)?;
+        if file.defaults.name.is_some() || file.defaults.output.is_some() {
+            return Err(Failure::request(format!(
+                "`{}`: `[defaults]` has a `name` or an `output`, which each query has for itself",
+                path.display()
+            )));
+        }
+        Ok(file)
     }
 
     /// Returns the path or the URL of the dataset. A relative path starts at `folder`.
@@ -121,13 +125,33 @@ impl JobsFile {
     }
 }
 
-impl JobEntry {
+impl JobTable {
     /// Returns the name of the query in messages; `number` is its position in the file.
     pub(super) fn label(&self, number: usize) -> String {
         match self.name.as_ref().or(self.output.as_ref()) {
             Some(name) => format!("query `{name}`"),
             None => format!("query {number}"),
         }
+    }
+
+    /// Returns whether the table says its days by parts of this type.
+    fn has(&self, kind: ValueType) -> bool {
+        PARAMETERS.iter().any(|parameter| parameter.value == kind && self.request.contains_key(parameter.name))
+    }
+
+    /// Returns the request of a query, with the defaults. The name of a range in the query replaces the days of the
+    /// defaults, and a `start` or `end` of the query replaces the name of a range in the defaults.
+    fn request(&self, defaults: &Self) -> Result<QueryRequest, Failure> {
+        let is_replaced = |parameter: &Parameter| match parameter.value {
+            ValueType::Date => self.has(ValueType::Range),
+            ValueType::Range => self.has(ValueType::Range) || self.has(ValueType::Date),
+            _ => false,
+        };
+        let texts = |parameter: &'static Parameter| {
+            let default = || defaults.request.get(parameter.name).filter(|_| !is_replaced(parameter));
+            Some((parameter, self.request.get(parameter.name).or_else(default)?.clone()))
+        };
+        QueryRequest::from_texts(PARAMETERS.iter().filter_map(texts)).map_err(Failure::request)
     }
 }
 
@@ -139,59 +163,25 @@ pub(super) struct QueryJob {
     /// File name, without a folder.
     pub(super) output: String,
     pub(super) format: Format,
-    pub(super) spec: QuerySpec,
+    pub(super) request: QueryRequest,
 }
 
 impl QueryJob {
-    /// Applies the defaults to an entry, and parses its options like those of the command line.
-    pub(super) fn new(entry: &JobEntry, defaults: &JobDefaults) -> Result<Self, Failure> {
-        let (output, format) = file_and_format(entry, defaults)?;
-        let fields = entry.fields.as_ref().or(defaults.fields.as_ref()).ok_or_else(|| missing("fields"))?;
-        let interval = entry.interval.as_ref().or(defaults.interval.as_ref());
-        let within = entry.within.as_ref().or(defaults.within.as_ref());
-        let within = within.map(|text| text.parse()).transpose().map_err(Failure::request)?;
-        let compare = entry.compare.as_ref().or(defaults.compare.as_ref());
-        let attribution = entry.attribution.as_ref().or(defaults.attribution.as_ref());
-        let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
-        let mut spec = QuerySpec {
-            fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
-            range: range(entry, defaults)?,
-            interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
-            cohort: CohortArgs::new(entry.cohort.or(defaults.cohort).unwrap_or_default(), within)?,
-            compare: compare.map(|text| text.parse()).transpose().map_err(Failure::request)?,
-            attribution: attribution
-                .map(|text| text.parse())
-                .transpose()
-                .map_err(Failure::request)?
-                .unwrap_or_default(),
-            accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
-            conditions: conditions
-                .iter()
-                .map(|text| text.parse().map_err(Failure::request))
-                .collect::<Result<_, _>>()?,
-            filter: entry.filter.clone().or_else(|| defaults.filter.clone()),
-            sort: texts(entry.sort.as_ref().or(defaults.sort.as_ref()))
-                .iter()
-                .flat_map(|text| text.split(','))
-                .map(SortKey::from)
-                .collect(),
-            limit: entry.limit.or(defaults.limit),
-            totals: entry.totals.or(defaults.totals).unwrap_or_default(),
-            allow_long_total: entry.allow_long_total.or(defaults.allow_long_total).unwrap_or_default(),
-            allow_unknown: entry.allow_unknown.or(defaults.allow_unknown).unwrap_or_default(),
-            strict: entry.strict.or(defaults.strict).unwrap_or_default(),
-        };
+    /// Applies the defaults to a table, and reads its values as those of the command line.
+    pub(super) fn new(table: &JobTable, defaults: &JobTable) -> Result<Self, Failure> {
+        let (output, format) = file_and_format(table, defaults)?;
+        let mut request = table.request(defaults)?;
         if format == Format::Table {
-            spec.show_open_leads();
+            show_open_leads(&mut request);
         }
-        let name = entry.name.clone().unwrap_or_else(|| output.clone());
-        Ok(Self { name, output, format, spec })
+        let name = table.name.clone().unwrap_or_else(|| output.clone());
+        Ok(Self { name, output, format, request })
     }
 }
 
 /// Returns the file name and the format of a result. The format is the one that the entry sets, or else the one for the
 /// ending of its file name, or else that of the defaults.
-fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, Format), Failure> {
+fn file_and_format(entry: &JobTable, defaults: &JobTable) -> Result<(String, Format), Failure> {
     let default = || defaults.format.as_deref().map(format).transpose();
     let named = entry.format.as_deref().map(format).transpose()?;
     let (output, format) = match (&entry.output, &entry.name) {
@@ -222,59 +212,6 @@ fn format(text: &str) -> Result<Format, Failure> {
             .collect();
         Failure::request(format!("expected a format ({}), but found `{}`", known.join(", "), Shown(text)))
     })
-}
-
-/// Returns the days of a query. The name of a range in the query replaces the days of the defaults, and a `start` or
-/// `end` of the query replaces the name of a range in the defaults.
-fn range(entry: &JobEntry, defaults: &JobDefaults) -> Result<RangeArgs, Failure> {
-    let JobEntry { start, end, range, month, quarter, year, last, .. } = entry;
-    let has_days = start.is_some() || end.is_some();
-    let own = named_range([range, month, quarter, year, last], has_days)?;
-    let JobDefaults { range, month, quarter, year, last, .. } = defaults;
-    let has_default_days = defaults.start.is_some() || defaults.end.is_some();
-    let default = named_range([range, month, quarter, year, last], has_default_days)?;
-    if let Some(named) = own.or(default.filter(|_| !has_days)) {
-        return Ok(named.into());
-    }
-    let start = day("start", start.as_ref().or(defaults.start.as_ref()))?;
-    let end = day("end", end.as_ref().or(defaults.end.as_ref()))?;
-    Ok(DateRange { start, end }.into())
-}
-
-/// Returns the range that a table of the file names, by the values of `range`, `month`, `quarter`, `year` and `last`.
-/// `has_days` says whether the table also has a `start` or an `end`.
-fn named_range(values: [&Option<TomlRange>; 5], has_days: bool) -> Result<Option<NamedRange>, Failure> {
-    type Parse = fn(&str) -> Result<NamedRange, NotARange>;
-    let keys: [(&str, Parse); 5] = [
-        ("range", str::parse),
-        ("month", NamedRange::month),
-        ("quarter", NamedRange::quarter),
-        ("year", NamedRange::year),
-        ("last", NamedRange::last),
-    ];
-    let mut given = keys.into_iter().zip(values).filter_map(|(key, value)| Some((key, value.as_ref()?)));
-    match (given.next(), given.next()) {
-        (None, _) => Ok(None),
-        (Some(((one, _), _)), Some(((other, _), _))) => Err(Failure::request(format!(
-            "expected one of `range`, `month`, `quarter`, `year` and `last`, but found `{one}` and `{other}`"
-        ))),
-        (Some(((key, _), _)), None) if has_days => {
-            Err(Failure::request(format!("expected either `{key}` or `start` and `end`, but found both")))
-        }
-        (Some(((key, parse), value)), None) => {
-            let range = parse(&value.to_string());
-            range.map(Some).map_err(|error| Failure::request(format!("`{key}`: {error}")))
-        }
-    }
-}
-
-fn day(key: &'static str, date: Option<&TomlDate>) -> Result<Day, Failure> {
-    let date = date.ok_or_else(|| missing(key))?;
-    date.to_string().parse().map_err(Failure::request)
-}
-
-fn texts(texts: Option<&OneOrMany>) -> &[String] {
-    texts.map_or(&[], OneOrMany::as_slice)
 }
 
 fn missing(key: &str) -> Failure {

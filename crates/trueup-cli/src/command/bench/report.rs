@@ -3,10 +3,11 @@
 use super::measure::{BenchTarget, SplitTimings, Timings, as_double, milliseconds};
 use crate::exit::Failure;
 use crate::output::OutputWriter;
-use crate::output::number::{bytes, counted, grouped};
+use crate::output::bytes;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
+use trueup_report::number::{counted, grouped};
 
 /// The format of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter;
 use trueup::query::{EventsQuery, Interval};
+use trueup::request::RequestError;
 use trueup::{Dataset, Day};
 
 /// A query of the suite, with its name.
@@ -98,6 +99,6 @@ impl BenchQuery {
         let query = if self.accounts.is_empty() { query } else { query.accounts(&self.accounts) };
         let conditions =
             self.conditions.iter().map(|(field, expression)| ((*field).to_owned(), (*expression).to_owned()));
-        Ok(filter::apply(query, &conditions.collect::<Vec<_>>())?)
+        Ok(filter::apply(query, &conditions.collect::<Vec<_>>()).map_err(RequestError::from)?)
     }
 }

@@ -3,12 +3,12 @@
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
-use crate::report::{Report, ReportFormat, ReportSpec};
 use std::fs;
 use std::path::{Path, PathBuf};
 use trueup::benchmarks::Month;
 use trueup::{Dataset, Day, Execution};
 use trueup_ingest::Outputs;
+use trueup_report::{Report, ReportFormat, ReportSpec};
 
 /// A report that has been written.
 pub(super) struct MonthlyReport {
@@ -23,7 +23,7 @@ pub(super) fn write(dataset: &Dataset, dir: &Path, end: Day) -> Result<MonthlyRe
     let path = path(dir)?;
     let month = Month::of(end).days().ok_or_else(|| Failure::fault("the demo ends in a month without days"))?;
     let spec = ReportSpec::new(&[], month, None);
-    let report = Report::ask(dataset, &spec, &Execution::default())?;
+    let report = Report::ask(dataset, &spec, &Execution::default(), || ())?;
     let mut text = Vec::new();
     report.write(ReportFormat::Html, &mut text).map_err(Failure::fault)?;
     let shown = path.display();

@@ -4,16 +4,16 @@ use super::access::{self, BENCHMARK_METRICS, BenchmarkExample, GROUP, USER};
 use super::monthly_report::MonthlyReport;
 use crate::exit::Failure;
 use crate::output::OutputWriter;
-use crate::output::number::readable_at;
-use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
-use crate::report::months_before;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::access::SecretKey;
 use trueup::query::{DateRange, EventsQuery, Interval};
 use trueup::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
+use trueup_report::months_before;
+use trueup_report::number::readable_at;
+use trueup_report::shell_word;
 
 /// The metrics of every table.
 const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];

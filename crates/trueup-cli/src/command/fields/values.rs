@@ -2,14 +2,14 @@
 
 use crate::exit::Failure;
 use crate::output::OutputWriter;
-use crate::output::number::counted;
-use crate::output::shell_word::shell_word;
 use crate::output::table::{self, Heading, Screen};
 use crate::progress;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use trueup::query::{DateRange, EventsQuery};
 use trueup::{Column, Dataset, Day, Execution, ResultTable, Texts, Values, dictionary};
+use trueup_report::number::counted;
+use trueup_report::shell_word;
 
 /// The metric that counts the events of a value.
 const COUNT: &str = "eventCount";

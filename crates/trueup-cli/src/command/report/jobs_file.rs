@@ -3,12 +3,10 @@
 use super::days;
 use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name, located, read_toml};
 use crate::exit::Failure;
-use crate::report::{ReportFormat, ReportSpec};
-use clap::ValueEnum;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use trueup::Shown;
 use trueup::query::NamedRange;
+use trueup_report::{ReportFormat, ReportSpec, UnknownReportFormat};
 
 /// The contents of a jobs file.
 #[derive(Debug, Deserialize)]
@@ -114,7 +112,9 @@ fn file_and_format(entry: &ReportJobEntry, defaults: &ReportJobDefaults) -> Resu
         (Some(output), _) => {
             let format = match named {
                 Some(format) => format,
-                None => ReportFormat::of_file(Path::new(output)).map_err(Failure::into_request)?.unwrap_or(default),
+                None => ReportFormat::of_file(Path::new(output))
+                    .map_err(|fault| Failure::from(fault).into_request())?
+                    .unwrap_or(default),
             };
             (output.clone(), format)
         }
@@ -129,6 +129,5 @@ fn file_and_format(entry: &ReportJobEntry, defaults: &ReportJobDefaults) -> Resu
 }
 
 fn format(text: &str) -> Result<ReportFormat, Failure> {
-    ReportFormat::from_str(text, false)
-        .map_err(|_| Failure::request(format!("expected a format (`html`, `md`), but found `{}`", Shown(text))))
+    text.parse().map_err(|fault: UnknownReportFormat| Failure::request(fault))
 }

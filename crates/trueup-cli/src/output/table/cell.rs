@@ -1,32 +1,13 @@
 //! The texts of values in a table, and their widths on a terminal.
 
-use super::super::number::{NOTHING, format_of, push_readable};
-use crate::terminal::printable;
 use trueup::dictionary::ValueFormat;
 use trueup::{Column, ResultTable, Value, Values};
+use trueup_report::number::{NOTHING, format_of, push_readable};
+use trueup_report::text::push_text;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Shown in place of an empty text, which is also what a missing text is. A text that would look like it, or that is
-/// blank, is shown in quotes.
-const EMPTY_TEXT: &str = "(none)";
 
 /// Ends a text that is cut.
 const ELLIPSIS: char = '…';
-
-/// Appends a text of the data as people read it: an empty one as [`EMPTY_TEXT`], and without control characters.
-pub(crate) fn push_text(out: &mut String, text: &str) {
-    if text.is_empty() {
-        out.push_str(EMPTY_TEXT);
-    } else if text.trim().is_empty() || text.trim_matches('"') == EMPTY_TEXT {
-        out.push('"');
-        out.push_str(&printable(text));
-        out.push('"');
-    } else if is_plain(text) {
-        out.push_str(text);
-    } else {
-        out.push_str(&printable(text));
-    }
-}
 
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {

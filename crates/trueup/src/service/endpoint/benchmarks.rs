@@ -169,7 +169,7 @@ fn query(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, Benchm
     let read = benchmarks::read(&fields, &pairs, parameters.non_empty("month"), today);
     // A missing metric is reported before a malformed parameter, every other fault after it.
     if !matches!(read, Err(BenchmarkFault::MissingMetric)) {
-        parameters.check(&SINGLE)?;
+        parameters.check(SINGLE)?;
     }
     let read = read.map_err(ServiceError::Benchmarks)?;
     for (name, value) in pairs {

@@ -11,6 +11,7 @@ use super::super::snapshot::Snapshot;
 use crate::Interrupt;
 use crate::access::{LoginScope, Scope};
 use crate::dictionary::Field;
+pub(crate) use crate::request::{Parameter, ValueType};
 use std::sync::Arc;
 
 /// An endpoint of an organization.
@@ -23,7 +24,7 @@ pub(crate) struct Endpoint {
     pub(crate) parameters: &'static [Parameter],
     /// Parameters that trueup has in addition to those of the service whose answers it mirrors. `GET /api` does not
     /// list them.
-    pub(crate) additions: &'static [Parameter],
+    pub(crate) additions: &'static [&'static [Parameter]],
     /// What parameters of any other name do.
     pub(crate) other_parameters: OtherParameters,
     /// Which fields of the dictionary it supports; `None` if it takes no fields of the dictionary.
@@ -50,48 +51,6 @@ pub(in crate::service) struct RequestContext<'a> {
     pub(in crate::service) format: AnswerFormat,
 }
 
-/// A parameter of the query string.
-pub(crate) struct Parameter {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// The type of its value.
-    pub(crate) value: ValueType,
-    /// Whether a request without it is refused.
-    pub(crate) required: bool,
-    /// What it does, in whole sentences.
-    pub(crate) description: &'static str,
-    /// An example value.
-    pub(crate) example: &'static str,
-}
-
-/// The type of a parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueType {
-    /// One name.
-    Name,
-    /// Names, separated by commas.
-    Names,
-    /// A text; the parameter may be given several times.
-    Texts,
-    /// A day, `YYYY-MM-DD`.
-    Date,
-    /// A month, `YYYY-MM`, or `previous-mtd`.
-    Month,
-    /// The name of an interval.
-    Interval,
-    /// A filter across fields, in JSON.
-    Filter,
-    /// A text that matches a regular expression.
-    Pattern(&'static str),
-    /// A whole number.
-    Count {
-        /// The value if there is none.
-        default: usize,
-        /// The largest value.
-        most: usize,
-    },
-}
-
 /// What the parameters do that an endpoint does not list.
 pub(crate) enum OtherParameters {
     /// They are ignored.
@@ -101,23 +60,6 @@ pub(crate) enum OtherParameters {
     /// Each filters on the dimension of its name, if the endpoint supports that dimension. The text says which values
     /// it takes.
     Dimensions(&'static str),
-}
-
-impl Parameter {
-    /// Returns an optional parameter.
-    pub(super) const fn new(
-        name: &'static str,
-        value: ValueType,
-        description: &'static str,
-        example: &'static str,
-    ) -> Self {
-        Self { name, value, required: false, description, example }
-    }
-
-    /// Makes the parameter required.
-    pub(super) const fn required(self) -> Self {
-        Self { required: true, ..self }
-    }
 }
 
 /// One account; a parameter of every endpoint.

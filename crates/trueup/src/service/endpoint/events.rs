@@ -9,84 +9,29 @@ use super::super::negotiation::AnswerFormat;
 use super::super::request::{Parameters, date_range};
 use super::super::response::{Answer, header_list};
 use super::super::snapshot::Snapshot;
-use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
+use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, RequestContext};
 use crate::access::Scope;
 use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::json::JsonRows;
-use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval, NotAWindow, NotEarlier, UnknownAttribution};
-use crate::{Dataset, Error, Execution, Interrupt, NotCompared, QueryError, ResultTable, Shown};
+use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval};
+use crate::request::{self, ComparedWith, InvalidParameter, QueryRequest};
+use crate::{Dataset, Error, Execution, Interrupt, QueryError, ResultTable};
 use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "events",
     summary: "Metrics over a range of days, grouped by dimensions",
     parameters: &[
-        Parameter::new(
-            "fields",
-            ValueType::Names,
-            "Dimensions and metrics, at least one of them a metric. Rows are grouped by the dimensions. Any name that is not \
-             a metric is a dimension.",
-            "attributionChannel,leads,spend,avgCostPerLead",
-        )
-        .required(),
-        Parameter::new("start", ValueType::Date, "The first day.", "2025-01-01").required(),
-        Parameter::new("end", ValueType::Date, "The last day, which is included.", "2025-03-31").required(),
+        request::FIELDS.required(),
+        request::START.required(),
+        request::END.required(),
         ACCOUNT,
         ACCOUNTS,
-        Parameter::new(
-            "interval",
-            ValueType::Interval,
-            "How the range is cut into sub-ranges: not at all, or into calendar months, weeks from Monday, or days. Each \
-             sub-range is computed independently.",
-            "month",
-        ),
-        Parameter::new(
-            "filter",
-            ValueType::Filter,
-            "A filter across fields: an object of fields and expressions that must all hold, or `or`, `and`, `not` over \
-             such objects.",
-            r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
-        ),
+        request::INTERVAL,
+        request::FILTER,
     ],
-    additions: &[
-        Parameter::new(
-            "cohort",
-            ValueType::Pattern("^(true|false)$"),
-            "`true` selects leads by the day of their first event, and counts what becomes of each within `within`, against \
-             the spend of these days. The metric `openLeads` then counts the leads whose window is not over. The range may \
-             be longer than 90 days.",
-            "true",
-        ),
-        Parameter::new(
-            "within",
-            ValueType::Pattern("^([0-9]+d|all)$"),
-            "The window of a cohort: the number of days after the first event of a lead that count, or `all`. Required with \
-             `cohort=true`, and refused without it.",
-            "90d",
-        ),
-        Parameter::new(
-            "compare",
-            ValueType::Pattern("^(previous-period|previous-year|benchmarks|[0-9]{4}-[0-9]{2}-[0-9]{2}\\.\\.[0-9]{4}-[0-9]{2}-[0-9]{2})$"),
-            "The range to compare with: the period before, the same days a year before, or from one day to another. After \
-             each metric `m`, a row has `m.previous`, `m.change`, `m.ratio` and, of a ratio, `m.rateEffect` and \
-             `m.mixEffect`. With `benchmarks`, each metric that has benchmarks comes with `m.benchmark`, `m.difference` and \
-             `m.ratio`; the range is then one calendar month, the current one up to today, or the one before up to the same day. Only with the interval `total`.",
-            "previous-period",
-        ),
-        Parameter::new(
-            ATTRIBUTION,
-            ValueType::Pattern("^(recorded|first|last)$"),
-            "The event from which the attribution dimensions of each event are taken: `recorded` (the default), the event \
-             itself; `first`, the customer's first conversion; `last`, the customer's last conversion at or before the event, \
-             or else the first one. They are `attributionCategory`, `attributionChannel`, `campaign`, and every column whose \
-             name begins with `attribution`. Spend keeps its own.",
-            "first",
-        ),
-        why::WHY,
-        why::ROW,
-        why::LINES,
-    ],
+    additions: &[&request::ADDITIONS, &[why::WHY, why::ROW, why::LINES]],
     other_parameters: OtherParameters::AnyField(
         "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
@@ -99,14 +44,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     answer,
 };
 
-/// The parameters that take one value.
-const SINGLE: [&str; 7] = ["start", "end", "interval", "cohort", "within", COMPARE, ATTRIBUTION];
-
 /// The parameter that compares.
 const COMPARE: &str = "compare";
-
-/// The parameter that says which event is credited.
-const ATTRIBUTION: &str = "attribution";
 
 /// The value of [`COMPARE`] that compares with benchmarks, and not with another range.
 const BENCHMARKS: &str = "benchmarks";
@@ -282,7 +221,9 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     if !fields.iter().any(|name| dataset.is_metric(name)) {
         return Err(ServiceError::MissingMetric);
     }
-    parameters.check(&SINGLE)?;
+    let additions = request::ADDITIONS.iter();
+    parameters
+        .check(["start", "end", "interval"].into_iter().chain(additions.clone().map(|parameter| parameter.name)))?;
     if let Some(name) = fields.iter().find(|name| matches!(**name, "start" | "end")) {
         return Err(ServiceError::ReservedField { name: (*name).to_owned() });
     }
@@ -291,12 +232,11 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
         None => Interval::default(),
     };
     let range = date_range(start, end)?;
-    let query = EventsQuery::new(fields, range.start, range.end).interval(interval).definitions(dataset.definitions());
-    let query = match parameters.first(ATTRIBUTION) {
-        Some(text) => query.attribution(text.parse().map_err(|fault: UnknownAttribution| invalid(ATTRIBUTION, fault))?),
-        None => query,
-    };
-    let query = compared(parameters, cohort(parameters, query)?)?;
+    let given = additions.filter_map(|parameter| Some((parameter, vec![parameters.first(parameter.name)?.to_owned()])));
+    let request = QueryRequest::from_texts(given).map_err(|InvalidParameter { name, fault }| invalid(name, fault))?;
+    let request = QueryRequest { fields: fields.into_iter().map(str::to_owned).collect(), interval, ..request };
+    let query = request.query(range, dataset.definitions());
+    check_comparison(&query, request.compare)?;
     let mut others = parameters.others(&NON_FILTER_PARAMETERS);
     if why::is_asked(parameters) {
         others.retain(|(name, _)| *name != why::ROW.name && *name != why::LINES.name);
@@ -304,39 +244,17 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     apply_within(interrupt, query, &others).map_err(ServiceError::filter)
 }
 
-/// Makes the query one of a cohort, if the parameters ask for one.
-fn cohort(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
-    let within = parameters.first("within");
-    match parameters.first("cohort") {
-        Some("true") => {
-            let text =
-                within.ok_or_else(|| invalid("cohort", "`true` needs the window `within`, such as `90d` or `all`"))?;
-            Ok(query.cohort(text.parse().map_err(|fault: NotAWindow| invalid("within", fault))?))
-        }
-        None | Some("false") => match within {
-            None => Ok(query),
-            Some(text) => {
-                let fault = format!("`{}` is the window of a cohort; add `cohort=true`, or leave it out", Shown(text));
-                Err(invalid("within", fault))
-            }
-        },
-        Some(other) => Err(invalid("cohort", format!("expected `true` or `false`, but found `{}`", Shown(other)))),
-    }
-}
-
-/// Makes the query compare, if the parameters ask for it.
-fn compared(parameters: &Parameters, query: EventsQuery) -> Result<EventsQuery, ServiceError> {
-    let Some(text) = parameters.first(COMPARE).filter(|text| *text != BENCHMARKS) else { return Ok(query) };
-    let query = query.compare(text.parse().map_err(|fault: NotEarlier| invalid(COMPARE, NotCompared::from(fault)))?);
-    // The other faults of the query have been reported, or come later.
+/// Checks what a comparison adds to a query. Its other faults have been reported, or come later.
+fn check_comparison(query: &EventsQuery, compare: Option<ComparedWith>) -> Result<(), ServiceError> {
+    let Some(compare @ ComparedWith::Earlier(_)) = compare else { return Ok(()) };
     match query.check() {
         Err(
             fault @ (QueryError::ComparedIntervals { .. }
             | QueryError::ReversedComparison { .. }
             | QueryError::ComparedTooEarly(_)
             | QueryError::ReservedComparisonField { .. }),
-        ) => Err(invalid(COMPARE, format!("`{}`: {fault}", Shown(text)))),
-        _ => Ok(query),
+        ) => Err(invalid(COMPARE, format!("`{compare}`: {fault}"))),
+        _ => Ok(()),
     }
 }
 

@@ -185,7 +185,7 @@ fn range(parameters: &Parameters) -> Result<Option<DateRange>, ServiceError> {
         (None, Some(_)) => return Err(unpaired("start")),
         (Some(_), None) => return Err(unpaired("end")),
     };
-    parameters.check(&SINGLE)?;
+    parameters.check(SINGLE)?;
     pair.map(|(start, end)| date_range(start, end)).transpose()
 }
 

@@ -76,7 +76,7 @@ pub(super) fn answer(
 
 /// Returns the most lines of each measure that are listed.
 fn lines(parameters: &Parameters) -> Result<usize, ServiceError> {
-    parameters.check(&[LINES.name])?;
+    parameters.check([LINES.name])?;
     let Some(text) = parameters.first(LINES.name) else { return Ok(DEFAULT_LINES) };
     text.parse().ok().filter(|lines| *lines <= MAX_LINES).ok_or_else(|| {
         invalid(LINES.name, format!("expected a number of lines from 0 to {MAX_LINES}, but found `{}`", Shown(text)))

@@ -1,7 +1,7 @@
-use super::document::{Block, Cell, Document, Section, Table, TableRow, Text};
-use super::figure::{Figure, Magnitude, Verdict};
-use super::period::month_name;
-use super::{html, markdown};
+use crate::document::{Block, Cell, Document, Section, Table, TableRow, Text};
+use crate::figure::{Figure, Magnitude, Verdict};
+use crate::period::month_name;
+use crate::{html, markdown};
 use trueup::Value;
 use trueup::query::ComparedColumn;
 

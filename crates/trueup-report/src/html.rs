@@ -1,9 +1,9 @@
 //! Writes a report as one HTML file, which needs no other file, no script and no network.
 
-use super::chart;
-use super::document::{Block, Cell, Document, Section, Span, Table, TableRow, Text};
-use super::escaped::HtmlEscaped;
-use super::figure::{Figure, Verdict};
+use crate::chart;
+use crate::document::{Block, Cell, Document, Section, Span, Table, TableRow, Text};
+use crate::escaped::HtmlEscaped;
+use crate::figure::{Figure, Verdict};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("report.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Writes a report.
-pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let title = HtmlEscaped(&document.title);
     writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
     writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;

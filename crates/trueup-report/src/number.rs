@@ -8,22 +8,25 @@ use trueup::query::ComparedColumn;
 use trueup::{Column, Value, money};
 
 /// Shown in place of a ratio whose denominator is 0, and of a number that a row does not have.
-pub(crate) const NOTHING: &str = "–";
+pub const NOTHING: &str = "–";
 
 /// Formats a value of the field `name` as the dictionary specifies.
-pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
+#[must_use]
+pub fn readable(name: &str, value: Value<'_>) -> String {
     readable_with(&Definitions::default(), name, value)
 }
 
 /// Formats a value of the field `name` as the dictionary or the definitions specify.
-pub(crate) fn readable_with(definitions: &Definitions, name: &str, value: Value<'_>) -> String {
+#[must_use]
+pub fn readable_with(definitions: &Definitions, name: &str, value: Value<'_>) -> String {
     let mut text = String::new();
     push_readable(&mut text, format_of(definitions, name), value);
     text
 }
 
 /// Formats the value of a column in a row, a ratio over nothing as [`NOTHING`].
-pub(crate) fn readable_at(column: &Column, row: usize) -> String {
+#[must_use]
+pub fn readable_at(column: &Column, row: usize) -> String {
     match column.value(row) {
         Some(value) if !column.is_over_nothing(row) => readable(&column.name, value),
         _ => NOTHING.to_owned(),
@@ -32,7 +35,8 @@ pub(crate) fn readable_at(column: &Column, row: usize) -> String {
 
 /// Returns the format of a column by its name: that of its field in the dictionary or the definitions or, in a
 /// comparison, of the metric that it is about; `None` if there is no such field.
-pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
+#[must_use]
+pub fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
     if let Some(metric) = BenchmarkComparison::metric_of(column) {
         return definitions.format(metric);
     }
@@ -42,7 +46,7 @@ pub(super) fn format_of(definitions: &Definitions, column: &str) -> Option<Value
 }
 
 /// Appends a value. `format` is that of its field in the dictionary or the definitions; `None` if neither has it.
-pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
+pub fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
     match value {
         Value::Day(day) => push(out, day),
         Value::Text(text) => out.push_str(text),
@@ -70,7 +74,8 @@ pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value
 
 /// Returns a value in full, as CSV files and the `value` of a report's `<data>` elements hold it: money is an exact
 /// decimal, a ratio its shortest decimal that reads back as the same number, and a missing number the empty text.
-pub(crate) fn exact(value: Value<'_>) -> String {
+#[must_use]
+pub fn exact(value: Value<'_>) -> String {
     match value {
         Value::Text(text) => text.to_owned(),
         Value::Day(day) => day.to_string(),
@@ -130,21 +135,18 @@ fn push(out: &mut String, value: impl std::fmt::Display) {
 }
 
 /// Separates groups of three digits by commas.
-pub(crate) fn grouped(digits: &str) -> String {
+#[must_use]
+pub fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     push_groups(&mut text, digits);
     text
 }
 
 /// Formats a count with its noun: `1 file`, `12 files`.
-pub(crate) fn counted(count: u64, thing: &str) -> String {
+#[must_use]
+pub fn counted(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(&count.to_string()))
-}
-
-/// Formats a number of bytes: `12.3 MiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    indicatif::BinaryBytes(bytes).to_string()
 }
 
 #[cfg(test)]

@@ -1,29 +1,29 @@
 //! A report as plain data: sections of sentences, tables and charts. Texts of the data are in it as they are; the
 //! formats escape every text.
 
-use super::figure::Figure;
+use crate::figure::Figure;
 
 /// A whole report.
 #[derive(Debug)]
-pub(super) struct Document {
-    pub(super) title: String,
+pub(crate) struct Document {
+    pub(crate) title: String,
     /// What the report is about, as names and values.
-    pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) sections: Vec<Section>,
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) sections: Vec<Section>,
     /// The commands that answer the questions of the report, in their order.
-    pub(super) commands: Vec<String>,
+    pub(crate) commands: Vec<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Section {
+pub(crate) struct Section {
     /// A name that is unique in the report.
-    pub(super) id: &'static str,
-    pub(super) heading: &'static str,
-    pub(super) blocks: Vec<Block>,
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    pub(crate) blocks: Vec<Block>,
 }
 
 #[derive(Debug)]
-pub(super) enum Block {
+pub(crate) enum Block {
     Heading(Text),
     Paragraph(Text),
     /// A remark that a reader must not miss.
@@ -35,50 +35,50 @@ pub(super) enum Block {
 
 /// A text with numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text(pub(super) Vec<Span>);
+pub(crate) struct Text(pub(crate) Vec<Span>);
 
 #[derive(Clone, Debug)]
-pub(super) enum Span {
+pub(crate) enum Span {
     Plain(String),
     Figure(Figure),
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) caption: String,
+pub(crate) struct Table {
+    pub(crate) caption: String,
     /// The headings of the columns. The first column names the rows.
-    pub(super) headings: Vec<String>,
-    pub(super) rows: Vec<TableRow>,
+    pub(crate) headings: Vec<String>,
+    pub(crate) rows: Vec<TableRow>,
 }
 
 #[derive(Debug)]
-pub(super) struct TableRow {
-    pub(super) name: String,
-    pub(super) cells: Vec<Cell>,
-    pub(super) is_total: bool,
+pub(crate) struct TableRow {
+    pub(crate) name: String,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) is_total: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
-    pub(super) figure: Figure,
+pub(crate) struct Cell {
+    pub(crate) figure: Figure,
     /// The change of the figure, shown below it.
-    pub(super) change: Option<Figure>,
+    pub(crate) change: Option<Figure>,
     /// How dark the cell is, from 0 to [`Cell::SHADES`]; `None` for a cell of a table without shades.
-    pub(super) shade: Option<u8>,
+    pub(crate) shade: Option<u8>,
     /// Whether the number may still change, because days are missing.
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Chart {
-    pub(super) title: String,
+pub(crate) struct Chart {
+    pub(crate) title: String,
     /// What the chart shows, in words.
-    pub(super) description: String,
-    pub(super) shape: Shape,
+    pub(crate) description: String,
+    pub(crate) shape: Shape,
 }
 
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// Horizontal bars from top to bottom. Each may have the bar of earlier days below it.
     Bars(Vec<Bar>),
     /// One line over time, with the name of each point.
@@ -89,45 +89,45 @@ pub(super) enum Shape {
 
 /// The spread of a metric over accounts.
 #[derive(Debug)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     /// The 10th, 25th, 50th, 75th and 90th percentile.
-    pub(super) quantiles: [Figure; 5],
+    pub(crate) quantiles: [Figure; 5],
     /// The figure of the accounts of the report.
-    pub(super) own: Figure,
+    pub(crate) own: Figure,
 }
 
 #[derive(Debug)]
-pub(super) struct Bar {
-    pub(super) name: String,
-    pub(super) figure: Figure,
-    pub(super) earlier: Option<Figure>,
+pub(crate) struct Bar {
+    pub(crate) name: String,
+    pub(crate) figure: Figure,
+    pub(crate) earlier: Option<Figure>,
 }
 
 impl Text {
-    pub(super) fn of(text: impl Into<String>) -> Self {
+    pub(crate) fn of(text: impl Into<String>) -> Self {
         Self(vec![Span::Plain(text.into())])
     }
 
     /// Appends a text.
-    pub(super) fn text(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn text(mut self, text: impl Into<String>) -> Self {
         self.0.push(Span::Plain(text.into()));
         self
     }
 
     /// Appends a number.
-    pub(super) fn figure(mut self, figure: Figure) -> Self {
+    pub(crate) fn figure(mut self, figure: Figure) -> Self {
         self.0.push(Span::Figure(figure));
         self
     }
 
     /// Appends another text.
-    pub(super) fn then(mut self, other: Self) -> Self {
+    pub(crate) fn then(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
     /// Joins texts as a list in a sentence: `a`, `a and b`, `a, b and c`.
-    pub(super) fn list(items: Vec<Self>) -> Self {
+    pub(crate) fn list(items: Vec<Self>) -> Self {
         let last = items.len().saturating_sub(1);
         items.into_iter().enumerate().fold(Self::default(), |text, (at, item)| {
             let text = match at {
@@ -142,14 +142,14 @@ impl Text {
 
 impl Cell {
     /// The darkest shade.
-    pub(super) const SHADES: u8 = 9;
+    pub(crate) const SHADES: u8 = 9;
 
-    pub(super) fn new(figure: Figure) -> Self {
+    pub(crate) fn new(figure: Figure) -> Self {
         Self { figure, change: None, shade: None, is_open: false }
     }
 
     /// Shows the change below the figure.
-    pub(super) fn with_change(self, change: Option<Figure>) -> Self {
+    pub(crate) fn with_change(self, change: Option<Figure>) -> Self {
         Self { change, ..self }
     }
 }

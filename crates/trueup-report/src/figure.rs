@@ -1,6 +1,6 @@
 //! The numbers of a report: the value that an answer has, how people read it, and where it comes from.
 
-use crate::output::number::{NOTHING, exact, readable};
+use crate::number::{NOTHING, exact, readable};
 use std::fmt;
 use trueup::Value;
 use trueup::dictionary::{self, Direction, ValueFormat};
@@ -8,7 +8,7 @@ use trueup::query::ComparedColumn;
 
 /// A row of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerRow {
+pub(crate) enum AnswerRow {
     /// The row with this number, from 0.
     Group(usize),
     /// The totals.
@@ -26,22 +26,22 @@ impl fmt::Display for AnswerRow {
 
 /// A number of a report.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     /// As people read it.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// In full, as a CSV file holds it; empty if there is no number.
-    pub(super) exact: String,
+    pub(crate) exact: String,
     /// The question, the row and the column: `3/0/leads.change`. A sum of columns is written `a+b`; the rows `rest` and
     /// `all` are sums over the rows that a sentence does not name, and over all. The figures of other accounts have
     /// `benchmarks`, the series and the metric: `benchmarks/p50/bookRate`.
-    pub(super) source: String,
+    pub(crate) source: String,
     /// Whether it is a change for the better; [`Verdict::Neither`] if it is no change.
-    pub(super) verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// Whether a change is for the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Better,
     Worse,
     Neither,
@@ -49,7 +49,7 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// Returns the verdict on a change of a metric.
-    pub(super) fn of(metric: &str, change: Value<'_>) -> Self {
+    pub(crate) fn of(metric: &str, change: Value<'_>) -> Self {
         let direction = dictionary::metric(metric).map_or(Direction::Neutral, |(_, metric)| metric.direction);
         match (direction, sign(change)) {
             (Direction::Neutral, _) | (_, 0) => Self::Neither,
@@ -73,13 +73,13 @@ impl Verdict {
 
 impl Figure {
     /// Returns the number of a column.
-    pub(super) fn new(column: &str, value: Value<'_>, source: String) -> Self {
+    pub(crate) fn new(column: &str, value: Value<'_>, source: String) -> Self {
         Self { shown: readable(column, value), exact: exact(value), source, verdict: Verdict::Neither }
     }
 
     /// Returns a change with its sign, in percentage points if the metric is a percentage. `part` is what the sign
     /// belongs to, such as `Change`.
-    pub(super) fn signed(metric: &str, part: ComparedColumn, value: Value<'_>, source: String) -> Self {
+    pub(crate) fn signed(metric: &str, part: ComparedColumn, value: Value<'_>, source: String) -> Self {
         let column = format!("{metric}{}", part.suffix());
         let magnitude = Magnitude::new(&column, value);
         let unit = if magnitude.is_points && part != ComparedColumn::Ratio { " pp" } else { "" };
@@ -95,27 +95,27 @@ impl Figure {
     }
 
     /// Returns the same number in other words.
-    pub(super) fn with_text(self, shown: String) -> Self {
+    pub(crate) fn with_text(self, shown: String) -> Self {
         Self { shown, ..self }
     }
 
     /// Returns the number as a double; `None` if there is no number.
-    pub(super) fn number(&self) -> Option<f64> {
+    pub(crate) fn number(&self) -> Option<f64> {
         self.exact.parse().ok()
     }
 }
 
 /// A number without its sign and its percent sign.
-pub(super) struct Magnitude {
-    pub(super) text: String,
+pub(crate) struct Magnitude {
+    pub(crate) text: String,
     /// Whether the number is shown as zero.
-    pub(super) is_zero: bool,
+    pub(crate) is_zero: bool,
     /// Whether it is a percentage.
-    pub(super) is_points: bool,
+    pub(crate) is_points: bool,
 }
 
 impl Magnitude {
-    pub(super) fn new(column: &str, value: Value<'_>) -> Self {
+    pub(crate) fn new(column: &str, value: Value<'_>) -> Self {
         let shown = readable(column, value);
         let text = shown.trim_start_matches('-');
         let number = text.trim_end_matches('%');
@@ -128,7 +128,7 @@ impl Magnitude {
 }
 
 /// Returns -1, 0 or 1.
-pub(super) fn sign(value: Value<'_>) -> i8 {
+pub(crate) fn sign(value: Value<'_>) -> i8 {
     match value.as_f64() {
         Some(number) if number > 0.0 => 1,
         Some(number) if number < 0.0 => -1,
@@ -137,16 +137,16 @@ pub(super) fn sign(value: Value<'_>) -> i8 {
 }
 
 /// Returns the name of a metric for people.
-pub(super) fn display_name(metric: &str) -> &str {
+pub(crate) fn display_name(metric: &str) -> &str {
     dictionary::field(metric).map_or(metric, |field| field.display_name)
 }
 
 /// Returns whether a metric is shown as a percentage.
-pub(super) fn is_percent(metric: &str) -> bool {
+pub(crate) fn is_percent(metric: &str) -> bool {
     dictionary::field(metric).is_some_and(|field| field.format == ValueFormat::Percent)
 }
 
 /// Returns whether a metric is a ratio of two sums, which may have no value.
-pub(super) fn is_ratio(metric: &str) -> bool {
+pub(crate) fn is_ratio(metric: &str) -> bool {
     dictionary::metric(metric).is_some_and(|(_, metric)| matches!(metric.formula, dictionary::Formula::Ratio { .. }))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A text of the data, with the characters escaped that have a meaning in HTML.
-pub(super) struct HtmlEscaped<'a>(pub(super) &'a str);
+pub(crate) struct HtmlEscaped<'a>(pub(crate) &'a str);
 
 impl fmt::Display for HtmlEscaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

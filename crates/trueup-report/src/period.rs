@@ -1,6 +1,6 @@
 //! The days of a report, and the earlier days that it compares them with.
 
-use crate::exit::Failure;
+use crate::ReportError;
 use trueup::benchmarks::Month;
 use trueup::query::{DateRange, Earlier};
 use trueup::{Dataset, Day};
@@ -28,28 +28,28 @@ const MONTH_NAMES: [&str; 12] = [
 
 /// The days of a report.
 #[derive(Clone, Debug)]
-pub(super) struct ReportDays {
+pub(crate) struct ReportDays {
     /// The days: a calendar month, or its first days.
-    pub(super) range: DateRange,
+    pub(crate) range: DateRange,
     /// `May 2026`, or `1 to 20 May 2026`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The first and the last day of the whole dataset.
-    pub(super) data: DateRange,
+    pub(crate) data: DateRange,
     /// The same days of the month before.
-    pub(super) month_before: EarlierDays,
+    pub(crate) month_before: EarlierDays,
     /// The same days a year earlier.
-    pub(super) year_before: EarlierDays,
+    pub(crate) year_before: EarlierDays,
 }
 
 /// Earlier days to compare those of the report with.
 #[derive(Clone, Debug)]
-pub(super) struct EarlierDays {
+pub(crate) struct EarlierDays {
     /// `April 2026`, or `1 to 20 April 2026`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// How a query asks for the comparison; `None` if the data begin after these days.
-    pub(super) compare: Option<Earlier>,
+    pub(crate) compare: Option<Earlier>,
     /// Whether the data begin after the first of these days, and not after the last.
-    pub(super) is_partial: bool,
+    pub(crate) is_partial: bool,
 }
 
 impl ReportDays {
@@ -58,21 +58,15 @@ impl ReportDays {
     /// # Errors
     /// The dataset has neither events nor spend, its first and last day are both before or both after the days of the
     /// report, or `through` is not in the month.
-    pub(super) fn new(dataset: &Dataset, month: DateRange, through: Option<Day>) -> Result<Self, Failure> {
-        let data = dataset.date_range().ok_or_else(|| Failure::request("the dataset has neither events nor spend"))?;
+    pub(crate) fn new(dataset: &Dataset, month: DateRange, through: Option<Day>) -> Result<Self, ReportError> {
+        let data = dataset.date_range().ok_or(ReportError::Empty)?;
         let end = through.unwrap_or(month.end);
         if end < month.start || month.end < end {
-            return Err(Failure::request(format!(
-                "expected the last day of the report in {}, from {month}, but found `{end}`",
-                month.start.month()
-            )));
+            return Err(ReportError::OutsideOfMonth { month, end });
         }
         let range = DateRange { start: month.start, end };
         if range.end < data.start || data.end < range.start {
-            return Err(Failure::request(format!(
-                "the dataset has neither events nor spend in {}, from {range}; its days are {data}",
-                month.start.month()
-            )));
+            return Err(ReportError::NoData { range, data });
         }
         let earlier = |whole: Option<DateRange>, usual: Earlier| EarlierDays::new(range, whole, usual, data);
         Ok(Self {
@@ -85,23 +79,23 @@ impl ReportDays {
     }
 
     /// Returns whether the report covers the whole month.
-    pub(super) fn is_whole_month(&self) -> bool {
+    pub(crate) fn is_whole_month(&self) -> bool {
         whole_month(self.range.start) == Some(self.range)
     }
 
     /// Returns whether the data end before the last day of the report.
-    pub(super) fn is_incomplete(&self) -> bool {
+    pub(crate) fn is_incomplete(&self) -> bool {
         self.data.end < self.range.end
     }
 
     /// Returns the months of the trend: that of the report and [`TREND_MONTHS`] before it, from the first one that has
     /// data.
-    pub(super) fn trend(&self) -> DateRange {
+    pub(crate) fn trend(&self) -> DateRange {
         self.last_months(TREND_MONTHS)
     }
 
     /// Returns the months of the cohorts, from the first one that has data.
-    pub(super) fn cohorts(&self) -> DateRange {
+    pub(crate) fn cohorts(&self) -> DateRange {
         self.last_months(COHORT_MONTHS - 1)
     }
 
@@ -142,7 +136,8 @@ fn whole_month(day: Day) -> Option<DateRange> {
 }
 
 /// Returns the calendar month that is `months` before the one of a day; `None` if it is before all days.
-pub(crate) fn months_before(day: Day, months: u32) -> Option<DateRange> {
+#[must_use]
+pub fn months_before(day: Day, months: u32) -> Option<DateRange> {
     let mut month = whole_month(day)?;
     for _ in 0..months {
         month = whole_month(Day::from_number(month.start.number().checked_sub(1)?))?;
@@ -151,7 +146,7 @@ pub(crate) fn months_before(day: Day, months: u32) -> Option<DateRange> {
 }
 
 /// Returns the month of a day in words: `May 2026`.
-pub(super) fn month_name(day: Day) -> String {
+pub(crate) fn month_name(day: Day) -> String {
     let text = day.month();
     let parts = text.split_once('-').and_then(|(year, month)| {
         let number: usize = month.parse().ok()?;

@@ -1,9 +1,9 @@
 //! Writes the charts of a report as SVG in HTML. Positions across are percentages and those down are pixels, so that a
 //! chart takes the width of its place and its texts keep their size.
 
-use super::document::{Bar, Chart, Shape, Spread};
-use super::escaped::HtmlEscaped;
-use super::figure::Figure;
+use crate::document::{Bar, Chart, Shape, Spread};
+use crate::escaped::HtmlEscaped;
+use crate::figure::Figure;
 use std::io::{self, Write};
 
 /// The height of a bar with its name above it, and the height of an earlier bar below it.
@@ -15,7 +15,7 @@ const LINE_TOP: f64 = 22.0;
 const LINE_HEIGHT: f64 = 64.0;
 
 /// Writes one chart.
-pub(super) fn write(chart: &Chart, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(chart: &Chart, out: &mut impl Write) -> io::Result<()> {
     let class = match chart.shape {
         Shape::Bars(_) => "bars",
         Shape::Line(_) => "line",

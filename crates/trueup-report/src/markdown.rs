@@ -1,6 +1,6 @@
 //! Writes a report as Markdown, with the tables of GitHub. It has no charts, because the tables have the same numbers.
 
-use super::document::{Block, Cell, Document, Section, Span, Table, Text};
+use crate::document::{Block, Cell, Document, Section, Span, Table, Text};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 const SPECIAL: &str = r"\`*_{}[]<>#|~&!$@";
 
 /// Writes a report.
-pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "# {}\n", MarkdownEscaped(&document.title))?;
     for (name, value) in &document.facts {
         writeln!(out, "- {name}: {}", MarkdownEscaped(value))?;

@@ -1,10 +1,10 @@
 //! The section about benchmarks: where the accounts of the report stand among all accounts of their industries.
 
-use super::document::{Block, Cell, Chart, Section, Shape, Spread, Table, TableRow, Text};
-use super::figure::{AnswerRow, Figure, Verdict, display_name};
-use super::question::{Question, Questions};
-use super::sections::Subject;
-use crate::exit::Failure;
+use crate::ReportError;
+use crate::document::{Block, Cell, Chart, Section, Shape, Spread, Table, TableRow, Text};
+use crate::figure::{AnswerRow, Figure, Verdict, display_name};
+use crate::question::{Question, Questions};
+use crate::sections::Subject;
 use std::collections::BTreeSet;
 use trueup::benchmarks::{
     BenchmarkData, BenchmarkMetric, BenchmarkQuery, BenchmarkRow, BenchmarkSelection, Privacy, Series,
@@ -17,12 +17,12 @@ const DIGITS: usize = 3;
 
 /// Returns the section. It assumes a reader who may see only the accounts of the report, so that the privacy rules of
 /// the service apply to the figures of all others.
-pub(super) fn benchmarks(
+pub(crate) fn benchmarks(
     subject: &Subject<'_>,
     dataset: &Dataset,
     execution: &Execution,
     questions: &mut Questions<'_>,
-) -> Result<Section, Failure> {
+) -> Result<Section, ReportError> {
     let section = |blocks| Section { id: "benchmarks", heading: "Benchmarks", blocks };
     let none = |text: &str| Ok(section(vec![Block::Paragraph(Text::of(text))]));
     if subject.accounts.is_empty() {

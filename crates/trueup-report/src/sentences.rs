@@ -1,11 +1,11 @@
 //! Sentences that say what changed, and why: the numbers of a comparison in words.
 
-use super::document::Text;
-use super::figure::{AnswerRow, Figure, Magnitude, Verdict, is_percent, is_ratio, sign};
-use super::period::{EarlierDays, ReportDays};
-use super::question::Answer;
-use crate::output::number::readable;
-use crate::output::table::push_text;
+use crate::document::Text;
+use crate::figure::{AnswerRow, Figure, Magnitude, Verdict, is_percent, is_ratio, sign};
+use crate::number::readable;
+use crate::period::{EarlierDays, ReportDays};
+use crate::question::Answer;
+use crate::text::push_text;
 use trueup::Value;
 use trueup::dictionary::{self, Unit};
 use trueup::query::ComparedColumn;
@@ -18,32 +18,32 @@ const LISTED: usize = 5;
 
 /// A dimension whose groups explain a change, and the noun for a group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GroupNoun {
-    pub(super) dimension: &'static str,
+pub(crate) struct GroupNoun {
+    pub(crate) dimension: &'static str,
     /// `channel`
-    pub(super) noun: &'static str,
+    pub(crate) noun: &'static str,
     /// `channels`
-    pub(super) nouns: &'static str,
+    pub(crate) nouns: &'static str,
 }
 
-pub(super) const CHANNELS: GroupNoun =
+pub(crate) const CHANNELS: GroupNoun =
     GroupNoun { dimension: "attributionChannel", noun: "channel", nouns: "channels" };
-pub(super) const CAMPAIGNS: GroupNoun = GroupNoun { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
+pub(crate) const CAMPAIGNS: GroupNoun = GroupNoun { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
 
 /// Returns a value of a dimension as people read it.
-pub(super) fn label(text: &str) -> String {
+pub(crate) fn label(text: &str) -> String {
     let mut shown = String::new();
     push_text(&mut shown, text);
     shown
 }
 
 /// Returns why days have no comparison with earlier ones.
-pub(super) fn without_comparison(earlier: &EarlierDays, period: &ReportDays) -> Text {
+pub(crate) fn without_comparison(earlier: &EarlierDays, period: &ReportDays) -> Text {
     Text::of(format!("Against {}: no comparison, because the data begin on {}.", earlier.name, period.data.start))
 }
 
 /// Says how a metric changed: the totals of a comparison in words.
-pub(super) fn change(metric: &str, answer: &Answer, earlier: &EarlierDays, period: &ReportDays) -> Text {
+pub(crate) fn change(metric: &str, answer: &Answer, earlier: &EarlierDays, period: &ReportDays) -> Text {
     let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
     let figure = |part| answer.figure(AnswerRow::Totals, &column(part));
     let value = |part| answer.value(AnswerRow::Totals, &column(part));
@@ -106,7 +106,7 @@ fn more_or_less(metric: &str, change: Value<'_>) -> &'static str {
 
 /// Says what the groups of a comparison contribute to the change of a metric. The contributions add up to it. `None` if
 /// there is only one group, no group changed, or the change of a ratio cannot be split.
-pub(super) fn contributions(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
+pub(crate) fn contributions(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     if answer.groups().count() < 2 {
         return None;
     }
@@ -233,7 +233,7 @@ fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
 /// Says which groups are new, and which are gone. All `metrics` are 0 in the earlier range for a new group, and in the
 /// days of the report for a group that is gone. The first metric is the number of leads, which the sentence shows for
 /// each group.
-pub(super) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, earlier: &EarlierDays) -> Vec<Text> {
+pub(crate) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, earlier: &EarlierDays) -> Vec<Text> {
     let has_any = |row: AnswerRow, part: ComparedColumn| {
         metrics.iter().any(|metric| sign(answer.value(row, &format!("{metric}{}", part.suffix()))) != 0)
     };

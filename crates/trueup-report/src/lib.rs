@@ -1,5 +1,17 @@
-//! A report about one month: funnel, channels, campaigns, trend, cohorts and benchmarks, with sentences that say what
-//! changed and why.
+//! A report about one month of a [`Dataset`]: funnel, channels, campaigns, trend, cohorts and benchmarks, with sentences
+//! that say what changed and why. It asks the questions of anybody who links [`trueup`].
+//!
+//! ```no_run
+//! use trueup::query::DateRange;
+//! use trueup::{Dataset, Execution};
+//! use trueup_report::{Report, ReportFormat, ReportSpec};
+//!
+//! let dataset = Dataset::open("my-data")?;
+//! let may = DateRange { start: "2026-05-01".parse()?, end: "2026-05-31".parse()? };
+//! let report = Report::ask(&dataset, &ReportSpec::new(&[], may, None), &Execution::default(), || ())?;
+//! report.write(ReportFormat::Html, &mut std::fs::File::create("may.html")?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! | file | step |
 //! |---|---|
@@ -10,6 +22,7 @@
 //! | `sentences` | says in words what a comparison shows |
 //! | `document` | the report as plain data |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
+//! | [`number`], [`text`] | numbers and texts of the data as people read them, in reports and on a terminal |
 
 mod benchmarks;
 mod chart;
@@ -18,18 +31,19 @@ mod escaped;
 mod figure;
 mod html;
 mod markdown;
+pub mod number;
 mod period;
 mod question;
 mod sections;
 mod sentences;
+mod shell_word;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
-pub(crate) use period::months_before;
+pub use period::months_before;
+pub use shell_word::shell_word;
 
-use crate::exit::Failure;
-use crate::progress::Step;
-use crate::terminal::printable;
 use document::{Block, Document, Text};
 use period::ReportDays;
 use question::Questions;
@@ -37,37 +51,52 @@ use sections::Subject;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
+use std::str::FromStr;
+use text::printable;
 use trueup::query::DateRange;
-use trueup::{Dataset, Day, Execution, formats, without_credentials};
+use trueup::request::RequestError;
+use trueup::{Dataset, Day, Execution, Shown, formats, without_credentials};
 
 /// The format of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ReportFormat {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
     /// One HTML file with everything in it.
     Html,
     /// Markdown.
     Md,
 }
 
+/// A text or the ending of a file that names no format of a report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownReportFormat {
+    /// The text.
+    #[error("expected a format (`html`, `md`), but found `{}`", Shown(.0))]
+    Name(String),
+    /// The file.
+    #[error("expected a file that ends in .html or .md, but found `{0}`")]
+    File(String),
+}
+
 impl ReportFormat {
+    /// The names of the formats.
+    pub const NAMES: [&str; 2] = ["html", "md"];
+
     /// Returns the format for the ending of a file name; `None` if it has no ending.
     ///
     /// # Errors
-    /// If the ending is unknown.
-    pub(crate) fn of_file(path: &Path) -> Result<Option<Self>, Failure> {
+    /// The ending is unknown.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, UnknownReportFormat> {
         match formats::Format::from_name(path) {
             Some(formats::Format::Html) => Ok(Some(Self::Html)),
             Some(formats::Format::Markdown) => Ok(Some(Self::Md)),
             None if path.extension().is_none() => Ok(None),
-            _ => Err(Failure::usage(format!(
-                "expected a file that ends in .html or .md, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
-                without_credentials(path).display()
-            ))),
+            _ => Err(UnknownReportFormat::File(without_credentials(path).display().to_string())),
         }
     }
 
     /// Returns the usual ending of a file name in this format.
-    pub(crate) const fn ending(self) -> &'static str {
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
         match self {
             Self::Html => formats::Format::Html.ending(),
             Self::Md => formats::Format::Markdown.ending(),
@@ -75,9 +104,52 @@ impl ReportFormat {
     }
 }
 
+impl FromStr for ReportFormat {
+    type Err = UnknownReportFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownReportFormat> {
+        match text {
+            "html" => Ok(Self::Html),
+            "md" => Ok(Self::Md),
+            other => Err(UnknownReportFormat::Name(other.to_owned())),
+        }
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The dataset is empty.
+    #[error("the dataset has neither events nor spend")]
+    Empty,
+    /// The last day of the report is not in its month.
+    #[error("expected the last day of the report in {}, from {month}, but found `{end}`", .month.start.month())]
+    OutsideOfMonth {
+        /// The days of the month.
+        month: DateRange,
+        /// The last day.
+        end: Day,
+    },
+    /// The days of the report are all before those of the dataset, or all after them.
+    #[error("the dataset has neither events nor spend in {}, from {range}; its days are {data}", .range.start.month())]
+    NoData {
+        /// The days of the report.
+        range: DateRange,
+        /// The first and the last day of the dataset.
+        data: DateRange,
+    },
+    /// A question is refused.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A question cannot be answered.
+    #[error(transparent)]
+    Engine(#[from] trueup::Error),
+}
+
 /// What a report is about.
 #[derive(Clone, Debug)]
-pub(crate) struct ReportSpec {
+pub struct ReportSpec {
     /// The keys of the accounts, each once; none for all of the dataset.
     accounts: Vec<String>,
     /// The calendar month.
@@ -88,30 +160,34 @@ pub(crate) struct ReportSpec {
 
 /// A report, ready to be written.
 #[derive(Debug)]
-pub(crate) struct Report(Document);
+pub struct Report(Document);
 
 impl Report {
-    /// Asks the questions of a report. Its accounts must be accounts of the dataset.
+    /// Asks the questions of a report. `progress` is called after each of the [`SECTIONS`].
     ///
     /// # Errors
     /// The dataset has no data in the month, `through` is outside of it, or a question has no answer.
-    pub(crate) fn ask(dataset: &Dataset, spec: &ReportSpec, execution: &Execution) -> Result<Self, Failure> {
+    pub fn ask(
+        dataset: &Dataset,
+        spec: &ReportSpec,
+        execution: &Execution,
+        mut progress: impl FnMut(),
+    ) -> Result<Self, ReportError> {
         let period = spec.period(dataset)?;
         let subject = Subject { accounts: &spec.accounts, period: &period };
-        let step = Step::counted("asking the questions", SECTIONS);
         let mut questions = Questions::new(dataset, execution.clone());
         let key_figures = sections::key_figures(&subject, &mut questions)?;
-        step.add(1);
+        progress();
         let [changes, channels, campaigns] = sections::changes(&subject, &mut questions)?;
-        step.add(3);
+        (0..3).for_each(|_| progress());
         let funnel = sections::funnel(&subject, &mut questions)?;
-        step.add(1);
+        progress();
         let trend = sections::trend(&subject, &mut questions)?;
-        step.add(1);
+        progress();
         let cohorts = sections::cohorts(&subject, &mut questions)?;
-        step.add(1);
+        progress();
         let benchmarks = benchmarks::benchmarks(&subject, dataset, execution, &mut questions)?;
-        drop(step);
+        progress();
         let mut all = vec![key_figures, changes, funnel, channels, campaigns, trend, cohorts, benchmarks];
         if let Some(first) = all.first_mut() {
             first.blocks.splice(0..0, warnings(&period));
@@ -130,7 +206,10 @@ impl Report {
     }
 
     /// Writes the report.
-    pub(crate) fn write(&self, format: ReportFormat, out: &mut impl Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// `out` fails.
+    pub fn write(&self, format: ReportFormat, out: &mut impl Write) -> io::Result<()> {
         match format {
             ReportFormat::Html => html::write(&self.0, out),
             ReportFormat::Md => markdown::write(&self.0, out),
@@ -138,8 +217,8 @@ impl Report {
     }
 }
 
-/// The number of sections.
-const SECTIONS: u64 = 8;
+/// The number of sections of a report.
+pub const SECTIONS: u64 = 8;
 
 /// The accounts of a report, for people.
 struct AccountNames {
@@ -149,19 +228,21 @@ struct AccountNames {
 
 impl ReportSpec {
     /// Creates the report about a month. An account that is named twice counts once.
-    pub(crate) fn new(accounts: &[String], month: DateRange, through: Option<Day>) -> Self {
+    #[must_use]
+    pub fn new(accounts: &[String], month: DateRange, through: Option<Day>) -> Self {
         let mut seen = HashSet::new();
         let accounts = accounts.iter().filter(|key| seen.insert(*key)).cloned().collect();
         Self { accounts, month, through }
     }
 
     /// Returns the keys of the accounts, each once; none for all of the dataset.
-    pub(crate) fn accounts(&self) -> &[String] {
+    #[must_use]
+    pub fn accounts(&self) -> &[String] {
         &self.accounts
     }
 
     /// Returns the days of the report.
-    fn period(&self, dataset: &Dataset) -> Result<ReportDays, Failure> {
+    fn period(&self, dataset: &Dataset) -> Result<ReportDays, ReportError> {
         ReportDays::new(dataset, self.month, self.through)
     }
 
@@ -169,12 +250,12 @@ impl ReportSpec {
     ///
     /// # Errors
     /// The dataset has no data in the month, or `through` is outside of it.
-    pub(crate) fn last_day_of_data(&self, dataset: &Dataset) -> Result<Option<Day>, Failure> {
+    pub fn last_day_of_data(&self, dataset: &Dataset) -> Result<Option<Day>, ReportError> {
         let period = self.period(dataset)?;
         Ok(period.is_incomplete().then_some(period.data.end))
     }
 
-    fn names(&self, dataset: &Dataset) -> Result<AccountNames, Failure> {
+    fn names(&self, dataset: &Dataset) -> Result<AccountNames, ReportError> {
         let name = |key: &str| {
             let name = dataset.accounts().name(key);
             if name == key { printable(key) } else { printable(&format!("{name} ({key})")) }

@@ -1,7 +1,8 @@
 //! Words of commands that a person can copy into a shell.
 
 /// Quotes a word for a POSIX shell, if necessary.
-pub(crate) fn shell_word(word: &str) -> String {
+#[must_use]
+pub fn shell_word(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:+@%,".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -1,12 +1,12 @@
 //! The sections of a report: key figures, what changed, funnel, channels, campaigns, trend and cohorts. Each asks its
 //! questions, and turns the answers into sentences, tables and charts.
 
-use super::document::{Bar, Block, Cell, Chart, Section, Shape, Table, TableRow, Text};
-use super::figure::{AnswerRow, Figure, display_name, sign};
-use super::period::{EarlierDays, ReportDays, month_name};
-use super::question::{Answer, Question, Questions};
-use super::sentences::{self, CAMPAIGNS, CHANNELS, GroupNoun, label};
-use crate::exit::Failure;
+use crate::ReportError;
+use crate::document::{Bar, Block, Cell, Chart, Section, Shape, Table, TableRow, Text};
+use crate::figure::{AnswerRow, Figure, display_name, sign};
+use crate::period::{EarlierDays, ReportDays, month_name};
+use crate::question::{Answer, Question, Questions};
+use crate::sentences::{self, CAMPAIGNS, CHANNELS, GroupNoun, label};
 use trueup::Value;
 use trueup::query::ComparedColumn;
 
@@ -52,9 +52,9 @@ const FUNNEL_DAYS: u32 = 30;
 const WINDOWS: [u32; 4] = [30, 60, 90, 180];
 
 /// What all sections share.
-pub(super) struct Subject<'a> {
-    pub(super) accounts: &'a [String],
-    pub(super) period: &'a ReportDays,
+pub(crate) struct Subject<'a> {
+    pub(crate) accounts: &'a [String],
+    pub(crate) period: &'a ReportDays,
 }
 
 impl Subject<'_> {
@@ -68,7 +68,7 @@ impl Subject<'_> {
         questions: &mut Questions<'_>,
         group: GroupNoun,
         earlier: &EarlierDays,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, ReportError> {
         let metrics = METRICS.into_iter().chain(["customers"]);
         let question = self.question([group.dimension].into_iter().chain(metrics)).compare(earlier.compare);
         questions.ask(&question.sort(&["leads:desc", "spend:desc", "closedRevenue:desc"]).totals())
@@ -76,7 +76,7 @@ impl Subject<'_> {
 }
 
 /// Returns the key figures: every metric, with both comparisons.
-pub(super) fn key_figures(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
+pub(crate) fn key_figures(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, ReportError> {
     let period = subject.period;
     let mut headings = vec!["Metric".to_owned(), period.name.clone()];
     let mut answers = Vec::new();
@@ -123,7 +123,7 @@ pub(super) fn key_figures(subject: &Subject<'_>, questions: &mut Questions<'_>) 
 }
 
 /// Returns the sections about what changed, the channels and the campaigns.
-pub(super) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<[Section; 3], Failure> {
+pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<[Section; 3], ReportError> {
     let period = subject.period;
     let channels = subject.by_group(questions, CHANNELS, &period.month_before)?;
     let a_year_ago = match period.year_before.compare {
@@ -182,7 +182,7 @@ fn group_blocks(
     questions: &mut Questions<'_>,
     answer: &Answer,
     group: GroupNoun,
-) -> Result<Vec<Block>, Failure> {
+) -> Result<Vec<Block>, ReportError> {
     let earlier = &subject.period.month_before;
     let groups: Vec<AnswerRow> = answer.groups().collect();
     let is_named = |row: &AnswerRow| !answer.text(*row, group.dimension).is_empty();
@@ -262,7 +262,7 @@ fn bar_chart(title: &str, bars: Vec<Bar>, period: &ReportDays) -> Block {
 }
 
 /// Returns the funnel: how far the leads of the month got within the same time as those of the month before.
-pub(super) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
+pub(crate) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, ReportError> {
     let period = subject.period;
     let earlier = &period.month_before;
     let stages = FUNNEL.into_iter().flat_map(|(_, reached, days)| [reached, days]);
@@ -313,7 +313,7 @@ pub(super) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
 }
 
 /// Returns the trend: the metrics month by month.
-pub(super) fn trend(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
+pub(crate) fn trend(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, ReportError> {
     let months = subject.period.trend();
     let answer = questions.ask(&Question::new(subject.accounts, METRICS, months).by_month())?;
     let rows: Vec<(AnswerRow, String)> = answer.groups().map(|row| (row, start_name(&answer, row))).collect();
@@ -362,7 +362,7 @@ fn lowest_and_highest(points: &[(String, Figure)]) -> Option<[&(String, Figure);
 }
 
 /// Returns the cohorts: what the leads of each month brought in within some days.
-pub(super) fn cohorts(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, Failure> {
+pub(crate) fn cohorts(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Result<Section, ReportError> {
     let months = subject.period.cohorts();
     let fields = ["leads", "openLeads", "spend", "payingCustomerRate", "closedRevenue", "roasClosed"];
     let question = Question::new(subject.accounts, fields, months).by_month();
