@@ -25,7 +25,7 @@ use crate::time::UnixTime;
 /// use std::sync::Arc;
 /// use trueup_access::{Directory, DirectorySettings, MemoryDirectory};
 ///
-/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default())?);
 /// directory.add_user("anna@example.com")?;
 /// assert_eq!(directory.users()?.len(), 1);
 /// # Ok::<(), trueup_access::Error>(())
@@ -45,7 +45,7 @@ impl<D: Organizations + Users + Keys + Requests + Send + Sync> Directory for D {
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// match directory.authenticate(Some(&key.secret))? {
@@ -62,7 +62,7 @@ pub trait Requests {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, SecretKey};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// assert_eq!(directory.authenticate(Some(&SecretKey::new("tu_guess")))?, Err(Refusal::Unknown));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -75,7 +75,7 @@ pub trait Requests {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, SecretKey, UnixTime};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// assert_eq!(directory.session(None, UnixTime::from_seconds(0))?, Err(Refusal::Missing));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -88,7 +88,7 @@ pub trait Requests {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
     /// assert_eq!(directory.login("bert")?, Err(Refusal::Unknown));
@@ -104,7 +104,7 @@ pub trait Requests {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();
     /// assert!(directory.reach(&login)?.organizations().is_empty());
@@ -120,7 +120,7 @@ pub trait Requests {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Hourly, MemoryDirectory, Requests as _, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();
     /// assert_eq!(directory.count(&login, UnixTime::from_seconds(0))?, Hourly::Allowed);

@@ -37,9 +37,10 @@ impl std::fmt::Display for Entity {
 /// ```
 /// use trueup_access::{DirectorySettings, Entity, Error, MemoryDirectory, Organizations as _};
 ///
-/// let error = MemoryDirectory::new(DirectorySettings::default()).set_umbrella("acme", true).unwrap_err();
+/// let error = MemoryDirectory::new(DirectorySettings::default())?.set_umbrella("acme", true).unwrap_err();
 /// assert!(matches!(&error, Error::Unknown { entity: Entity::Organization, id } if id == "acme"));
 /// assert_eq!(error.to_string(), "there is no organization `acme`");
+/// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -206,8 +207,9 @@ impl Error {
     /// ```
     /// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     ///
-    /// let error = MemoryDirectory::new(DirectorySettings::default()).add_user("").unwrap_err();
+    /// let error = MemoryDirectory::new(DirectorySettings::default())?.add_user("").unwrap_err();
     /// assert!(!error.is_storage());
+    /// # Ok::<(), trueup_access::Error>(())
     /// ```
     #[must_use]
     pub const fn is_storage(&self) -> bool {
@@ -242,7 +244,6 @@ pub struct StorageError {
 }
 
 impl StorageError {
-    #[cfg(feature = "sqlite")]
     pub(crate) fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { path: path.to_owned(), source: source.into().into() }
     }

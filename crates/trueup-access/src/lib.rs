@@ -1,7 +1,6 @@
 //! Who may see what: organizations, accounts, users, grants, keys, sessions and hourly counts.
 //!
-//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory or, with the feature `sqlite`, a `SqliteDirectory` in
-//! one SQLite file. A request passes through the directory in four steps. Code outside this crate cannot create a
+//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory, or a [`SqliteDirectory`] in one SQLite file. A request passes through the directory in four steps. Code outside this crate cannot create a
 //! [`Login`], a [`LoginScope`] or a [`Scope`] without a directory:
 //!
 //! | step | takes | returns |
@@ -17,7 +16,7 @@
 //! use trueup_access::{DirectorySettings, Grant, Hourly, MemoryDirectory, Organization, UnixTime};
 //! use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
 //!
-//! let directory = MemoryDirectory::new(DirectorySettings::default());
+//! let directory = MemoryDirectory::new(DirectorySettings::default())?;
 //! directory.add_organization(&Organization::new("acme"))?;
 //! directory.add_account("acme-north")?;
 //! directory.add_account("acme-south")?;
@@ -35,8 +34,6 @@
 //! # Ok::<(), trueup_access::Error>(())
 //! ```
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
 mod directory;
 mod error;
 mod login;
@@ -46,7 +43,6 @@ mod one_time;
 mod scope;
 mod secret;
 mod settings;
-#[cfg(feature = "sqlite")]
 mod sqlite;
 mod time;
 
@@ -59,6 +55,5 @@ pub use one_time::{OneTimeToken, OneTimeTokens};
 pub use scope::{ListedOrganization, LoginScope, OutOfReach, Scope};
 pub use secret::SecretKey;
 pub use settings::DirectorySettings;
-#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteDirectory;
 pub use time::UnixTime;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna@example.com")?;
 /// let login = directory.login("anna@example.com")?.unwrap();
 /// assert_eq!(login.user(), "anna@example.com");
@@ -27,7 +27,7 @@ impl Login {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
     /// # Ok::<(), trueup_access::Error>(())
@@ -43,7 +43,7 @@ impl Login {
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// assert_eq!(directory.authenticate(None)?.unwrap_err(), Refusal::Missing);
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
@@ -87,7 +87,7 @@ pub enum Refusal {
 /// ```
 /// use trueup_access::{DirectorySettings, Hourly, MemoryDirectory, Requests as _, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(1));
+/// let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(1))?;
 /// directory.add_user("anna")?;
 /// let login = directory.login("anna")?.unwrap();
 /// let quarter_past = UnixTime::from_seconds(900);

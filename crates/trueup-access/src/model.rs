@@ -64,7 +64,7 @@ impl Organization {
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, User, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// assert_eq!(directory.users()?, [User { name: "anna".into(), active: true }]);
 /// # Ok::<(), trueup_access::Error>(())
@@ -129,7 +129,7 @@ impl FromStr for KeyId {
 /// ```
 /// use trueup_access::{DirectorySettings, KeyEntry, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// let created = UnixTime::from_seconds(0);
 /// let key = directory.create_key("anna", created)?;
@@ -149,7 +149,7 @@ pub struct KeyEntry {
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// assert!(key.secret.reveal().starts_with("tu_"));

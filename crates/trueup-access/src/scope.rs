@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
 /// use trueup_access::{Organizations as _, Requests as _, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_organization(&Organization::new("platform").as_umbrella())?;
 /// directory.add_organization(&Organization::new("acme").under("platform"))?;
 /// for (account, organization) in [("a-1", "acme"), ("a-2", "acme"), ("solo", "platform")] {
@@ -51,7 +51,7 @@ struct ScopeNode {
 ///
 /// ```
 /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
-/// # let directory = MemoryDirectory::new(DirectorySettings::default());
+/// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// # directory.add_account("solo")?;
 /// # directory.add_user("anna")?;
 /// # directory.grant("anna", &Grant::Account("solo".into()))?;
@@ -104,7 +104,7 @@ impl LoginScope {
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
     /// # use trueup_access::{Organizations as _, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_account("a-1")?;
     /// directory.place_account("a-1", "acme")?;
@@ -156,7 +156,7 @@ impl LoginScope {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_account("solo")?;
     /// # directory.add_account("other")?;
     /// # directory.add_user("anna")?;
@@ -347,7 +347,7 @@ impl Scope {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # for account in ["a-1", "a-2"] {
     /// #     directory.add_account(account)?;

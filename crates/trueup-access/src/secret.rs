@@ -79,12 +79,10 @@ impl KeyHash {
         Self(Sha256::digest(key).into())
     }
 
-    #[cfg(feature = "sqlite")]
     pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    #[cfg(feature = "sqlite")]
     pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -1,15 +1,15 @@
-//! A directory in one SQLite file.
-//!
-//! [`create`] creates the file and migrates its tables, and [`database`] opens and checks it, with [`companions`] for
-//! the files next to it and [`connection`] for its connections. [`organizations`], [`users`] and [`requests`] implement
-//! the traits of a directory.
+//! A directory in SQLite tables. [`organizations`], [`users`] and [`requests`] implement the traits of a directory for
+//! all [`tables`], and this file for those in one SQLite file: [`create`] creates the file and migrates its tables, and
+//! [`database`] opens and checks it, with [`companions`] for the files next to it and [`connection`] for its
+//! connections.
 
 mod companions;
-mod connection;
-mod create;
+pub(crate) mod connection;
+pub(crate) mod create;
 mod database;
 mod organizations;
 mod requests;
+pub(crate) mod tables;
 mod users;
 
 use crate::error::{Error, StorageError};
@@ -21,6 +21,7 @@ use rusqlite::Transaction;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use tables::Tables;
 
 /// Time for which calls repeat the error of a refused file before one opens the file again.
 const REFUSED_FOR: Duration = Duration::from_millis(250);
@@ -134,23 +135,6 @@ impl SqliteDirectory {
         &self.path
     }
 
-    /// Reads in one transaction, which sees the last state that was committed before it began.
-    fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
-        self.with_current_file(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
-    }
-
-    /// Changes the file in one transaction.
-    fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
-        let deadline = Instant::now() + self.settings.change_wait;
-        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
-    }
-
-    /// Changes hourly counts in one transaction, without a flush to disk.
-    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
-        let deadline = Instant::now() + self.settings.wait;
-        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Count, deadline, &change))
-    }
-
     /// Acts on the file that the path names now. If the file was replaced meanwhile, acts again on the new one, because
     /// neither a result from the old file nor a change to it is valid.
     fn with_current_file<T>(
@@ -203,6 +187,27 @@ impl SqliteDirectory {
 
     fn file(&self) -> Arc<OpenDatabase> {
         Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Tables for SqliteDirectory {
+    fn settings(&self) -> &DirectorySettings {
+        &self.settings
+    }
+
+    fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
+        self.with_current_file(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
+    }
+
+    fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
+        let deadline = Instant::now() + self.settings.change_wait;
+        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
+    }
+
+    /// Does not flush to disk.
+    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
+        let deadline = Instant::now() + self.settings.wait;
+        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Count, deadline, &change))
     }
 }
 

@@ -175,11 +175,12 @@ fn method_name(method: &Method) -> &'static str {
 /// ```
 /// # use std::sync::Arc;
 /// # use trueup::access::{Directory, DirectorySettings, MemoryDirectory};
-/// # fn service(dataset: trueup::Dataset) {
+/// # fn service(dataset: trueup::Dataset) -> Result<(), trueup::access::Error> {
 /// use trueup::service::Service;
 ///
-/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default())?);
 /// let service = Service::builder(Arc::new(dataset), directory).on_failure(trueup_server::log_failure).build();
+/// # Ok(())
 /// # }
 /// ```
 pub fn log_failure(error: &ServiceError) {

@@ -21,7 +21,7 @@ use trueup::service::{Clock as _, SystemClock};
 /// use trueup::access::{Directory, DirectorySettings, MemoryDirectory};
 /// use trueup_server::SignInLinks;
 ///
-/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default())?);
 /// directory.add_user("anna")?;
 /// let links = SignInLinks::new(directory, "anna");
 /// assert!(links.issue()?.starts_with("explore#sign-in="));

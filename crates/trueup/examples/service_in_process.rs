@@ -21,7 +21,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ingest::into(&path).events(&events).run()?;
 
     // Users and keys in memory. With the feature `sqlite`, `SqliteDirectory` keeps them in a file.
-    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default())?);
     directory.add_account("acme")?;
     directory.add_user("anna@example.com")?;
     directory.grant("anna@example.com", &Grant::Account("acme".to_owned()))?;

@@ -30,7 +30,7 @@
 //! # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
 //! # trueup_ingest::Ingest::into(&path).events(&events).run()?;
 //!
-//! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+//! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default())?);
 //! directory.add_account("acme")?;
 //! directory.add_user("anna@example.com")?;
 //! directory.grant("anna@example.com", &Grant::Account("acme".into()))?;
@@ -200,7 +200,7 @@ impl fmt::Debug for Service {
 /// # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
 /// # trueup_ingest::Ingest::into(&path).events(&events).run()?;
 ///
-/// let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(500)));
+/// let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(500))?);
 /// let service = Service::builder(Arc::new(trueup::Dataset::open(&path)?), directory)
 ///     .limits(Limits { rows: 50_000, ..Limits::default() })
 ///     .memory(MemoryBudget::new(1 << 30))

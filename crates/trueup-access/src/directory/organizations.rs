@@ -11,7 +11,7 @@ use crate::model::Organization;
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_organization(&Organization::new("acme"))?;
 /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
 /// # Ok::<(), trueup_access::Error>(())
@@ -25,7 +25,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// directory.add_organization(&Organization::new("acme"))?;
     /// assert!(directory.add_organization(&Organization::new("acme")).is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -41,7 +41,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Error, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
     /// assert!(matches!(directory.move_organization("acme", Some("acme-west")), Err(Error::Cycle { .. })));
@@ -57,7 +57,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("platform"))?;
     /// directory.set_umbrella("platform", true)?;
     /// assert!(directory.organizations()?[0].umbrella);
@@ -72,7 +72,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// directory.remove_organization("acme")?;
     /// assert!(directory.organizations()?.is_empty());
@@ -87,7 +87,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// assert_eq!(directory.organizations()?, [Organization::new("acme")]);
     /// # Ok::<(), trueup_access::Error>(())
@@ -101,7 +101,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// directory.add_account("a-1")?;
     /// assert!(directory.add_account("a-1,a-2").is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -115,7 +115,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_account("a-1")?;
     /// directory.remove_account("a-1")?;
     /// assert!(directory.accounts()?.is_empty());
@@ -130,7 +130,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_account("a-1")?;
     /// assert_eq!(directory.accounts()?, ["a-1"]);
     /// # Ok::<(), trueup_access::Error>(())
@@ -144,7 +144,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
     /// directory.place_account("a-1", "acme")?;
@@ -160,7 +160,7 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
     /// # directory.place_account("a-1", "acme")?;
@@ -177,8 +177,9 @@ pub trait Organizations {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// assert!(directory.accounts_under("nowhere").is_err());
+    /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn accounts_under(&self, organization: &str) -> Result<Vec<String>, Error>;
 }

@@ -13,7 +13,7 @@ use crate::time::UnixTime;
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna@example.com")?;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
@@ -25,7 +25,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// directory.add_user("anna")?;
     /// assert!(directory.add_user("anna").is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -39,7 +39,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// directory.set_active("anna", false)?;
     /// assert!(!directory.users()?[0].active);
@@ -54,7 +54,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// directory.remove_user("anna")?;
     /// assert!(directory.users()?.is_empty());
@@ -69,7 +69,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// assert!(directory.users()?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -82,7 +82,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
     /// directory.grant("anna", &Grant::Account("a-1".into()))?;
@@ -97,7 +97,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
     /// # directory.grant("anna", &Grant::Account("a-1".into()))?;
@@ -114,7 +114,7 @@ pub trait Users {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// assert!(directory.grants("anna")?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
@@ -130,7 +130,7 @@ pub trait Users {
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// println!("send `Authorization: {}`", key.secret.reveal());
@@ -144,7 +144,7 @@ pub trait Keys {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default().key_prefix("acme")?);
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default().key_prefix("acme")?)?;
     /// # directory.add_user("anna")?;
     /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
     /// assert_eq!(key.secret.reveal().len(), "acme_".len() + 43);
@@ -161,7 +161,7 @@ pub trait Keys {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let old = directory.create_key("anna", now)?;
@@ -181,7 +181,7 @@ pub trait Keys {
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, UnixTime};
     /// # use trueup_access::{Keys as _, Requests as _, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let key = directory.create_key("anna", now)?;
@@ -198,7 +198,7 @@ pub trait Keys {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// assert!(directory.keys("anna")?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
@@ -214,7 +214,7 @@ pub trait Keys {
     /// ```
     /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Refusal, SecretKey};
     /// # use trueup_access::{Keys as _, Organizations as _, Requests as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// let key = SecretKey::new("org_0123");
     /// directory.retire_organization_key("acme", &key)?;
@@ -231,7 +231,7 @@ pub trait Keys {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// let now = UnixTime::from_seconds(0);
     /// let token = directory.open_session("anna", now, now.plus_seconds(60))?;
@@ -248,7 +248,7 @@ pub trait Keys {
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default())?;
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let token = directory.open_session("anna", now, now.plus_seconds(60))?;

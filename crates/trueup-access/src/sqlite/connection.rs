@@ -42,16 +42,22 @@ pub(super) fn connect(path: &Path, file: FileIdentity, purpose: Purpose) -> Resu
     // The last connection to close writes the log into the file. That is allowed only once the two are known to belong
     // together.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
-    connection.pragma_update(None, "trusted_schema", false)?;
+    configure(&connection)?;
     let synchronous = match purpose {
         Purpose::Change => "FULL",
         Purpose::Read | Purpose::Count => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", purpose == Purpose::Read)?;
     Ok(connection)
+}
+
+/// Sets what every connection has, to a file or to memory.
+pub(crate) fn configure(connection: &Connection) -> Result<(), SqliteFault> {
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(())
 }
 
 /// Lets the connection write the log into the file if it is the last to close.
@@ -80,7 +86,7 @@ pub(super) fn retry_while_busy<T>(
 }
 
 /// An error of SQLite or of the caller that does not name the file yet; [`SqliteFault::at`] adds the path.
-pub(super) enum SqliteFault {
+pub(crate) enum SqliteFault {
     Sqlite(rusqlite::Error),
     /// The file was replaced while it was being opened.
     Replaced,
@@ -91,7 +97,7 @@ pub(super) enum SqliteFault {
 
 impl SqliteFault {
     /// Converts the fault to an error that names the file.
-    pub(super) fn at(self, path: &Path) -> Error {
+    pub(crate) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
         match self {
             _ if self.is_busy() => Error::Locked { path },

@@ -67,8 +67,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Sq
     migrate_by(connection, path, STEPS)
 }
 
-/// Creates the tables in an empty file.
-fn create_tables(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
+/// Creates the tables in an empty file or database.
+pub(crate) fn create_tables(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     advance(&transaction, STEPS, STEPS)?;
     transaction.commit().map_err(SqliteFault::from)?;

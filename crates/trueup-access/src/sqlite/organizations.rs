@@ -1,12 +1,12 @@
-//! Organizations and accounts in the file.
+//! Organizations and accounts in the tables.
 
-use super::SqliteDirectory;
 use super::connection::{all, check_changed, check_known, execute, exists};
+use super::tables::Tables;
 use crate::directory::{Organizations, check_id, check_parent};
 use crate::error::{Entity, Error};
 use crate::model::Organization;
 
-impl Organizations for SqliteDirectory {
+impl<T: Tables> Organizations for T {
     fn add_organization(&self, organization: &Organization) -> Result<(), Error> {
         let Organization { id, parent, umbrella } = organization;
         check_id(Entity::Organization, id)?;

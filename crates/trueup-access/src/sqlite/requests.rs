@@ -1,7 +1,7 @@
-//! Authentication, reach and counts in the file.
+//! Authentication, reach and counts in the tables.
 
-use super::SqliteDirectory;
 use super::connection::{SqliteFault, all, by_hash, check_known, execute};
+use super::tables::Tables;
 use crate::directory::{self, Requests};
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
@@ -28,7 +28,7 @@ macro_rules! below {
     };
 }
 
-impl Requests for SqliteDirectory {
+impl<T: Tables> Requests for T {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
         let Some(hash) = directory::credential_hash(key) else { return Ok(Err(Refusal::Missing)) };
         self.read(|transaction| {
@@ -73,7 +73,7 @@ impl Requests for SqliteDirectory {
     }
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
-        let (user, hour, limit) = (login.user(), now.hour(), self.settings.hourly_limit);
+        let (user, hour, limit) = (login.user(), now.hour(), self.settings().hourly_limit);
         let oldest = directory::oldest_counted_hour(now);
         self.change_counts(|transaction| {
             check_known(transaction, Entity::User, user)?;

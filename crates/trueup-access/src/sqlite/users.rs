@@ -1,7 +1,7 @@
-//! Users, keys and sessions in the file.
+//! Users, keys and sessions in the tables.
 
-use super::SqliteDirectory;
 use super::connection::{SqliteFault, all, by_hash, check_changed, check_known, execute};
+use super::tables::Tables;
 use crate::directory::{Keys, Users, check_id};
 use crate::error::{Entity, Error};
 use crate::model::{Grant, IssuedKey, KeyEntry, KeyId, User};
@@ -9,7 +9,7 @@ use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use rusqlite::Transaction;
 
-impl Users for SqliteDirectory {
+impl<T: Tables> Users for T {
     fn add_user(&self, user: &str) -> Result<(), Error> {
         check_id(Entity::User, user)?;
         self.change(|transaction| {
@@ -87,9 +87,9 @@ impl Users for SqliteDirectory {
     }
 }
 
-impl Keys for SqliteDirectory {
+impl<T: Tables> Keys for T {
     fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error> {
-        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        let secret = SecretKey::issue_key(&self.settings().key_prefix)?;
         self.change(|transaction| {
             check_known(transaction, Entity::User, user)?;
             insert_key(transaction, user, &secret, now)
@@ -97,7 +97,7 @@ impl Keys for SqliteDirectory {
     }
 
     fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error> {
-        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        let secret = SecretKey::issue_key(&self.settings().key_prefix)?;
         self.change(|transaction| {
             revoke(transaction, user, key, now)?;
             insert_key(transaction, user, &secret, now)

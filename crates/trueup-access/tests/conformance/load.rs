@@ -53,7 +53,7 @@ fn the_hourly_limit_is_configurable() {
     for limit in [0, 1, 3] {
         let settings = DirectorySettings::default().hourly_limit(limit);
         let sqlite = SqliteDirectory::open(folder.path().join(limit.to_string()), settings.clone()).unwrap();
-        let memory = MemoryDirectory::new(settings);
+        let memory = MemoryDirectory::new(settings).unwrap();
         for directory in [&sqlite as &dyn Directory, &memory] {
             let login = login(directory, "u");
             let before_1970 = UnixTime::from_seconds(-1);

@@ -20,7 +20,7 @@ const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
 
 /// Runs a test against both directories, each new and empty.
 fn both(test: impl Fn(&dyn Directory)) {
-    test(&MemoryDirectory::new(DirectorySettings::default()));
+    test(&MemoryDirectory::new(DirectorySettings::default()).unwrap());
     let folder = tempfile::tempdir().unwrap();
     test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap());
 }

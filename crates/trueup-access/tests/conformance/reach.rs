@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn reach_in_memory_equals_the_definition(random: RandomDirectory) {
-        let directory = MemoryDirectory::new(DirectorySettings::default());
+        let directory = MemoryDirectory::new(DirectorySettings::default()).unwrap();
         check_definition(&directory, &random);
         check_changes_out_of_reach(&directory, &random);
     }

@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn no_secret_is_printed(given in "[A-Za-z0-9]{24,60}|[ -~]{24,40}") {
-        let memory = MemoryDirectory::new(DirectorySettings::default());
+        let memory = MemoryDirectory::new(DirectorySettings::default()).unwrap();
         let (mut text, mut secrets) = use_everything(&memory, &given);
         write!(text, "{memory:?}").unwrap();
         let folder = tempfile::tempdir().unwrap();

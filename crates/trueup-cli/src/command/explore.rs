@@ -75,7 +75,7 @@ impl ExploreCommand {
         super::check_footers(&dataset)?;
         // One user at one page needs no limit per hour.
         let directory: Arc<dyn Directory> =
-            Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)));
+            Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX))?);
         directory.add_organization(&Organization::new(ORGANIZATION))?;
         directory.add_user(USER)?;
         directory.grant(USER, &Grant::Organization(ORGANIZATION.to_owned()))?;

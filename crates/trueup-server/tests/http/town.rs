@@ -100,7 +100,7 @@ impl Town {
 
     pub(crate) fn with(dataset: Arc<Dataset>, build: impl FnOnce(ServiceBuilder) -> ServiceBuilder) -> Self {
         let settings = DirectorySettings::default().hourly_limit(1_000_000);
-        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings).unwrap());
         directory.add_organization(&Organization::new(ORGANIZATION)).unwrap();
         for account in ["east", "west"] {
             directory.add_account(account).unwrap();

@@ -66,7 +66,7 @@ fn the_rust_of_the_page_runs() {
     let path = folder.path().join("dataset");
     let ingest = trueup_ingest::Ingest::into(&path).events(file("events.csv", EVENTS));
     ingest.spend(file("spend.csv", SPEND)).run().unwrap();
-    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()).unwrap());
     directory.add_account("acme").unwrap();
     directory.add_account("other").unwrap();
     directory.add_user("anna@example.com").unwrap();

@@ -49,7 +49,7 @@ fn only_the_log_names_a_damaged_file() {
 fn a_running_service_never_answers_changed_bytes() {
     // These budgets are smaller than the columns, which are therefore dropped and read again.
     for budget in [0, 1_000] {
-        let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX));
+        let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)).unwrap();
         let platform = Platform::with_directory(Arc::new(directory), &Rival::default(), |builder| builder);
         let dataset = Dataset::open(platform.dataset()).unwrap().with_column_budget(budget);
         platform.service.replace_dataset(Arc::new(dataset));

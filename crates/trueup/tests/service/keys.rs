@@ -94,7 +94,7 @@ fn after_a_rotation_only_the_new_key_works() {
 #[test]
 fn all_keys_of_a_user_are_known_as_that_user_and_nothing_is_counted() {
     let settings = DirectorySettings::default().hourly_limit(1);
-    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings).unwrap());
     let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
     let second = directory.create_key("anna", NOW).unwrap();
     let first = platform.secret("<anna>");
@@ -127,7 +127,7 @@ fn a_rotation_by_another_connection_takes_effect_immediately() {
 
 #[test]
 fn a_rotation_in_memory_takes_effect_immediately() {
-    let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)));
+    let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)).unwrap());
     let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
     rotate_under_load(&[&platform], &*directory, 40);
 }
@@ -178,14 +178,14 @@ fn check_the_hourly_limit(directory: Arc<dyn Directory>) {
 fn the_hourly_limit_is_exact_under_eight_threads_and_resets_on_the_hour() {
     let folder = tempfile::tempdir().unwrap();
     let settings = DirectorySettings::default().hourly_limit(LIMIT);
-    check_the_hourly_limit(Arc::new(MemoryDirectory::new(settings.clone())));
+    check_the_hourly_limit(Arc::new(MemoryDirectory::new(settings.clone()).unwrap()));
     check_the_hourly_limit(Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap()));
 }
 
 #[test]
 fn eight_threads_get_equal_answers_up_to_the_limit() {
     let settings = DirectorySettings::default().hourly_limit(1_100);
-    let directory = Arc::new(MemoryDirectory::new(settings));
+    let directory = Arc::new(MemoryDirectory::new(settings).unwrap());
     let platform = Platform::with_directory(directory, &Rival::default(), |builder| builder);
     let statuses = thread::scope(|scope| {
         let ask = |_| {

@@ -133,9 +133,9 @@ proptest! {
     fn no_secret_is_logged_answered_or_printed(given in "[A-Za-z0-9]{24,60}") {
         let mut secrets = vec![given];
         let settings = DirectorySettings::default().hourly_limit(1_000);
-        let (text, statuses) = use_secrets(Arc::new(MemoryDirectory::new(settings)), Limits::default(), &mut secrets);
+        let (text, statuses) = use_secrets(Arc::new(MemoryDirectory::new(settings).unwrap()), Limits::default(), &mut secrets);
         let overdue = Limits { deadline: Duration::ZERO, ..Limits::default() };
-        let (other, others) = use_secrets(Arc::new(MemoryDirectory::new(DirectorySettings::default())), overdue, &mut secrets);
+        let (other, others) = use_secrets(Arc::new(MemoryDirectory::new(DirectorySettings::default()).unwrap()), overdue, &mut secrets);
         for secret in &secrets {
             prop_assert!(!reveals(&text, secret) && !reveals(&other, secret), "{secret}");
         }

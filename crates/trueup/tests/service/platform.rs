@@ -67,7 +67,7 @@ impl Platform {
 
     /// Returns the small platform with a directory in memory and the data of `rival`. `build` changes the service.
     pub(crate) fn with(rival: &Rival, build: impl FnOnce(ServiceBuilder) -> ServiceBuilder) -> Self {
-        let directory = MemoryDirectory::new(DirectorySettings::default());
+        let directory = MemoryDirectory::new(DirectorySettings::default()).unwrap();
         Self::with_directory(Arc::new(directory), rival, build)
     }
 

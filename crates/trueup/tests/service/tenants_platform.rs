@@ -40,7 +40,7 @@ impl RandomPlatform {
         let directory: Arc<dyn Directory> = if in_file {
             Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap())
         } else {
-            Arc::new(MemoryDirectory::new(settings))
+            Arc::new(MemoryDirectory::new(settings).unwrap())
         };
         let world = World::begin(&*directory);
         let key = |user: &&'static str| (*user, directory.create_key(user, NOW).unwrap().secret.reveal().to_owned());
