@@ -11,14 +11,12 @@
 //! - `id`: the identity of a version, by which processes know that they read the same one
 //! - `row_group`: the columns of a row group, decoded once for all versions that share them, and `column_cache`, which
 //!   holds them
-//! - `table_file`, `footer`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
+//! - `table_file`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
 //!   which a query skips a row group, and the column chunks of a row group
 //! - `event_file`: some rows of a file of events, for an ingest
-//! - `checked_file`, `file_slice`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their
-//!   checksums
+//! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
 //! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
-//! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
 //! - `seal`: the checksum at the end of a manifest
 //! - `storage`: the operations on a folder or a store by which versions appear and disappear
@@ -29,7 +27,7 @@
 //! - `verify`: a check of every file
 //! - `error`: why a dataset or its manifest cannot be read
 //!
-//! The pages go to `scan`, which decodes them to typed columns.
+//! `trueup_parquet` decodes footers and column chunks. These go to `scan`, which makes typed columns of them.
 
 mod as_of;
 mod batch_list;
@@ -44,15 +42,12 @@ pub(crate) mod error;
 mod event_file;
 pub mod expiry;
 mod file_list;
-mod file_slice;
-mod footer;
 mod forgotten;
 mod id;
 mod insights;
 pub mod manifest;
 pub mod manifest_file;
 mod open;
-mod pages;
 mod plain_file;
 mod read_ahead;
 mod remote;
@@ -62,7 +57,6 @@ mod storage;
 mod table_file;
 #[cfg(test)]
 mod tests;
-mod thrift;
 mod tombstone;
 mod verify;
 mod version_numbers;
@@ -78,11 +72,9 @@ pub use deletion_vector::{Days, DeletionVector, encode_vectors, read_vector_file
 pub use error::DatasetError;
 pub use event_file::{EventFile, EventRowGroup};
 pub use file_list::{encode_list, read_list};
-pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions};
-pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use plain_file::PositionedReader;
 #[cfg(feature = "object-store")]
 pub use remote::{BlockCache, set_block_cache};
@@ -90,8 +82,6 @@ pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteRead
 pub use table_file::describe_row_group;
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
-
-pub use crate::scan::{RowsWith, TextRows};
 
 pub(crate) use checked_file::StartedReads;
 pub(crate) use id::DatasetId;

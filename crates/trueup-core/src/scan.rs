@@ -3,40 +3,28 @@
 //! - `projection`: the columns that a query reads
 //! - `event_columns`, `spend_columns`: the decoded columns of a row group, and the steps from the stored ones
 //! - `source`: where stored columns come from: the pages of a row group, or a record batch
-//! - `column_chunk`: the pages of a stored column
-//! - `encoding`: the encodings of Parquet's pages
-//! - `stored_column`: what the pages hold: values, and which row has which value; `left_rows`: which rows are left,
-//!   where later rows have superseded others; `picked_rows`: what an ingest reads
 //! - `text`, `amounts`, `customers`, `history`: the typed columns, each as narrow as its values allow
 //! - `prefetch`: brings the next blocks of customers into the processor's cache while a query reads the current ones
 //!
-//! `dataset` opens files and passes their pages on; nothing in this folder knows files.
+//! `dataset` opens files and passes their column chunks on, which `trueup_parquet` decodes. Nothing in this folder
+//! knows files.
 
 mod amounts;
-mod column_chunk;
 mod customers;
-mod encoding;
 mod event_columns;
 mod history;
-mod left_rows;
-mod picked_rows;
 mod prefetch;
 mod projection;
 mod source;
 mod spend_columns;
-mod stored_column;
 mod text;
 
 pub(crate) use amounts::Amounts;
-pub(crate) use column_chunk::{ColumnChunk, has_any};
 pub(crate) use customers::{CustomerBlock, CustomerIndex, MAX_BLOCK_EVENTS};
-pub(crate) use encoding::{delta_count, delta_decode, take_counted};
 pub(crate) use event_columns::{EventColumns, customer_numbers};
 pub(crate) use history::{
     EventFlags, FlagsSlice, HistoryCutter, PackedFlags, PatternId, StageHistories, StagePattern, stage,
 };
-pub(crate) use left_rows::LeftRows;
-pub use picked_rows::{RowsWith, TextRows};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use projection::{AttributedText, EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};

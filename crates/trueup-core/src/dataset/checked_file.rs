@@ -5,7 +5,6 @@ mod tests;
 
 use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
-use super::file_slice::FileSlice;
 use super::manifest::{BLOCK_BYTES, DataFile, hex};
 use super::plain_file::{open_plain, read_at};
 use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, without_credentials};
@@ -18,6 +17,7 @@ use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup_parquet::FileSlice;
 
 /// The bytes that a sequential reader reads at a time.
 const READ_BYTES: u64 = 1 << 20;

@@ -7,9 +7,8 @@
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::file_list::{list, lists, numbers, range, texts};
-use super::footer::read_all_rows;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
-use crate::scan::{ColumnFault, LeftRows};
+use crate::scan::ColumnFault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, Date32Array, RecordBatch, StringArray, StructArray, UInt64Array};
@@ -23,6 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use trueup_parquet::{LeftRows, read_all_rows};
 
 /// The first and the last day of some rows, counted from 1970-01-01; `None` if there are no rows.
 pub type Days = Option<(i32, i32)>;
@@ -267,7 +267,7 @@ pub fn read_vector_file(folder: &Path, promised: &DataFile) -> Result<Vec<(Strin
     let file = CheckedFile::open(folder, promised)?;
     let path = file.path().to_owned();
     let mut vectors = Vec::new();
-    for batch in read_all_rows(&path, file.whole()?)? {
+    for batch in read_all_rows(file.whole()?).map_err(DatasetError::parquet(&path, None))? {
         let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
             path: path.clone(),
             row_group: None,
@@ -326,7 +326,7 @@ mod tests {
         other.supersede(&file, 1, (0..6).map(|row| row..row + 1), Some((9, 9)));
         assert!(one.fits(&file) && other.fits(&file));
         let bytes = encode_vectors([("events/a.parquet", &one), ("events/b.parquet", &other)]).unwrap();
-        let batches = read_all_rows(Path::new(""), bytes::Bytes::from(bytes)).unwrap();
+        let batches = read_all_rows(bytes::Bytes::from(bytes)).unwrap();
         let read: Vec<_> = batches.iter().flat_map(|batch| decode_batch(batch).unwrap()).collect();
         assert_eq!(read, [("events/a.parquet".to_owned(), one), ("events/b.parquet".to_owned(), other)]);
     }

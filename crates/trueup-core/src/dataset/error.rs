@@ -8,8 +8,9 @@ use crate::definitions::DefinitionError;
 use crate::error::Error;
 use crate::interrupt::Interruption;
 use crate::model::TableFault;
+use parquet::errors::ParquetError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +169,7 @@ pub enum DatasetError {
         /// The row group, from 0, if it is known.
         row_group: Option<usize>,
         /// The error of the reader.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A column of a file does not hold what the layout promises.
     #[error("`{}`{}, column `{column}`: {fault}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
@@ -206,6 +207,13 @@ pub enum DatasetError {
     /// The reading was interrupted: a wait for bytes of an object store, or the reading of several footers.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
+}
+
+impl DatasetError {
+    /// Returns what makes an error of Parquet's reader one of a file or of one of its row groups.
+    pub(super) fn parquet(path: &Path, row_group: Option<usize>) -> impl FnOnce(ParquetError) -> Self {
+        move |source| Self::Parquet { path: path.to_owned(), row_group, source }
+    }
 }
 
 impl From<DatasetError> for Error {

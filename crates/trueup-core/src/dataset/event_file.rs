@@ -3,12 +3,11 @@
 use super::checked_file::StartedReads;
 use super::deletion_vector::Days;
 use super::error::DatasetError;
-use super::file_slice::FileSlice;
 use super::manifest::DataFile;
 use super::table_file::TableFile;
 use crate::Interrupt;
 use crate::model::{ACCOUNT, CUSTOMER_COLUMN, DATE};
-use crate::scan::{ColumnChunk, ColumnFault, TextRows};
+use crate::scan::ColumnFault;
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -16,6 +15,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
+use trueup_parquet::{ColumnChunk, FileSlice, TextRows};
 
 /// A stored file of events, and what its footer says of some row groups. Superseded rows are rows like all others.
 #[derive(Debug)]

@@ -6,7 +6,6 @@
 use super::block_checksums::BlockSums;
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
-use super::footer::read_all_rows;
 use super::manifest::{DataFile, FileList, Manifest, RowGroupEntry};
 use crate::scan::ColumnFault;
 use arrow_array::cast::AsArray;
@@ -26,6 +25,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::slice;
 use std::sync::Arc;
+use trueup_parquet::read_all_rows;
 
 /// Returns the bytes of the list of some files, in their order.
 ///
@@ -164,7 +164,7 @@ fn read(file: &CheckedFile, list: &DataFile, ahead: StartedReads) -> Result<Vec<
 /// Decodes a list.
 fn decode_list(path: &Path, bytes: bytes::Bytes) -> Result<Vec<DataFile>, DatasetError> {
     let mut files = Vec::new();
-    for batch in read_all_rows(path, bytes)? {
+    for batch in read_all_rows(bytes).map_err(DatasetError::parquet(path, None))? {
         let decoded = decode_batch(&batch).map_err(|ColumnFault { column, fault }| DatasetError::Damaged {
             path: path.to_owned(),
             row_group: None,

@@ -5,7 +5,6 @@ use super::checked_file::CheckedFile;
 use super::column_cache::ColumnCache;
 use super::decode_ahead::decode_ahead;
 use super::error::DatasetError;
-use super::footer::read_all_rows;
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry, checksum};
@@ -26,6 +25,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
+use trueup_parquet::read_all_rows;
 
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;
@@ -201,7 +201,7 @@ fn open_table<T: TableColumns>(
 pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
     let path = checked.path().to_owned();
-    let batches = read_all_rows(&path, checked.whole()?)?;
+    let batches = read_all_rows(checked.whole()?).map_err(DatasetError::parquet(&path, None))?;
     let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });

@@ -7,8 +7,9 @@ use super::manifest::RowGroupEntry;
 use super::read_ahead::ReadAhead;
 use super::table_file::TableFile;
 use crate::Interrupt;
-use crate::scan::{ColumnFault, EventColumns, LeftRows, TableColumns};
+use crate::scan::{ColumnFault, EventColumns, TableColumns};
 use std::sync::{Arc, Mutex};
+use trueup_parquet::LeftRows;
 
 /// A version shares decoded columns if at most one in this many of their rows was superseded after they were decoded.
 /// Others are decoded again, so that no superseded row takes memory and time for long.
@@ -214,8 +215,8 @@ impl StoredRowGroup {
             }
             let left = left?;
             let left = former.as_ref().map_or_else(|| Some(left.clone()), |former| left.among(former))?;
-            let rows = former.map_or_else(|| decoded.file.rows(number), |former| former.len());
-            if (rows - left.len()).saturating_mul(ROWS_PER_SUPERSEDED) > rows {
+            let rows = former.map_or_else(|| decoded.file.rows(number), |former| former.count());
+            if (rows - left.count()).saturating_mul(ROWS_PER_SUPERSEDED) > rows {
                 return None;
             }
             view = Some(LeftRowsView { left, key: decoded.cache.new_key() });

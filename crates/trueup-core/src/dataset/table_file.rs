@@ -4,23 +4,23 @@
 use super::checked_file::{CheckedFile, PromisedFile, StartedReads};
 use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
-use super::file_slice::FileSlice;
-use super::footer::{DecodedFooter, catch_panics, check_row_counts, decode_footer};
 use super::manifest::{DataFile, RowGroupEntry};
-use super::pages::Pages;
-use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
+use crate::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
-use crate::scan::{ColumnChunk, ColumnFault, ColumnSource, LeftRows};
+use crate::scan::{ColumnFault, ColumnSource};
 use crate::{Day, Interrupt};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use trueup_parquet::{ColumnChunk, DecodedFooter, FileSlice, LeftRows, catch_panics, decode_footer};
+
+/// The columns whose statistics [`describe_row_group`] needs.
+const DESCRIBING: [&str; 2] = [ACCOUNT, DATE];
 
 /// The most footers that a query requests from a store at the same time.
 const FOOTERS_AT_ONCE: usize = 64;
@@ -307,29 +307,9 @@ impl TableFile {
         slice: &FileSlice,
         wanted: Option<&[Range<usize>]>,
     ) -> Result<ColumnChunk<'c>, DatasetError> {
-        // All pages are held at the same time, and the footer says how large they are.
-        let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
-        let read = || {
-            let pages = Pages::new(slice.clone(), chunk, limit);
-            let pages = match wanted {
-                None => pages.collect::<Result<Vec<_>, _>>()?,
-                Some(rows) => pages.with_rows(rows)?,
-            };
-            let data = pages.iter().filter(|page| page.is_data_page());
-            let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
-            let rows = self.stored.row_groups[row_group].rows;
-            if found != rows {
-                let column = chunk.column_descr().name();
-                let message = format!("{found} rows in column `{column}`, but the footer says {rows}");
-                return Err(ParquetError::General(message));
-            }
-            Ok(ColumnChunk { column: chunk.column_descr(), data_type, pages })
-        };
-        catch_panics(read).map_err(|source| DatasetError::Parquet {
-            path: self.path().to_owned(),
-            row_group: Some(row_group),
-            source,
-        })
+        let rows = self.stored.row_groups[row_group].rows;
+        ColumnChunk::read(slice, chunk, data_type, rows, wanted)
+            .map_err(DatasetError::parquet(self.path(), Some(row_group)))
     }
 
     /// Returns the error of a column that does not hold what the layout promises.
@@ -357,8 +337,7 @@ impl Footer {
     fn read(file: &CheckedFile, ahead: StartedReads, used: Option<&[usize]>) -> Result<Self, DatasetError> {
         let bytes = file.read_footer(ahead)?;
         let decode = || {
-            let DecodedFooter { metadata, schema, row_groups } = decode_footer(&bytes, used)?;
-            check_row_counts(&metadata)?;
+            let DecodedFooter { metadata, schema, row_groups } = decode_footer(&bytes, used, &DESCRIBING)?;
             let metadata = metadata.into_builder().take_row_groups().into_iter();
             let decoded = match used {
                 None => metadata.enumerate().collect(),
@@ -366,8 +345,7 @@ impl Footer {
             };
             Ok(Self { schema, row_groups, decoded })
         };
-        let path = || file.path().to_owned();
-        catch_panics(decode).map_err(|source| DatasetError::Parquet { path: path(), row_group: None, source })
+        catch_panics(decode).map_err(DatasetError::parquet(file.path(), None))
     }
 
     /// Returns the named column chunks of a row group, or all, each with its index, in the order of the file.
@@ -396,11 +374,11 @@ pub fn describe_row_group(metadata: &RowGroupMetaData) -> RowGroupEntry {
     let mut entry = RowGroupEntry { rows, accounts: None, days: None };
     for column in metadata.columns() {
         match (column.column_descr().name(), column.statistics()) {
-            ("account", Some(Statistics::ByteArray(texts))) => {
+            (ACCOUNT, Some(Statistics::ByteArray(texts))) => {
                 let text = |bytes: &ByteArray| bytes.as_utf8().ok().map(Arc::from);
                 entry.accounts = texts.min_opt().and_then(text).zip(texts.max_opt().and_then(text));
             }
-            ("date", Some(Statistics::Int32(days))) => {
+            (DATE, Some(Statistics::Int32(days))) => {
                 entry.days = days.min_opt().copied().zip(days.max_opt().copied());
             }
             _ => {}

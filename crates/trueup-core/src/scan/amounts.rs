@@ -1,8 +1,8 @@
 //! Amounts of money in as few bytes as they allow.
 
 use super::NO_VALUE;
-use super::stored_column::StoredColumn;
 use std::ops::Range;
+use trueup_parquet::StoredColumn;
 
 /// An amount or none for each row.
 #[derive(Clone, Debug)]
@@ -131,9 +131,9 @@ fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stored_column::Validity;
     use super::*;
     use proptest::prelude::*;
+    use trueup_parquet::Validity;
 
     impl Amounts {
         /// Holds amounts; [`NO_VALUE`] represents none.

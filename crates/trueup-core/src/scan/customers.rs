@@ -1,8 +1,9 @@
 //! The events of each customer.
 
-use super::{Codes, ColumnFault, LeftRows, TextDictionary};
+use super::{Codes, ColumnFault, TextDictionary};
 use crate::Code;
 use std::ops::Range;
+use trueup_parquet::LeftRows;
 
 /// The events and the account of each customer of a row group.
 #[derive(Clone, Debug)]

@@ -4,12 +4,13 @@ use super::source::NumberKind;
 use super::text::encode;
 use super::{
     Amounts, AttributedText, Codes, ColumnFault, ColumnSource, CustomerBlock, CustomerIndex, EventProjection,
-    FlagsSlice, LeftRows, NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
+    FlagsSlice, NO_VALUE, StageHistories, TableColumns, TextColumn, TextDictionary,
 };
 use crate::attribution::Attribution;
 use crate::model::{CUSTOMER_COLUMN, MICROS_PER_DAY, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trueup_parquet::LeftRows;
 
 /// The fault of a deletion vector whose rows are not whole customers.
 const PART_OF_CUSTOMER: &str = "a part of a customer is superseded";

@@ -1,15 +1,12 @@
 //! Where stored columns come from, and what decodes them.
 
-use super::LeftRows;
-use super::column_chunk::ColumnChunk;
-use super::encoding::OUT_OF_RANGE;
-use super::stored_column::{StoredColumn, Validity};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
+use trueup_parquet::{ColumnChunk, LeftRows, OUT_OF_RANGE, StoredColumn, Validity};
 
 /// The decoded columns of a row group.
 pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
@@ -119,7 +116,7 @@ impl ColumnSource<'_> {
         match self {
             Self::Chunks { chunks, left } => {
                 let chunk = find(chunks, name)?;
-                let mut column = kind.check(chunk.data_type).and_then(|()| chunk.numbers(convert)).map_err(fault)?;
+                let mut column = kind.check(chunk.data_type()).and_then(|()| chunk.numbers(convert)).map_err(fault)?;
                 column.rows.only(left.as_ref().filter(|_| kind != NumberKind::Customer));
                 Ok(column)
             }

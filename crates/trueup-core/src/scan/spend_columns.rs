@@ -2,9 +2,10 @@
 
 use super::event_columns::{accounts, amounts, codes, days};
 use super::source::NumberKind;
-use super::{Amounts, Codes, ColumnFault, ColumnSource, LeftRows, SpendProjection, TableColumns, TextDictionary};
+use super::{Amounts, Codes, ColumnFault, ColumnSource, SpendProjection, TableColumns, TextDictionary};
 use crate::model::SPEND_TEXTS;
 use std::sync::Arc;
+use trueup_parquet::LeftRows;
 
 /// The decoded columns of spend rows; a column that is not decoded is `None`.
 #[derive(Clone, Debug, Default)]

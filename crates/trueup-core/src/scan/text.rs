@@ -1,11 +1,11 @@
 //! Text columns as codes into a dictionary.
 
 use super::history::{StageHistories, stage};
-use super::stored_column::{StoredColumn, ValueOfRow};
 use crate::attribution::Attribution;
 use crate::{Code, TextList};
 use hashbrown::HashMap;
 use std::sync::Arc;
+use trueup_parquet::{StoredColumn, ValueOfRow};
 
 /// The texts of a column by code. In a stored column, code 0 is the empty text, and each text has one code.
 pub(crate) type TextDictionary = Arc<TextList>;

@@ -23,9 +23,10 @@ use parquet::file::reader::Length;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use trueup_core::dataset::CheckedFile;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_SOURCE_COLUMN, DATE_TIME};
+use trueup_parquet::{catch_panics, check_chunk_ranges};
 
 /// Returns the accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(

@@ -24,8 +24,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup, TextRows};
+use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup};
 use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
+use trueup_parquet::TextRows;
 
 /// The most column chunks of files whose footers are in memory at the same time, unless a single file has more.
 const OPEN_CHUNKS: usize = 1 << 16;

@@ -2,13 +2,11 @@
 //!
 //! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period, ends row
 //! groups and files where the `layout` says so, and encodes the columns of whole row groups in parallel: `row_group`
-//! collects a column's values from wherever its rows are, and the keys for the `key_index` of the file; `text_column`
-//! encodes texts that recur (`hybrid`: their codes), and parquet's `ArrowWriter` encodes all other columns.
+//! collects a column's values from wherever its rows are, and the keys for the `key_index` of the file. Texts that
+//! recur become a `TextColumn` of `trueup_parquet`, and parquet's `ArrowWriter` encodes all other columns.
 
-mod hybrid;
 mod layout;
 mod row_group;
-mod text_column;
 
 use super::budget::{Budget, Size};
 use super::dictionaries::EventDictionaries;
@@ -207,15 +205,11 @@ impl<'a> EventWriter<'a> {
                 )?)
             }
         };
-        file.write_groups(
-            &groups,
-            |(group, _)| group.rows,
-            |(group, ids), at, column| {
-                let field =
-                    self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
-                group.column(field.name(), field.data_type(), ids, self.dictionaries, column, page_rows)
-            },
-        )
+        file.write_groups(&groups, |(group, ids), at, column| {
+            let field =
+                self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
+            group.column(field.name(), field.data_type(), ids, self.dictionaries, column, page_rows)
+        })
     }
 
     /// Ends the open file. If more than [`MAX_ENDING`] files are on their way to the disk, waits for the first ones,

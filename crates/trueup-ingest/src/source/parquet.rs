@@ -15,7 +15,7 @@ use parquet::file::metadata::{
 use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
 use std::sync::Arc;
-use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
+use trueup_parquet::{catch_panics, check_chunk_ranges, check_footer};
 
 /// Bytes that a footer may have, even if `decoded_bytes` is small.
 const MIN_FOOTER_BYTES: usize = 4 << 20;

@@ -16,7 +16,8 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use trueup_core::dataset::{CheckedFile, DatasetError, Pages, PositionedReader, catch_panics, measure_chunk};
+use trueup_core::dataset::{CheckedFile, DatasetError, PositionedReader};
+use trueup_parquet::{Pages, catch_panics, measure_chunk};
 
 /// The bytes of an open Parquet file, which many threads read at the same time.
 #[derive(Clone)]

@@ -13,8 +13,9 @@ use parquet::file::reader::Length;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, DeletionVector, catch_panics, check_chunk_ranges};
+use trueup_core::dataset::{CheckedFile, DeletionVector};
 use trueup_core::model::{SPEND_COLUMNS, stored_spend_schema};
+use trueup_parquet::{catch_panics, check_chunk_ranges};
 
 /// A file of spend, whose footer was read.
 pub(super) struct StoredSpend<'a> {

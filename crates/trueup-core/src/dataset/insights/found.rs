@@ -4,11 +4,11 @@ use super::Insight;
 use super::index::InsightLocation;
 use crate::dataset::checked_file::{CheckedFile, StartedReads};
 use crate::dataset::error::DatasetError;
-use crate::dataset::file_slice::FileSlice;
 use crate::error::Error;
 use crate::{Day, Interrupt};
 use std::collections::VecDeque;
 use std::ops::Range;
+use trueup_parquet::FileSlice;
 
 /// The documents that match a request, by account and date.
 ///

@@ -12,12 +12,12 @@
 use super::{ControlTotal, CoveredResult, Partial, PartialError, PartialKey, RangePartial};
 use crate::Error;
 use crate::aggregate::{GroupColumns, PartialResult, ResultShape};
-use crate::dataset::catch_panics;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 use serde::{Deserialize, Serialize};
+use trueup_parquet::catch_panics;
 
 /// The first bytes: the name of the form, and its version.
 const MAGIC: &[u8; 8] = b"TUPART02";

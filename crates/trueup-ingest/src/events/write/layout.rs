@@ -82,10 +82,10 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
     Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())
 }
 
-/// Returns how the columns of a file are encoded and compressed, except for the columns that
-/// [`text_column`](super::text_column) encodes.
+/// Returns how the columns of a file are encoded and compressed, except for the columns that a
+/// [`TextColumn`](trueup_parquet::TextColumn) encodes.
 ///
-/// Customer numbers, dates and times are stored as differences, because these are small. The texts that `text_column`
+/// Customer numbers, dates and times are stored as differences, because these are small. The texts that a `TextColumn`
 /// leaves hardly recur, such as event ids, and are compressed strongly because they are large. Pages of different
 /// columns have the same rows, because an ingest that touches few customers reads only the pages of their rows. Only
 /// pages of these texts may end earlier, because they take the longest to decompress.

@@ -1,12 +1,10 @@
 //! Row groups before they are encoded: the open ones of a file, which are being filled, and the columns of a whole one.
 
 use super::layout::FileLayout;
-use super::text_column::{TextColumn, TextColumnBuilder};
 use crate::events::budget::Size;
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::{DimensionColumn, EventBatch, unsound_column};
 use crate::events::key_index::{AccountKeys, Section, SectionBuilder};
-use crate::parquet_file::ColumnData;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray, StringArray};
@@ -21,6 +19,7 @@ use trueup_core::Day;
 use trueup_core::model::{
     ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE,
 };
+use trueup_parquet::{ColumnData, TextColumn, TextColumnBuilder};
 
 /// A sorted batch is freed, and the rows that open row groups need are copied, if they need at most one in this many of
 /// its rows.

@@ -1,5 +1,3 @@
-use super::super::ColumnSource;
-use super::super::source::NumberKind;
 use super::*;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -59,12 +57,8 @@ impl Written {
         pages.collect::<Result<_, _>>().unwrap()
     }
 
-    fn rows(&self) -> ColumnSource<'_> {
-        self.with_pages(self.pages())
-    }
-
-    fn with_pages(&self, pages: Vec<Page>) -> ColumnSource<'_> {
-        ColumnSource::Chunks { chunks: vec![self.chunk(pages)], left: None }
+    fn whole(&self) -> ColumnChunk<'_> {
+        self.chunk(self.pages())
     }
 
     fn chunk(&self, pages: Vec<Page>) -> ColumnChunk<'_> {
@@ -73,13 +67,13 @@ impl Written {
     }
 }
 
-fn numbers(rows: &ColumnSource<'_>, kind: NumberKind) -> Result<Vec<Option<i64>>, &'static str> {
-    let values = rows.numbers("c", kind, |number| Ok(Some(number))).map_err(|fault| fault.fault)?;
+fn numbers(chunk: &ColumnChunk<'_>) -> Result<Vec<Option<i64>>, &'static str> {
+    let values = chunk.numbers(|number| Ok(Some(number)))?;
     values.rows.expand(values.values, None)
 }
 
-fn texts(rows: &ColumnSource<'_>) -> Result<Vec<Option<String>>, &'static str> {
-    let values = rows.texts("c").map_err(|fault| fault.fault)?;
+fn texts(chunk: &ColumnChunk<'_>) -> Result<Vec<Option<String>>, &'static str> {
+    let values = chunk.texts()?;
     let places = values.rows.expand((0..values.values.len()).map(Some).collect(), None)?;
     Ok(places.into_iter().map(|place| place.map(|place| values.values[place].to_owned())).collect())
 }
@@ -120,20 +114,21 @@ proptest! {
         let nullable = given.contains(&None);
         let small = narrow(&given);
         let cents: Vec<_> = given.iter().map(|number| number.map(|number| number / 100)).collect();
-        let columns: [(NumberKind, ArrayRef, Vec<Option<i64>>); 6] = [
-            (NumberKind::Count, Arc::new(Int64Array::from(given.clone())), given.clone()),
-            (NumberKind::Time, Arc::new(TimestampMicrosecondArray::from(given.clone())), given.clone()),
-            (NumberKind::Customer, Arc::new(Int32Array::from(small.clone())), wide(&small)),
-            (NumberKind::Day, Arc::new(Date32Array::from(small.clone())), wide(&small)),
-            (NumberKind::Amount, decimals(&cents, 18), cents.clone()),
-            (NumberKind::Amount, decimals(&given, 38), given.clone()),
+        let columns: [(ArrayRef, Vec<Option<i64>>); 6] = [
+            (Arc::new(Int64Array::from(given.clone())), given.clone()),
+            (Arc::new(TimestampMicrosecondArray::from(given.clone())), given.clone()),
+            (Arc::new(Int32Array::from(small.clone())), wide(&small)),
+            (Arc::new(Date32Array::from(small.clone())), wide(&small)),
+            (decimals(&cents, 18), cents.clone()),
+            (decimals(&given, 38), given.clone()),
         ];
-        for (kind, column, expected) in columns {
-            if expected.is_empty() || (matches!(stored, Stored::Delta) && kind == NumberKind::Amount) {
+        for (column, expected) in columns {
+            let is_decimal = matches!(column.data_type(), DataType::Decimal128(..));
+            if expected.is_empty() || (matches!(stored, Stored::Delta) && is_decimal) {
                 continue;
             }
             let written = Written::of(&column, nullable, stored);
-            prop_assert_eq!(numbers(&written.rows(), kind), Ok(expected), "{:?}", kind);
+            prop_assert_eq!(numbers(&written.whole()), Ok(expected), "{}", column.data_type());
         }
     }
 
@@ -143,7 +138,7 @@ proptest! {
         stored in prop_oneof![Just(Stored::Dictionary), Just(Stored::PartlyDictionary), Just(Stored::Plain)],
     ) {
         let column: ArrayRef = Arc::new(StringArray::from(given.clone()));
-        prop_assert_eq!(texts(&Written::of(&column, true, stored).rows()), Ok(given));
+        prop_assert_eq!(texts(&Written::of(&column, true, stored).whole()), Ok(given));
     }
 
     /// Only the block checksums find a changed byte, but no change makes the decoders panic.
@@ -177,7 +172,7 @@ proptest! {
             if let Ok(found) = written.chunk(pages.clone()).pick(&chosen) {
                 prop_assert_eq!(found.len(), chosen.len());
             }
-            if let Ok(found) = numbers(&written.with_pages(pages), NumberKind::Count) {
+            if let Ok(found) = numbers(&written.chunk(pages)) {
                 prop_assert_eq!(found.len(), rows);
             }
         }
@@ -194,7 +189,7 @@ fn a_page_that_ends_early_is_an_error() {
             let mut pages = pages.clone();
             let (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }) = &mut pages[cut] else { continue };
             buf.truncate(buf.len() / 2);
-            assert_eq!(numbers(&written.with_pages(pages), NumberKind::Count), Err(ENDS_EARLY), "{stored:?}");
+            assert_eq!(numbers(&written.chunk(pages)), Err(ENDS_EARLY), "{stored:?}");
         }
     }
 }
@@ -223,8 +218,8 @@ fn a_page_of_another_encoding_is_an_error() {
     writer.write(&batch).unwrap();
     let file = SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap();
     let written = Written { file, schema: Schema::new(batch.schema().fields().clone()) };
-    assert_eq!(texts(&written.rows()), Err("a page is not encoded as the layout says"));
-    assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), NumberKind::Day).is_err());
+    assert_eq!(texts(&written.whole()), Err("a page is not encoded as the layout says"));
+    assert!(numbers(&Written::of(&column, false, Stored::Plain).whole()).is_err());
 }
 
 /// Returns the rows that are picked from the column, after its pages without such rows were emptied.

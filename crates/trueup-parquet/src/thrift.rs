@@ -1,14 +1,16 @@
 //! Thrift's compact protocol, as much as is needed to check the footer and the page headers before Parquet's reader
 //! uses them.
 
+use crate::encoding::{push_varint, take_signed, take_varint};
+
 /// The deepest nesting of values that is accepted, because skipping recurses on the stack.
 const MAX_DEPTH: usize = 32;
 
 /// A reader that takes values from the front of its bytes.
-pub(super) struct Thrift<'a>(&'a [u8]);
+pub(crate) struct Thrift<'a>(&'a [u8]);
 
 /// The value of a field.
-pub(super) enum FieldValue {
+pub(crate) enum FieldValue {
     Truth(bool),
     Number(i64),
     Struct,
@@ -36,19 +38,19 @@ mod kind {
 }
 
 impl<'a> Thrift<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
     /// Returns the number of bytes that have not been read.
-    pub(super) const fn left(&self) -> usize {
+    pub(crate) const fn left(&self) -> usize {
         self.0.len()
     }
 
     /// Reads a structure and calls `take` with the number and the value of each field. `take` must read or
     /// [skip](Self::skip_value) a structure or a list itself. Returns `None` if `take` does, if the bytes end early, or
     /// if they are not a structure.
-    pub(super) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, FieldValue) -> Option<()>) -> Option<()> {
+    pub(crate) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, FieldValue) -> Option<()>) -> Option<()> {
         let mut id = 0_i64;
         loop {
             let header = self.byte()?;
@@ -57,13 +59,13 @@ impl<'a> Thrift<'a> {
                 return Some(());
             }
             id = match header >> 4 {
-                0 => self.number()?,
+                0 => take_signed(&mut self.0)?,
                 delta => id.checked_add(delta.into())?,
             };
             let value = match kind {
                 kind::TRUE => FieldValue::Truth(true),
                 kind::FALSE => FieldValue::Truth(false),
-                kind::SHORT | kind::INT | kind::LONG => FieldValue::Number(self.number()?),
+                kind::SHORT | kind::INT | kind::LONG => FieldValue::Number(take_signed(&mut self.0)?),
                 kind::STRUCT => FieldValue::Struct,
                 kind::LIST => FieldValue::List,
                 kind => {
@@ -76,7 +78,7 @@ impl<'a> Thrift<'a> {
     }
 
     /// Skips the structure or the list that is the value of a field. Any other value has been read with its field.
-    pub(super) fn skip_value(&mut self, value: &FieldValue) -> Option<()> {
+    pub(crate) fn skip_value(&mut self, value: &FieldValue) -> Option<()> {
         match value {
             FieldValue::Struct => self.skip(kind::STRUCT, MAX_DEPTH),
             FieldValue::List => self.skip(kind::LIST, MAX_DEPTH),
@@ -86,7 +88,7 @@ impl<'a> Thrift<'a> {
 
     /// Reads the length of a list of structures. Returns `None` if the list has other values, or more than the bytes
     /// can hold.
-    pub(super) fn structure_count(&mut self) -> Option<usize> {
+    pub(crate) fn structure_count(&mut self) -> Option<usize> {
         let (count, kind) = self.list()?;
         (count == 0 || kind == kind::STRUCT).then_some(count)
     }
@@ -95,7 +97,7 @@ impl<'a> Thrift<'a> {
     fn list(&mut self) -> Option<(usize, u8)> {
         let header = self.byte()?;
         let count = match header >> 4 {
-            15 => usize::try_from(self.varint()?).ok()?,
+            15 => usize::try_from(take_varint(&mut self.0)?).ok()?,
             count => count.into(),
         };
         // Every value has at least one byte.
@@ -124,7 +126,7 @@ impl<'a> Thrift<'a> {
                 (0..count).try_for_each(|_| self.skip_item(kind, depth))
             }
             kind::MAP => {
-                let count = usize::try_from(self.varint()?).ok()?;
+                let count = usize::try_from(take_varint(&mut self.0)?).ok()?;
                 if count == 0 {
                     return Some(());
                 }
@@ -157,10 +159,6 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    fn number(&mut self) -> Option<i64> {
-        self.varint().map(|number| (number >> 1).cast_signed() ^ -(number & 1).cast_signed())
-    }
-
     #[inline]
     fn skip_varint(&mut self) -> Option<()> {
         /// The most bytes of a number.
@@ -173,21 +171,8 @@ impl<'a> Thrift<'a> {
 
     #[inline]
     fn skip_binary(&mut self) -> Option<()> {
-        let length = usize::try_from(self.varint()?).ok()?;
+        let length = usize::try_from(take_varint(&mut self.0)?).ok()?;
         self.take(length)
-    }
-
-    #[inline]
-    fn varint(&mut self) -> Option<u64> {
-        let mut number = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
     }
 
     #[inline]
@@ -205,7 +190,7 @@ impl<'a> Thrift<'a> {
 }
 
 /// Writes the length of a list of structures, which the structures follow.
-pub(super) fn write_structure_count(count: usize, to: &mut Vec<u8>) {
+pub(crate) fn write_structure_count(count: usize, to: &mut Vec<u8>) {
     /// The length that says that the length follows as a number.
     const FOLLOWS: u8 = 15;
 
@@ -213,12 +198,7 @@ pub(super) fn write_structure_count(count: usize, to: &mut Vec<u8>) {
         Ok(count) if count < FOLLOWS => to.push(count << 4 | kind::STRUCT),
         _ => {
             to.push(FOLLOWS << 4 | kind::STRUCT);
-            let mut left = count;
-            while left >= 0x80 {
-                to.push(0x80 | left.to_le_bytes()[0]);
-                left >>= 7;
-            }
-            to.push(left.to_le_bytes()[0]);
+            push_varint(count, to);
         }
     }
 }

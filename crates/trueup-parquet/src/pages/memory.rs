@@ -24,7 +24,7 @@ pub struct ChunkMemory {
 }
 
 /// Finds the memory of a decoded column chunk, which must be inside the file (see
-/// [`check_chunk_ranges`](crate::dataset::check_chunk_ranges)).
+/// [`check_chunk_ranges`](crate::check_chunk_ranges)).
 ///
 /// # Errors
 /// A page cannot be read, or has more than `limit` bytes.

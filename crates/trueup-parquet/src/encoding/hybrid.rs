@@ -1,16 +1,23 @@
-//! Parquet's hybrid of runs and bit-packed numbers.
+//! Parquet's hybrid of runs and bit-packed numbers: a run of one number is stored once, and other numbers are packed
+//! bit by bit.
 
-use super::bits::{ENDS_EARLY, LANE, take, take_varint, unpack};
+use super::bits::{ENDS_EARLY, LANE, push_varint, take, take_varint, unpack};
 
 /// The width of the widest code or level, in bits.
 const MAX_WIDTH: u8 = 32;
 
-pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
+/// Numbers in a packed group.
+const GROUP: usize = 8;
+
+/// Bits that are written together.
+const WORD: u8 = 32;
+
+pub(crate) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
 const TOO_WIDE: &str = "the codes are wider than the layout allows";
 const EMPTY_RUN: &str = "a run of the codes is empty";
 
 /// Consecutive numbers in the encoding.
-pub(in crate::scan) enum HybridRun<'a> {
+pub(crate) enum HybridRun<'a> {
     /// The same number, this many times.
     Repeated { number: usize, count: usize },
     /// Bit-packed numbers.
@@ -18,7 +25,7 @@ pub(in crate::scan) enum HybridRun<'a> {
 }
 
 /// The runs of a sequence of numbers.
-pub(in crate::scan) struct HybridRuns<'a> {
+pub(crate) struct HybridRuns<'a> {
     bytes: &'a [u8],
     width: u8,
     /// How many numbers are left.
@@ -30,7 +37,8 @@ impl<'a> HybridRuns<'a> {
     ///
     /// # Errors
     /// The numbers are wider than [`MAX_WIDTH`].
-    pub(in crate::scan) fn new(bytes: &'a [u8], width: u8, count: usize) -> Result<Self, &'static str> {
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], width: u8, count: usize) -> Result<Self, &'static str> {
         if width > MAX_WIDTH { Err(TOO_WIDE) } else { Ok(Self { bytes, width, left: count }) }
     }
 
@@ -38,7 +46,8 @@ impl<'a> HybridRuns<'a> {
     ///
     /// # Errors
     /// The bytes end early, or begin an empty run.
-    pub(in crate::scan) fn next(&mut self) -> Result<Option<HybridRun<'a>>, &'static str> {
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<HybridRun<'a>>, &'static str> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -63,7 +72,7 @@ impl<'a> HybridRuns<'a> {
 
     /// Skips runs that end before the number at position `wanted`, counted from the next number. Returns how many
     /// numbers they have. A run may be left that could have been skipped.
-    pub(in crate::scan) fn skip_before(&mut self, wanted: usize) -> usize {
+    pub(crate) fn skip_before(&mut self, wanted: usize) -> usize {
         let (packed_bytes, repeated_bytes) = (usize::from(self.width), usize::from(self.width.div_ceil(8)));
         let wanted = wanted.min(self.left);
         let (mut skipped, mut at) = (0, 0);
@@ -87,7 +96,7 @@ impl<'a> HybridRuns<'a> {
 ///
 /// # Errors
 /// Those of [`HybridRuns`], or a number is not an index of the table.
-pub(in crate::scan) fn decode_hybrid<T: Copy>(
+pub(crate) fn decode_hybrid<T: Copy>(
     bytes: &[u8],
     width: u8,
     count: usize,
@@ -112,7 +121,7 @@ pub(in crate::scan) fn decode_hybrid<T: Copy>(
 ///
 /// # Errors
 /// Those of [`HybridRuns`], or a number is neither 0 nor 1.
-pub(in crate::scan) fn decode_bits(bytes: &[u8], count: usize) -> Result<Vec<bool>, &'static str> {
+pub(crate) fn decode_bits(bytes: &[u8], count: usize) -> Result<Vec<bool>, &'static str> {
     let mut runs = HybridRuns::new(bytes, 1, count)?;
     let mut bits = Vec::with_capacity(count.next_multiple_of(8));
     while let Some(run) = runs.next()? {
@@ -172,6 +181,7 @@ fn decode_packed<T: Copy>(
 }
 
 /// Takes the number that a run repeats. It is stored in as few bytes as its width needs.
+#[inline]
 fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
     let mut number = [0; 8];
     let given = take(bytes, usize::from(width.div_ceil(8)))?;
@@ -179,36 +189,65 @@ fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(number)).ok()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Appends numbers of at most `width` bits each.
+pub(crate) fn encode_hybrid(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
+    let (mut packed, mut at) = (0, 0);
+    while let Some(group) = numbers[at..].first_chunk::<GROUP>() {
+        let number = group[0];
+        // Compare all eight without a branch, because the processor cannot predict where a run ends.
+        if group.iter().fold(0, |differing, other| differing | (number ^ other)) != 0 {
+            at += GROUP;
+            continue;
+        }
+        let run = GROUP + numbers[at + GROUP..].iter().take_while(|other| **other == number).count();
+        pack(&numbers[packed..at], width, out);
+        encode_run(number, run, width, out);
+        at += run;
+        packed = at;
+    }
+    // The last group may be short. It is filled up with zeros, which no reader looks at.
+    pack(&numbers[packed..], width, out);
+}
 
-    #[test]
-    fn a_code_beyond_the_dictionary_is_an_error() {
-        // A run of four times the code 3, and the codes 0 to 3 one by one.
-        for (encoded, width) in [(&[0b1000_u8, 3][..], 2), (&[0b11, 0b1110_0100, 0], 2)] {
-            let mut into = Vec::new();
-            assert_eq!(decode_hybrid(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into), Ok(()));
-            for table in [&['a', 'b', 'c'][..], &[]] {
-                assert!(decode_hybrid(encoded, width, 4, table, &mut into).is_err(), "{encoded:?}");
-            }
+/// Appends a run of one number.
+pub(crate) fn encode_run(number: u32, times: usize, width: u8, out: &mut Vec<u8>) {
+    push_varint(times << 1, out);
+    out.extend_from_slice(&number.to_le_bytes()[..usize::from(width.div_ceil(8))]);
+}
+
+/// Appends numbers in packed groups.
+fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
+    if numbers.is_empty() {
+        return;
+    }
+    let groups = numbers.len().div_ceil(GROUP);
+    push_varint((groups << 1) | 1, out);
+    let end = out.len() + groups * usize::from(width);
+    out.reserve(end - out.len());
+    let (mut bits, mut filled) = (0_u64, 0);
+    for number in numbers {
+        bits |= u64::from(*number) << filled;
+        filled += width;
+        if filled >= WORD {
+            out.extend_from_slice(&low_word(bits).to_le_bytes());
+            bits >>= WORD;
+            filled -= WORD;
         }
     }
-
-    #[test]
-    fn bits_are_runs_and_groups_of_eight() {
-        // A run of two times the bit 1, and a group of which five bits count.
-        assert_eq!(
-            decode_bits(&[0b100, 1, 0b11, 0b1110_0101], 7),
-            Ok([1, 1, 1, 0, 1, 0, 0].map(|bit| bit == 1).into())
-        );
-        assert_eq!(decode_bits(&[0b100, 2], 2), Err(NOT_IN_DICTIONARY));
-        assert_eq!(decode_bits(&[0b100, 1], 3), Err(ENDS_EARLY));
-    }
-
-    #[test]
-    fn an_empty_run_and_too_wide_codes_are_errors() {
-        assert_eq!(decode_hybrid(&[0, 0], 1, 1, &['a'], &mut Vec::new()), Err(EMPTY_RUN));
-        assert_eq!(decode_hybrid(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()), Err(TOO_WIDE));
-    }
+    out.extend_from_slice(&low_word(bits).to_le_bytes()[..usize::from(filled.div_ceil(8))]);
+    out.resize(end, 0);
 }
+
+/// Returns the lowest [`WORD`] bits.
+fn low_word(bits: u64) -> u32 {
+    let [a, b, c, d, ..] = bits.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// Returns the number of bits that numbers up to `largest` need.
+pub(crate) fn bit_width(largest: usize) -> u8 {
+    u8::try_from(usize::BITS - largest.leading_zeros()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,6 @@ mod tests;
 
 pub use memory::{ChunkMemory, measure_chunk};
 
-use crate::scan::has_any;
 use bytes::Bytes;
 use decompress::decompress;
 use header::{PageHeader, PageKind, check_counts};
@@ -55,7 +54,7 @@ pub struct Pages<R> {
 
 impl<R: ChunkReader> Pages<R> {
     /// Returns the pages of a column chunk, which must be inside the file (see
-    /// [`check_chunk_ranges`](super::check_chunk_ranges)). A page of more than `limit` bytes is an error.
+    /// [`check_chunk_ranges`](crate::check_chunk_ranges)). A page of more than `limit` bytes is an error.
     pub fn new(file: R, chunk: &ColumnChunkMetaData, limit: usize) -> Self {
         let (start, length) = chunk.byte_range();
         Self {
@@ -136,7 +135,7 @@ impl<R: ChunkReader> Pages<R> {
 
     /// Returns all pages of a column that is not nested. Data pages of version 1 that have none of `rows`, whose ranges
     /// ascend, stay empty and are not decompressed.
-    pub(super) fn with_rows(mut self, rows: &[Range<usize>]) -> Result<Vec<Page>> {
+    pub(crate) fn with_rows(mut self, rows: &[Range<usize>]) -> Result<Vec<Page>> {
         let mut pages = Vec::new();
         let mut first = 0;
         while let Some(header) = self.header()? {
@@ -242,6 +241,12 @@ impl<R: ChunkReader> Pages<R> {
     fn fault(&self, fault: &str) -> ParquetError {
         ParquetError::General(format!("column `{}`: {fault}", self.column.path().string()))
     }
+}
+
+/// Returns whether some rows, given by ascending ranges, have any of a page's rows.
+pub(crate) fn has_any(rows: &[Range<usize>], of_page: &Range<usize>) -> bool {
+    let next = rows.get(rows.partition_point(|rows| rows.end <= of_page.start));
+    next.is_some_and(|rows| rows.start < of_page.end)
 }
 
 impl<R: ChunkReader> Iterator for Pages<R> {

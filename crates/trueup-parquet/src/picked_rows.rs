@@ -1,9 +1,10 @@
-//! What an ingest reads of a stored column: the rows among which it finds the customers that it touches, and then the
-//! rows of these customers, as an Arrow array. Decoding all rows of all columns takes several times as long.
+//! Some rows of a stored column: for an ingest, which reads the rows among which it finds what it touches, and then
+//! what it touches, as an Arrow array. Decoding all rows of all columns takes several times as long.
 
-use super::column_chunk::{ColumnChunk, DataPage, OTHER_ENCODING, count, has_any};
-use super::encoding::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, delta_count, number_at, ones, plain_bytes, text};
-use super::stored_column::StoredColumn;
+use crate::column_chunk::{ColumnChunk, DataPage, OTHER_ENCODING, count};
+use crate::encoding::{HybridRun, HybridRuns, NOT_IN_DICTIONARY, delta_count, number_at, ones, plain_bytes, text};
+use crate::pages::has_any;
+use crate::stored_column::StoredColumn;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
@@ -80,7 +81,7 @@ impl ColumnChunk<'_> {
     ///
     /// # Errors
     /// The column has no texts, or does not decode.
-    pub(crate) fn text_rows(&self, rows: &[Range<usize>]) -> Result<TextRows<'_>, &'static str> {
+    pub fn text_rows(&self, rows: &[Range<usize>]) -> Result<TextRows<'_>, &'static str> {
         if !self.has_texts() {
             return Err(OTHER_ENCODING);
         }
@@ -95,7 +96,7 @@ impl ColumnChunk<'_> {
     ///
     /// # Errors
     /// The column is another one, or does not decode.
-    pub(crate) fn extremes(
+    pub fn extremes(
         &self,
         rows: &[Range<usize>],
         bounds: Option<(i32, i32)>,
@@ -147,7 +148,7 @@ impl ColumnChunk<'_> {
     ///
     /// # Errors
     /// The rows do not decode, or there are fewer.
-    pub(crate) fn pick(&self, rows: &[usize]) -> Result<ArrayRef, &'static str> {
+    pub fn pick(&self, rows: &[usize]) -> Result<ArrayRef, &'static str> {
         if self.has_texts() {
             return self.pick_values(rows, decode_texts)?.into_texts();
         }

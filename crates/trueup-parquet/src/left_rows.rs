@@ -4,34 +4,39 @@ use std::ops::Range;
 
 /// The rows of a row group that no deletion vector leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LeftRows {
+pub struct LeftRows {
     /// Ascending; neither empty nor adjacent.
     ranges: Vec<Range<usize>>,
 }
 
 impl LeftRows {
     /// Makes a set of rows from ranges that are ascending, and neither empty nor adjacent.
-    pub(crate) const fn new(ranges: Vec<Range<usize>>) -> Self {
+    #[must_use]
+    pub const fn new(ranges: Vec<Range<usize>>) -> Self {
         Self { ranges }
     }
 
     /// Returns the ranges of the rows.
-    pub(super) fn ranges(&self) -> &[Range<usize>] {
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<usize>] {
         &self.ranges
     }
 
     /// Returns the number of rows.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.ranges.iter().map(Range::len).sum()
     }
 
     /// Returns the place of a row among all rows of the row group, given its place among the rows that are left.
-    pub(crate) fn stored_row(&self, row: usize) -> Option<usize> {
+    #[must_use]
+    pub fn stored_row(&self, row: usize) -> Option<usize> {
         self.ranges.iter().cloned().flatten().nth(row)
     }
 
     /// Returns the rows as they are counted among `decoded`; `None` if some are not among them.
-    pub(crate) fn among(&self, decoded: &Self) -> Option<Self> {
+    #[must_use]
+    pub fn among(&self, decoded: &Self) -> Option<Self> {
         let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.ranges.len());
         let mut all = decoded.ranges.iter().peekable();
         let mut before = 0;
@@ -50,7 +55,7 @@ impl LeftRows {
     }
 
     /// Removes from `values`, which has a value for each stored row, the values of the rows that are not left.
-    pub(super) fn select<T: Copy>(&self, values: &mut Vec<T>) {
+    pub(crate) fn select<T: Copy>(&self, values: &mut Vec<T>) {
         let mut len = 0;
         for rows in &self.ranges {
             // A row group whose columns have different numbers of rows was refused when its pages were read.
@@ -63,9 +68,10 @@ impl LeftRows {
         values.shrink_to_fit();
     }
 
-    /// Returns the offsets of the customers that are left, given those of all stored customers: customer `i` has the
-    /// rows from `offsets[i]` to `offsets[i + 1]`. `None` if only a part of a customer is left.
-    pub(super) fn offsets(&self, offsets: &[u32]) -> Option<Vec<u32>> {
+    /// Returns the offsets of the groups of rows that are left, given those of all stored groups: group `i` has the
+    /// rows from `offsets[i]` to `offsets[i + 1]`. `None` if only a part of a group is left.
+    #[must_use]
+    pub fn offsets(&self, offsets: &[u32]) -> Option<Vec<u32>> {
         let mut ranges = self.ranges.iter().peekable();
         let (mut left, mut len) = (vec![0], 0);
         for ends in offsets.windows(2) {
@@ -90,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn whole_customers_are_left() {
+    fn whole_groups_are_left() {
         let of = |ranges: &[(usize, usize)]| {
             LeftRows::new(ranges.iter().map(|(start, end)| *start..*end).collect()).offsets(&[0, 2, 3, 7])
         };
@@ -123,7 +129,7 @@ mod tests {
             let of_decoded: Vec<bool> = rows.iter().filter(|row| row.0).map(|row| row.1).collect();
             let among = left_rows(&left).among(&left_rows(&decoded)).unwrap();
             prop_assert_eq!(&among, &left_rows(&of_decoded));
-            prop_assert_eq!(among.len(), of_decoded.iter().filter(|is_left| **is_left).count());
+            prop_assert_eq!(among.count(), of_decoded.iter().filter(|is_left| **is_left).count());
             let others: Vec<bool> = rows.iter().map(|row| row.1).collect();
             let is_within = rows.iter().all(|(is_decoded, is_left)| *is_decoded || !is_left);
             prop_assert_eq!(left_rows(&others).among(&left_rows(&decoded)).is_some(), is_within);
@@ -136,8 +142,8 @@ mod tests {
             left.select(&mut values);
             let expected: Vec<usize> = (0..is_left.len()).filter(|row| is_left[*row]).collect();
             prop_assert_eq!(&values, &expected);
-            prop_assert_eq!((0..left.len()).map_while(|row| left.stored_row(row)).collect::<Vec<_>>(), expected);
-            prop_assert_eq!(left.stored_row(left.len()), None);
+            prop_assert_eq!((0..left.count()).map_while(|row| left.stored_row(row)).collect::<Vec<_>>(), expected);
+            prop_assert_eq!(left.stored_row(left.count()), None);
         }
     }
 }

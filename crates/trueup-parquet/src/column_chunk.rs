@@ -1,46 +1,95 @@
 //! The pages of a stored column.
 
-use super::encoding::{ENDS_EARLY, decode_bits, delta_decode, plain_numbers, plain_texts, take_counted};
-use super::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
+use crate::encoding::{ENDS_EARLY, decode_bits, delta_decode, plain_numbers, plain_texts, take_counted};
+use crate::file_slice::FileSlice;
+use crate::footer::catch_panics;
+use crate::pages::{Pages, has_any};
+use crate::stored_column::{RowSpan, StoredColumn, Validity, ValueIndexes, ValueOfRow};
 use arrow_schema::DataType;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::ColumnDescriptor;
 use std::ops::Range;
 
 /// A column of a row group: its pages, decompressed, in their order.
 #[derive(Debug)]
-pub(crate) struct ColumnChunk<'a> {
+pub struct ColumnChunk<'a> {
     pub(crate) column: &'a ColumnDescriptor,
     pub(crate) data_type: &'a DataType,
     pub(crate) pages: Vec<Page>,
 }
 
-pub(super) const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
+pub(crate) const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
 
 /// A data page, whose levels say which rows have a value.
-pub(super) struct DataPage<'a> {
+pub(crate) struct DataPage<'a> {
     /// `None` if each row has a value.
-    pub(super) levels: Option<&'a [u8]>,
-    pub(super) rows: usize,
-    pub(super) encoding: Encoding,
+    pub(crate) levels: Option<&'a [u8]>,
+    pub(crate) rows: usize,
+    pub(crate) encoding: Encoding,
     /// The encoded values.
-    pub(super) values: &'a [u8],
+    pub(crate) values: &'a [u8],
+}
+
+impl<'a> ColumnChunk<'a> {
+    /// Decompresses the pages of a column chunk, which must be inside the file and have `rows` rows. If only some rows
+    /// are wanted, data pages of version 1 without any are left empty.
+    ///
+    /// # Errors
+    /// A page is damaged, or the pages have another number of rows.
+    pub fn read(
+        slice: &FileSlice,
+        chunk: &'a ColumnChunkMetaData,
+        data_type: &'a DataType,
+        rows: u64,
+        wanted: Option<&[Range<usize>]>,
+    ) -> Result<Self, ParquetError> {
+        // All pages are held at the same time, and the footer says how large they are.
+        let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        catch_panics(|| {
+            let pages = Pages::new(slice.clone(), chunk, limit);
+            let pages = match wanted {
+                None => pages.collect::<Result<Vec<_>, _>>()?,
+                Some(rows) => pages.with_rows(rows)?,
+            };
+            let data = pages.iter().filter(|page| page.is_data_page());
+            let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
+            if found != rows {
+                let column = chunk.column_descr().name();
+                let message = format!("{found} rows in column `{column}`, but the footer says {rows}");
+                return Err(ParquetError::General(message));
+            }
+            Ok(Self { column: chunk.column_descr(), data_type, pages })
+        })
+    }
 }
 
 impl ColumnChunk<'_> {
     /// Returns the name of the column.
-    pub(super) fn name(&self) -> &str {
+    #[must_use]
+    pub fn name(&self) -> &str {
         self.column.name()
     }
 
+    /// Returns the type of the column.
+    #[must_use]
+    pub const fn data_type(&self) -> &DataType {
+        self.data_type
+    }
+
     /// Returns whether the column holds texts.
-    pub(super) fn has_texts(&self) -> bool {
+    #[must_use]
+    pub fn has_texts(&self) -> bool {
         self.data_type == &DataType::Utf8 && self.column.physical_type() == Type::BYTE_ARRAY
     }
 
     /// Decodes numbers, each through `convert`.
-    pub(super) fn numbers<T>(
+    ///
+    /// # Errors
+    /// The column has no numbers, or does not decode, or a number does not convert.
+    pub fn numbers<T>(
         &self,
         convert: impl Fn(i64) -> Result<T, &'static str>,
     ) -> Result<StoredColumn<'_, T>, &'static str> {
@@ -48,7 +97,7 @@ impl ColumnChunk<'_> {
     }
 
     /// Decodes `count` numbers, and appends each through `convert`.
-    pub(super) fn decode_numbers<T>(
+    pub(crate) fn decode_numbers<T>(
         &self,
         encoding: Encoding,
         bytes: &[u8],
@@ -72,7 +121,10 @@ impl ColumnChunk<'_> {
     }
 
     /// Decodes texts.
-    pub(super) fn texts(&self) -> Result<StoredColumn<'_, &str>, &'static str> {
+    ///
+    /// # Errors
+    /// The column does not decode.
+    pub fn texts(&self) -> Result<StoredColumn<'_, &str>, &'static str> {
         self.decode(None, |encoding, bytes, count, into| match encoding {
             Encoding::PLAIN => plain_texts(bytes, count, into),
             _ => Err(OTHER_ENCODING),
@@ -82,7 +134,7 @@ impl ColumnChunk<'_> {
     /// Decodes the values of all pages; the values of the dictionary come first. `decode` appends the values of a page
     /// that holds no dictionary codes: of the dictionary itself, or of a data page. If some rows are wanted, data pages
     /// without any of them are skipped: their rows have no values.
-    pub(super) fn decode<'p, V>(
+    pub(crate) fn decode<'p, V>(
         &'p self,
         wanted: Option<&[Range<usize>]>,
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
@@ -130,7 +182,7 @@ impl ColumnChunk<'_> {
 
 impl<'a> DataPage<'a> {
     /// Splits a page of a flat column, whose highest definition level is 0 if each row has a value, else 1.
-    pub(super) fn new(page: &'a Page, highest_level: i16) -> Result<Self, &'static str> {
+    pub(crate) fn new(page: &'a Page, highest_level: i16) -> Result<Self, &'static str> {
         let Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } = page else {
             return Err(OTHER_ENCODING);
         };
@@ -151,20 +203,14 @@ impl<'a> DataPage<'a> {
     }
 
     /// Returns the width of the values, and their bytes, if they are codes: indexes into the dictionary.
-    pub(super) fn codes(&self) -> Option<(u8, &'a [u8])> {
+    pub(crate) fn codes(&self) -> Option<(u8, &'a [u8])> {
         // A page without values may lack the width of its codes.
         let codes = || self.values.split_first().map_or((0, self.values), |(width, bytes)| (*width, bytes));
         (self.encoding == Encoding::RLE_DICTIONARY).then(codes)
     }
 }
 
-/// Returns whether some rows, given by ascending ranges, have any of a page's rows.
-pub(crate) fn has_any(rows: &[Range<usize>], of_page: &Range<usize>) -> bool {
-    let next = rows.get(rows.partition_point(|rows| rows.end <= of_page.start));
-    next.is_some_and(|rows| rows.start < of_page.end)
-}
-
-pub(super) fn count(values: u32) -> usize {
+pub(crate) fn count(values: u32) -> usize {
     usize::try_from(values).unwrap_or(usize::MAX)
 }
 

@@ -1,8 +1,8 @@
 //! The header of a page, and the counts that the values of a page begin with, because Parquet's reader allocates memory
 //! by them.
 
-use crate::dataset::thrift::{FieldValue, Thrift};
-use crate::scan::{delta_count, delta_decode, take_counted};
+use crate::encoding::{delta_count, delta_decode, take_counted};
+use crate::thrift::{FieldValue, Thrift};
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
 use parquet::schema::types::ColumnDescriptor;

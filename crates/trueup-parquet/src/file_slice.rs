@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Consecutive bytes of a file, addressed by their positions in the file.
 #[derive(Clone, Debug)]
-pub(super) struct FileSlice {
+pub struct FileSlice {
     /// The length of the file.
     file_length: u64,
     start: u64,
@@ -17,17 +17,20 @@ pub(super) struct FileSlice {
 
 impl FileSlice {
     /// Wraps the bytes from `start` on of a file of `file_length` bytes.
-    pub(super) const fn new(file_length: u64, start: u64, bytes: Bytes) -> Self {
+    #[must_use]
+    pub const fn new(file_length: u64, start: u64, bytes: Bytes) -> Self {
         Self { file_length, start, bytes }
     }
 
     /// Returns whether the slice has the byte at a position of the file.
-    pub(super) fn contains(&self, at: u64) -> bool {
+    #[must_use]
+    pub fn contains(&self, at: u64) -> bool {
         self.start <= at && at - self.start < self.bytes.len() as u64
     }
 
     /// Returns the part of the file's `bytes` that the slice has.
-    pub(super) fn within(&self, bytes: &Range<u64>) -> Bytes {
+    #[must_use]
+    pub fn within(&self, bytes: &Range<u64>) -> Bytes {
         let index = |at: u64| {
             usize::try_from(at.saturating_sub(self.start)).map_or(self.bytes.len(), |at| at.min(self.bytes.len()))
         };

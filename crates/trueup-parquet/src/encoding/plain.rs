@@ -5,14 +5,15 @@ use parquet::basic::Type;
 
 const OTHER_TYPE: &str = "the numbers are not stored as the layout says";
 const NOT_TEXT: &str = "a text is not UTF-8";
-pub(in crate::scan) const OUT_OF_RANGE: &str = "an amount is out of range";
+/// The fault of a number that does not fit into 64 bits, which only amounts of money can be.
+pub const OUT_OF_RANGE: &str = "an amount is out of range";
 
 /// Decodes `count` numbers of a physical type, and appends each through `convert`. `length` is the number of bytes of a
 /// number of type `FIXED_LEN_BYTE_ARRAY`.
 ///
 /// # Errors
 /// The type has no whole numbers, there are fewer numbers, a number does not fit into 64 bits, or it does not convert.
-pub(in crate::scan) fn plain_numbers<T>(
+pub(crate) fn plain_numbers<T>(
     bytes: &[u8],
     physical: Type,
     length: usize,
@@ -42,11 +43,7 @@ pub(in crate::scan) fn plain_numbers<T>(
 ///
 /// # Errors
 /// There are fewer texts, or one is not UTF-8.
-pub(in crate::scan) fn plain_texts<'a>(
-    bytes: &'a [u8],
-    count: usize,
-    into: &mut Vec<&'a str>,
-) -> Result<(), &'static str> {
+pub(crate) fn plain_texts<'a>(bytes: &'a [u8], count: usize, into: &mut Vec<&'a str>) -> Result<(), &'static str> {
     plain_bytes(bytes, count, text, into)
 }
 
@@ -54,7 +51,7 @@ pub(in crate::scan) fn plain_texts<'a>(
 ///
 /// # Errors
 /// There are fewer texts, or one does not convert.
-pub(in crate::scan) fn plain_bytes<'a, T>(
+pub(crate) fn plain_bytes<'a, T>(
     mut bytes: &'a [u8],
     count: usize,
     convert: impl Fn(&'a [u8]) -> Result<T, &'static str>,
@@ -72,17 +69,26 @@ pub(in crate::scan) fn plain_bytes<'a, T>(
 ///
 /// # Errors
 /// They are not UTF-8.
-pub(in crate::scan) fn text(bytes: &[u8]) -> Result<&str, &'static str> {
+#[inline]
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, &'static str> {
     std::str::from_utf8(bytes).map_err(|_| NOT_TEXT)
 }
 
 /// Takes a length of four bytes, and that many bytes after it, from the front.
+#[inline]
 pub(crate) fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = little_endian(take(bytes, 4)?);
     take(bytes, usize::try_from(length).ok()?)
 }
 
+/// Appends the length of some bytes, and the bytes, as [`take_counted`] takes them.
+pub(crate) fn push_counted(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
 /// Reads a number of up to eight bytes. One of fewer bytes is read as unsigned.
+#[inline]
 fn little_endian(bytes: &[u8]) -> i64 {
     let mut number = [0; 8];
     number[..bytes.len()].copy_from_slice(bytes);
@@ -90,6 +96,7 @@ fn little_endian(bytes: &[u8]) -> i64 {
 }
 
 /// Reads a signed decimal of any length.
+#[inline]
 fn big_endian(bytes: &[u8]) -> Result<i64, &'static str> {
     let (high, low) = bytes.split_at(bytes.len().saturating_sub(8));
     let is_negative = bytes.first().is_some_and(|first| first & 0x80 != 0);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The fault of bytes that end before the values do.
-pub(in crate::scan) const ENDS_EARLY: &str = "the encoded values end early";
+pub(crate) const ENDS_EARLY: &str = "the encoded values end early";
 
 /// The number of values that are unpacked together.
 pub(super) const LANE: usize = 32;
@@ -13,6 +13,7 @@ pub(super) const WIDEST: u8 = 64;
 
 /// Unpacks the first [`LANE`] numbers of `bytes`. Each has `width` bits, at most [`WIDEST`]. Numbers after the end of
 /// the bytes are 0.
+#[inline]
 pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
     match width {
         0 => [0; LANE],
@@ -37,12 +38,14 @@ pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
 }
 
 /// Unpacks as [`wide`] does, but for a width that the compiler knows, which is faster.
+#[inline]
 fn narrow<const WIDTH: usize>(bytes: &[u8]) -> [u64; LANE] {
     let mut padded = [0; LANE * 2 + 8];
     let bytes = bytes.get(..padded_length(WIDTH)).unwrap_or_else(|| pad(bytes, WIDTH, &mut padded));
     std::array::from_fn(|at| (window(bytes, at * WIDTH / 8) >> (at * WIDTH % 8)) & ((1 << WIDTH) - 1))
 }
 
+#[inline]
 fn wide(bytes: &[u8], width: usize) -> [u64; LANE] {
     let mut padded = [0; LANE * 8 + 8];
     let bytes = bytes.get(..padded_length(width)).unwrap_or_else(|| pad(bytes, width, &mut padded));
@@ -62,6 +65,7 @@ const fn padded_length(width: usize) -> usize {
 }
 
 /// Copies the bytes of a lane to `padded`, whose remaining bytes are 0, and returns them with eight more.
+#[inline]
 fn pad<'a>(bytes: &[u8], width: usize, padded: &'a mut [u8]) -> &'a [u8] {
     let given = bytes.len().min(LANE / 8 * width);
     padded[..given].copy_from_slice(&bytes[..given]);
@@ -69,6 +73,7 @@ fn pad<'a>(bytes: &[u8], width: usize, padded: &'a mut [u8]) -> &'a [u8] {
 }
 
 /// Returns the eight bytes from `from` on as a number, the lowest byte first.
+#[inline]
 fn window(bytes: &[u8], from: usize) -> u64 {
     let mut window = [0; 8];
     window.copy_from_slice(&bytes[from..from + 8]);
@@ -77,7 +82,8 @@ fn window(bytes: &[u8], from: usize) -> u64 {
 
 /// Returns the number of `width` bits, at most 32, that has the position `at` in bit-packed numbers. What is after the
 /// end of the bytes is 0.
-pub(in crate::scan) fn number_at(bytes: &[u8], width: u8, at: usize) -> usize {
+#[inline]
+pub(crate) fn number_at(bytes: &[u8], width: u8, at: usize) -> usize {
     let (byte, shift) = (at * usize::from(width) / 8, at * usize::from(width) % 8);
     let window = if byte + 8 <= bytes.len() {
         window(bytes, byte)
@@ -91,7 +97,7 @@ pub(in crate::scan) fn number_at(bytes: &[u8], width: u8, at: usize) -> usize {
 }
 
 /// Returns how many of the bits of a range are 1.
-pub(in crate::scan) fn ones(bytes: &[u8], bits: Range<usize>) -> usize {
+pub(crate) fn ones(bytes: &[u8], bits: Range<usize>) -> usize {
     let below = |end: usize| {
         let (whole, rest) = (bytes.get(..end / 8).unwrap_or(bytes), bytes.get(end / 8).copied().unwrap_or(0));
         let (words, more) = whole.as_chunks::<8>();
@@ -104,7 +110,8 @@ pub(in crate::scan) fn ones(bytes: &[u8], bits: Range<usize>) -> usize {
 
 /// Takes an integer of seven bits per byte (ULEB128) from the front. Returns `None` if the bytes end early or the
 /// integer is too large.
-pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     // Most integers have one byte.
     if let Some((byte @ 0..0x80, rest)) = bytes.split_first() {
         *bytes = rest;
@@ -122,12 +129,23 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Appends an integer of seven bits per byte, which [`take_varint`] takes.
+pub(crate) fn push_varint(mut number: usize, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
 /// Takes an integer whose lowest bit is its sign (zigzag).
-pub(super) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
+#[inline]
+pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
     take_varint(bytes).map(|number| (number >> 1).cast_signed() ^ -(number & 1).cast_signed())
 }
 
 /// Takes `count` bytes from the front.
+#[inline]
 pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;

@@ -1,11 +1,11 @@
-//! Columns of texts that recur. The codes of the ingest's dictionaries (global codes) become codes of the row group
+//! Columns of texts that recur. The codes of the caller's dictionaries (global codes) become codes of the row group
 //! (own codes), and these become a Parquet column chunk: a page of the distinct texts, then the pages of their codes.
 //!
 //! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or leaves its texts to
-//! parquet's `ArrowWriter`. The decoder is `scan/encoding` in `trueup-core`.
+//! parquet's `ArrowWriter`. `column_chunk` decodes it.
 
-use super::hybrid;
-use crate::parquet_file::{ColumnData, EncodedChunk};
+use crate::encoding::{bit_width, encode_hybrid, encode_run, push_counted};
+use crate::row_group_writer::{ColumnData, EncodedChunk};
 use arrow_array::StringArray;
 use arrow_array::builder::StringBuilder;
 use hashbrown::HashMap;
@@ -41,7 +41,8 @@ const MAX_BOUND_BYTES: usize = 64;
 const STRONG_LEVEL: i32 = 1;
 
 /// Builds a text column from rows with global codes or texts.
-pub(super) struct TextColumnBuilder<'a> {
+#[derive(Debug)]
+pub struct TextColumnBuilder<'a> {
     own: OwnCodes<'a>,
     codes: Vec<u32>,
     /// As in [`TextColumn`].
@@ -49,6 +50,7 @@ pub(super) struct TextColumnBuilder<'a> {
 }
 
 /// The row group's own codes so far.
+#[derive(Debug)]
 struct OwnCodes<'a> {
     /// The texts of the global codes.
     global: &'a [Box<str>],
@@ -61,7 +63,8 @@ struct OwnCodes<'a> {
 
 impl<'a> TextColumnBuilder<'a> {
     /// Begins a column of `rows` rows, whose global codes have these texts.
-    pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
+    #[must_use]
+    pub fn new(texts: &'a [Box<str>], rows: usize) -> Self {
         let mut of_global = vec![NEW; texts.len().max(1)];
         // Anything but `NEW`, so that null never gets a code of the row group: it has no text.
         of_global[0] = 0;
@@ -70,7 +73,7 @@ impl<'a> TextColumnBuilder<'a> {
     }
 
     /// Adds the rows `order`, whose global codes `global` returns; 0 is null.
-    pub(super) fn extend(&mut self, order: &[u32], global: impl Fn(u32) -> u32) {
+    pub fn extend(&mut self, order: &[u32], global: impl Fn(u32) -> u32) {
         let mut codes = [0; CODED_TOGETHER];
         for order in order.chunks(CODED_TOGETHER) {
             let codes = &mut codes[..order.len()];
@@ -102,14 +105,16 @@ impl<'a> TextColumnBuilder<'a> {
     }
 
     /// Adds `rows` rows with a text, which must not be empty.
-    pub(super) fn push_text(&mut self, text: &'a str, rows: usize) {
+    pub fn push_text(&mut self, text: &'a str, rows: usize) {
         self.codes.extend(std::iter::repeat_n(self.own.of_text(text), rows));
         if !self.validity.is_empty() {
             self.validity.extend(std::iter::repeat_n(1, rows));
         }
     }
 
-    pub(super) fn finish(self) -> TextColumn<'a> {
+    /// Returns the column.
+    #[must_use]
+    pub fn finish(self) -> TextColumn<'a> {
         TextColumn { texts: self.own.texts, codes: self.codes, validity: self.validity }
     }
 }
@@ -154,7 +159,7 @@ enum PageCompression {
 /// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity
 /// `[1, 1, 0, 1]`.
 #[derive(Debug)]
-pub(super) struct TextColumn<'a> {
+pub struct TextColumn<'a> {
     /// The distinct texts, in the order of their first rows.
     texts: Vec<&'a str>,
     /// The code of each row that is not null.
@@ -164,8 +169,11 @@ pub(super) struct TextColumn<'a> {
 }
 
 impl TextColumn<'_> {
-    /// Returns the column, encoded with a dictionary if that makes it smaller.
-    pub(super) fn column(&self, column: &ColumnDescPtr, page_rows: usize) -> Result<ColumnData, ParquetError> {
+    /// Returns the column, encoded with a dictionary if that makes it smaller. `page_rows` are the rows of a page.
+    ///
+    /// # Errors
+    /// There are too many rows, or a page cannot be compressed.
+    pub fn column(&self, column: &ColumnDescPtr, page_rows: usize) -> Result<ColumnData, ParquetError> {
         if self.texts.len() > (self.codes.len() / MIN_ROWS_PER_TEXT).max(1) {
             return Ok(ColumnData::Values(Arc::new(self.values())));
         }
@@ -258,10 +266,7 @@ impl TextColumn<'_> {
 
     fn dictionary_page(&self) -> Vec<u8> {
         let mut page = Vec::with_capacity(self.texts.iter().map(|text| text.len() + 4).sum());
-        for text in &self.texts {
-            push_length(text.len(), &mut page);
-            page.extend_from_slice(text.as_bytes());
-        }
+        self.texts.iter().for_each(|text| push_counted(text.as_bytes(), &mut page));
         page
     }
 
@@ -271,16 +276,15 @@ impl TextColumn<'_> {
         if nullable {
             let mut levels = Vec::new();
             if validity.is_empty() {
-                hybrid::repeat(1, codes.len(), 1, &mut levels);
+                encode_run(1, codes.len(), 1, &mut levels);
             } else {
-                hybrid::encode(validity, 1, &mut levels);
+                encode_hybrid(validity, 1, &mut levels);
             }
-            push_length(levels.len(), &mut page);
-            page.append(&mut levels);
+            push_counted(&levels, &mut page);
         }
-        let width = hybrid::width(self.texts.len().saturating_sub(1));
+        let width = bit_width(self.texts.len().saturating_sub(1));
         page.push(width);
-        hybrid::encode(codes, width, &mut page);
+        encode_hybrid(codes, width, &mut page);
         page
     }
 
@@ -322,10 +326,6 @@ fn compress_strongly(page: &[u8]) -> std::io::Result<Vec<u8>> {
         Some(compressor) => compressor.compress(page),
         None => compressor.insert(Compressor::new(STRONG_LEVEL)?).compress(page),
     })
-}
-
-fn push_length(length: usize, page: &mut Vec<u8>) {
-    page.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
 fn count(rows: usize) -> Result<u32, ParquetError> {

@@ -1,10 +1,8 @@
 //! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
-//! [`read_all_rows`] reads the rows of a file of any schema without this check: the bytes of such a file have the
-//! checksum of the manifest.
+//! [`read_all_rows`] reads the rows of a file of any schema without this check.
 
-use super::error::DatasetError;
-use super::file_slice::FileSlice;
-use super::thrift::{FieldValue, Thrift, write_structure_count};
+use crate::file_slice::FileSlice;
+use crate::thrift::{FieldValue, Thrift, write_structure_count};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use bytes::Bytes;
@@ -18,10 +16,6 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-
-/// The columns whose statistics are decoded.
-const WITH_STATISTICS: [&str; 2] = ["account", "date"];
 
 /// The most row groups that Parquet can number.
 const MAX_ROW_GROUPS: usize = 1 << 15;
@@ -30,18 +24,27 @@ const MAX_ROW_GROUPS: usize = 1 << 15;
 const MAX_DEPTH: usize = 32;
 
 /// A footer that was decoded.
-pub(super) struct DecodedFooter {
+#[derive(Debug)]
+pub struct DecodedFooter {
     /// With the row groups that were asked for, in their order.
-    pub(super) metadata: ParquetMetaData,
-    pub(super) schema: Schema,
+    pub metadata: ParquetMetaData,
+    /// The types of the columns.
+    pub schema: Schema,
     /// The number of all row groups.
-    pub(super) row_groups: usize,
+    pub row_groups: usize,
 }
 
 /// Decodes a footer and the types of the columns, all of which must be flat: with all row groups, or only with some,
-/// whose numbers ascend. Of the statistics, which are most of a footer, only the ones that
-/// [`RowGroupEntry`](super::manifest::RowGroupEntry) needs are decoded.
-pub(super) fn decode_footer(file: &FileSlice, row_groups: Option<&[usize]>) -> Result<DecodedFooter> {
+/// whose numbers ascend. Of the statistics, which are most of a footer, only those of the columns `with_statistics` are
+/// decoded.
+///
+/// # Errors
+/// The footer is damaged, or a column is not flat.
+pub fn decode_footer(
+    file: &FileSlice,
+    row_groups: Option<&[usize]>,
+    with_statistics: &[&str],
+) -> Result<DecodedFooter> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
     let mut footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
@@ -51,7 +54,7 @@ pub(super) fn decode_footer(file: &FileSlice, row_groups: Option<&[usize]>) -> R
     }
     let columns = ParquetMetaDataReader::decode_schema(&footer)?;
     let with_statistics: Vec<usize> =
-        (0..columns.num_columns()).filter(|leaf| WITH_STATISTICS.contains(&columns.column(*leaf).name())).collect();
+        (0..columns.num_columns()).filter(|leaf| with_statistics.contains(&columns.column(*leaf).name())).collect();
     let options = ParquetMetaDataOptions::new()
         .with_schema(columns.clone())
         .with_column_stats_policy(ParquetStatisticsPolicy::skip_except(&with_statistics))
@@ -63,11 +66,12 @@ pub(super) fn decode_footer(file: &FileSlice, row_groups: Option<&[usize]>) -> R
         return Err(general("a column is not flat".to_owned()));
     }
     check_chunk_ranges(&metadata, file.len())?;
+    check_row_counts(&metadata)?;
     Ok(DecodedFooter { metadata, schema, row_groups: places.row_groups.len() })
 }
 
 /// Checks that the number of rows of each row group is not negative.
-pub(super) fn check_row_counts(metadata: &ParquetMetaData) -> Result<()> {
+fn check_row_counts(metadata: &ParquetMetaData) -> Result<()> {
     match metadata.row_groups().iter().map(|row_group| row_group.num_rows()).find(|rows| *rows < 0) {
         Some(rows) => Err(general(format!("a row group has {rows} rows"))),
         None => Ok(()),
@@ -200,16 +204,18 @@ fn general(message: String) -> ParquetError {
     ParquetError::General(message)
 }
 
-/// Reads all rows of a Parquet file, whatever its schema.
-pub(super) fn read_all_rows(path: &Path, bytes: Bytes) -> Result<Vec<RecordBatch>, DatasetError> {
-    let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
+/// Reads all rows of a Parquet file, whatever its schema. The counts of its footer are trusted, so that its bytes must
+/// have been compared with a checksum.
+///
+/// # Errors
+/// The file does not decode.
+pub fn read_all_rows(bytes: Bytes) -> Result<Vec<RecordBatch>> {
     let length = bytes.len() as u64;
-    let read = || {
+    catch_panics(|| {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         check_chunk_ranges(builder.metadata(), length)?;
         Ok(builder.build()?.collect::<Result<_, _>>()?)
-    };
-    catch_panics(read).map_err(failed)
+    })
 }
 
 #[cfg(test)]
@@ -266,11 +272,11 @@ mod tests {
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         let file = FileSlice::new(bytes.len() as u64, 0, bytes.into());
-        let all = decode_footer(&file, None).unwrap();
+        let all = decode_footer(&file, None, &["date"]).unwrap();
         assert_eq!((all.row_groups, all.metadata.num_row_groups()), (20, 20));
         // The length of a list of 15 structures or more takes further bytes.
         for wanted in [vec![], vec![0], vec![3, 19], (1..16).collect(), (0..20).collect::<Vec<usize>>()] {
-            let some = decode_footer(&file, Some(&wanted)).unwrap();
+            let some = decode_footer(&file, Some(&wanted), &["date"]).unwrap();
             let expected: Vec<_> = wanted.iter().map(|number| all.metadata.row_group(*number)).collect();
             assert_eq!(some.metadata.row_groups().iter().collect::<Vec<_>>(), expected);
             assert_eq!((some.row_groups, some.schema), (20, all.schema.clone()));

@@ -1,31 +1,35 @@
 //! A column as it is stored: its values, and which row has which value.
 
-use super::LeftRows;
-use super::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
+use crate::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
+use crate::left_rows::LeftRows;
 
 /// The values of a column, and which of them each row has.
-pub(super) struct StoredColumn<'a, V> {
+#[derive(Debug)]
+pub struct StoredColumn<'a, V> {
     /// The values in the order of the pages; a value may occur more than once.
-    pub(super) values: Vec<V>,
-    pub(super) rows: ValueOfRow<'a>,
+    pub values: Vec<V>,
+    /// Which of the values each row has.
+    pub rows: ValueOfRow<'a>,
 }
 
 /// Which value each row of a column has.
-#[derive(Default)]
-pub(super) struct ValueOfRow<'a> {
+#[derive(Debug, Default)]
+pub struct ValueOfRow<'a> {
     spans: Vec<RowSpan<'a>>,
     /// The rows that are left; `None` if all are.
     left: Option<&'a LeftRows>,
 }
 
 /// Consecutive rows; the rows of a page are one span.
-pub(super) struct RowSpan<'a> {
-    pub(super) validity: Validity,
-    pub(super) indexes: ValueIndexes<'a>,
+#[derive(Debug)]
+pub(crate) struct RowSpan<'a> {
+    pub(crate) validity: Validity,
+    pub(crate) indexes: ValueIndexes<'a>,
 }
 
 /// Which rows have a value.
-pub(super) enum Validity {
+#[derive(Debug)]
+pub enum Validity {
     /// All rows; the number is how many there are.
     All(usize),
     /// For each row, whether it has a value.
@@ -33,7 +37,8 @@ pub(super) enum Validity {
 }
 
 /// The index of the value of each row that has one.
-pub(super) enum ValueIndexes<'a> {
+#[derive(Debug)]
+pub(crate) enum ValueIndexes<'a> {
     /// Consecutive indexes, of which this is the first.
     From(usize),
     /// Indexes into the dictionary of `width` bits each, in Parquet's hybrid encoding.
@@ -42,29 +47,32 @@ pub(super) enum ValueIndexes<'a> {
 
 impl<V> StoredColumn<'_, V> {
     /// Makes a column whose values belong, in order, to the rows that have one.
-    pub(super) fn in_row_order(values: Vec<V>, validity: Validity) -> Self {
+    #[must_use]
+    pub fn in_row_order(values: Vec<V>, validity: Validity) -> Self {
         let spans = vec![RowSpan { validity, indexes: ValueIndexes::From(0) }];
         Self { values, rows: ValueOfRow { spans, left: None } }
     }
 }
 
 impl<'a> ValueOfRow<'a> {
-    pub(super) fn push(&mut self, span: RowSpan<'a>) {
+    pub(crate) fn push(&mut self, span: RowSpan<'a>) {
         self.spans.push(span);
     }
 
     /// Leaves out all rows but these; `None` leaves out no row.
-    pub(super) const fn only(&mut self, left: Option<&'a LeftRows>) {
+    pub const fn only(&mut self, left: Option<&'a LeftRows>) {
         self.left = left;
     }
 
     /// Returns whether rows are left out, so that some values may belong to none of the others.
-    pub(super) const fn are_selected(&self) -> bool {
+    #[must_use]
+    pub const fn are_selected(&self) -> bool {
         self.left.is_some()
     }
 
     /// Returns whether some stored row has no value.
-    pub(super) fn have_gaps(&self) -> bool {
+    #[must_use]
+    pub fn have_gaps(&self) -> bool {
         self.spans.iter().any(|span| matches!(&span.validity, Validity::Some(has_value) if has_value.contains(&false)))
     }
 
@@ -73,7 +81,7 @@ impl<'a> ValueOfRow<'a> {
     ///
     /// # Errors
     /// The indexes do not decode, or an index is not in the table.
-    pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
+    pub fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
         let mut expanded = if self.are_in_order(table.len()) { table } else { self.expand_spans(&table, none)? };
         if let Some(left) = self.left {
             left.select(&mut expanded);
@@ -121,7 +129,8 @@ impl<'a> ValueOfRow<'a> {
 
 impl Validity {
     /// Makes the validity of rows from whether each has a value.
-    pub(super) fn new(has_value: Vec<bool>) -> Self {
+    #[must_use]
+    pub fn new(has_value: Vec<bool>) -> Self {
         if has_value.contains(&false) { Self::Some(has_value) } else { Self::All(has_value.len()) }
     }
 
@@ -134,7 +143,7 @@ impl Validity {
     }
 
     /// Returns the number of rows that have a value.
-    pub(super) fn values(&self) -> usize {
+    pub(crate) fn values(&self) -> usize {
         match self {
             Self::All(rows) => *rows,
             Self::Some(has_value) => has_value.iter().filter(|has_value| **has_value).count(),
