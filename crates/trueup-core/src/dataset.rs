@@ -14,8 +14,8 @@
 //! - `table_file`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
 //!   which a query skips a row group, and the column chunks of a row group
 //! - `event_file`: some rows of a file of events, for an ingest
-//! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
-//! - `remote`: bytes of an object in a store, in place of a plain file, and the block cache that keeps them
+//! - `checked_file`, `block_checksums`: bytes of a plain file or of an object in a store, compared with their
+//!   checksums
 //! - `read_ahead`: the next row groups of a store, read while others are decoded
 //! - `insights`: the documents of the insights file
 //! - `seal`: the checksum at the end of a manifest
@@ -48,9 +48,7 @@ mod insights;
 pub mod manifest;
 pub mod manifest_file;
 mod open;
-mod plain_file;
 mod read_ahead;
-mod remote;
 mod row_group;
 mod seal;
 mod storage;
@@ -75,13 +73,15 @@ pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions};
-pub use plain_file::PositionedReader;
-#[cfg(feature = "object-store")]
-pub use remote::{BlockCache, set_block_cache};
-pub use remote::{RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, without_credentials};
 pub use table_file::describe_row_group;
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
+
+#[cfg(feature = "object-store")]
+pub use trueup_store::{BlockCache, set_block_cache};
+pub use trueup_store::{
+    PositionedReader, RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, without_credentials,
+};
 
 pub(crate) use checked_file::StartedReads;
 pub(crate) use id::DatasetId;

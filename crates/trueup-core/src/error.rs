@@ -4,11 +4,11 @@ use crate::benchmarks::NotBenchmarked;
 use crate::dataset::error::{DatasetError, ManifestError};
 use crate::definitions::DefinitionError;
 use crate::execute::{MixedCurrencies, PartialError};
-use crate::interrupt::Interruption;
 use crate::query::{FilterFault, Interval, TooEarly, WhyRowFault};
 use crate::text::{did_you_mean, quoted};
 use crate::{Day, NoRoom, Shown, model};
 use std::fmt;
+use trueup_store::Interruption;
 
 /// Why a query was not answered or a dataset was not opened.
 #[derive(Debug, thiserror::Error)]

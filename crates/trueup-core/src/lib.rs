@@ -14,9 +14,9 @@
 //! | [`benchmarks`] | computes anonymous figures of many accounts, with queries |
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
-//! `memory` and `interrupt` limit the memory and the time of a query. [`files`] has the file operations that write a
-//! dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold
-//! small types and functions that all modules share.
+//! `memory` and `interrupt` limit the memory and the time of a query. [`files`] of `trueup-store` has the file
+//! operations that write a dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`,
+//! `similar` and `error` hold small types and functions that all modules share.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -29,7 +29,6 @@ pub mod definitions;
 pub mod dictionary;
 mod error;
 mod execute;
-pub mod files;
 mod filter;
 mod finish;
 pub mod formats;
@@ -53,9 +52,9 @@ pub use execute::{
     Why,
 };
 pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
-pub use interrupt::{Interrupt, Interruption};
 pub use memory::{Evict, MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
 pub use text::{Shown, TextList};
+pub use trueup_store::{Interrupt, Interruption, files};
 
 pub(crate) use text::Code;

@@ -286,7 +286,7 @@ impl FaultInjector for StoppableFiles {
         }
     }
 
-    fn max_manifest_bytes(&self) -> u64 {
+    fn max_manifest_bytes(&self) -> Option<u64> {
         self.files.max_manifest_bytes()
     }
 }

@@ -12,7 +12,9 @@ use trueup::BlockCache;
 #[pyo3(signature = (folder, *, size = None))]
 pub(crate) fn set_block_cache(py: Python<'_>, folder: Option<PathBuf>, size: Option<u64>) -> Result<(), Failure> {
     let bytes = size.unwrap_or(BlockCache::DEFAULT_BYTES);
-    let cache = py.detach(|| folder.map(|folder| BlockCache::open(folder, bytes)).transpose())?;
+    let cache = py
+        .detach(|| folder.map(|folder| BlockCache::open(folder, bytes)).transpose())
+        .map_err(trueup::DatasetError::from)?;
     trueup::set_block_cache(cache);
     Ok(())
 }

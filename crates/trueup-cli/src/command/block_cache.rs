@@ -27,7 +27,8 @@ impl BlockCacheArgs {
     pub(super) fn set(&self) -> Result<(), Failure> {
         let Some(folder) = &self.cache_dir else { return Ok(()) };
         let bytes = self.cache_size.map_or(BlockCache::DEFAULT_BYTES, |bytes| bytes as u64);
-        set_block_cache(Some(BlockCache::open(folder, bytes).map_err(trueup::Error::from)?));
+        let cache = BlockCache::open(folder, bytes).map_err(trueup::DatasetError::from);
+        set_block_cache(Some(cache.map_err(trueup::Error::from)?));
         Ok(())
     }
 }

@@ -4,7 +4,6 @@ use super::commit::CommitTime;
 use super::error::DatasetError;
 use super::manifest::Manifest;
 use super::manifest_file::{self, ManifestError};
-use super::remote::without_credentials;
 use super::storage::Storage;
 use super::version_numbers::{VersionNumbers, read_newest};
 use crate::Shown;
@@ -15,6 +14,7 @@ use std::io;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::SystemTime;
+use trueup_store::without_credentials;
 
 /// A version of a dataset, by its number or by a time.
 ///

@@ -1,7 +1,6 @@
 //! Checksums of a file's blocks, so that a part of the file can be checked before it is used.
 
 use super::error::DatasetError;
-use super::manifest::BLOCK_BYTES;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::de::Error as _;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::iter::StepBy;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use trueup_store::BLOCK_BYTES;
 
 /// [`BLOCK_BYTES`] as a length in memory.
 const BLOCK_LENGTH: usize = 1 << 16;

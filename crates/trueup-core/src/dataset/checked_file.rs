@@ -5,9 +5,7 @@ mod tests;
 
 use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
-use super::manifest::{BLOCK_BYTES, DataFile, hex};
-use super::plain_file::{open_plain, read_at};
-use super::remote::{CachedFile, Pending, ReadFault, RemoteFolder, location_of, without_credentials};
+use super::manifest::{DataFile, hex};
 use crate::Interrupt;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -18,6 +16,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_parquet::FileSlice;
+use trueup_store::{
+    BLOCK_BYTES, CachedFile, NotOpened, Pending, ReadFault, RemoteFolder, location_of, open_plain, read_at,
+    without_credentials,
+};
 
 /// The bytes that a sequential reader reads at a time.
 const READ_BYTES: u64 = 1 << 20;
@@ -130,7 +132,7 @@ impl PromisedFile {
         let Place::Folder(folder) = &self.place else {
             return Ok(opened(None, CachedFile::open(|| self.cache_key(), self.size()).map(Arc::new)));
         };
-        let file = open_plain(folder, &self.name).map_err(|error| error.into_error(self.path()))?;
+        let file = open_plain(folder, &self.name).map_err(|error| self.not_opened(error))?;
         match file.metadata().map(|metadata| metadata.len()) {
             Ok(found) if found == self.size() => Ok(opened(Some(Arc::new(file)), None)),
             Ok(found) => Err(self.other_length(found)),
@@ -159,6 +161,17 @@ impl PromisedFile {
                 Ok(found) => Err(self.other_length(found)),
                 Err(error) => Err(self.unread(ReadFault::Io(error))),
             },
+        }
+    }
+
+    /// Returns the error of a file that was not opened.
+    fn not_opened(&self, error: NotOpened) -> DatasetError {
+        let path = self.path().to_owned();
+        match error {
+            NotOpened::Io(source) if source.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
+            NotOpened::Io(source) => DatasetError::Io { path, source },
+            NotOpened::NotPlain(found) => DatasetError::NotPlain { path, found },
+            NotOpened::Outside => DatasetError::NotPlain { path, found: "a path out of the dataset's folder" },
         }
     }
 

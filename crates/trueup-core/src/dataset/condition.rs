@@ -6,10 +6,10 @@ use super::column_cache::ColumnCacheCounts;
 use super::commit::CommitTime;
 use super::error::DatasetError;
 use super::manifest_file;
-use super::remote::is_url;
 use super::row_group::RowGroup;
 use crate::error::Error;
 use std::time::SystemTime;
+use trueup_store::is_url;
 
 impl Dataset {
     /// Returns when the version was committed; `None` in memory.

@@ -3,14 +3,13 @@
 use super::as_of::{AsOf, version_ranges};
 use super::commit::CommitTime;
 use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
-use super::remote::is_url;
 use crate::definitions::DefinitionError;
 use crate::error::Error;
-use crate::interrupt::Interruption;
 use crate::model::TableFault;
 use parquet::errors::ParquetError;
 use std::io;
 use std::path::{Path, PathBuf};
+use trueup_store::{Interruption, is_url};
 
 /// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -197,13 +196,9 @@ pub enum DatasetError {
         what: &'static str,
     },
     /// The folder of the block cache cannot be used.
-    #[error("the block cache cannot use the folder `{}`: {source}; name a folder that can be written", path.display())]
-    BlockCache {
-        /// The folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[cfg(feature = "object-store")]
+    #[error(transparent)]
+    BlockCache(#[from] trueup_store::BlockCacheError),
     /// The reading was interrupted: a wait for bytes of an object store, or the reading of several footers.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
@@ -378,22 +373,5 @@ impl ManifestError {
     #[must_use]
     pub const fn may_be_published(&self) -> bool {
         matches!(self, Self::Unsynced { .. } | Self::Indeterminate { .. })
-    }
-}
-
-/// Why a manifest is not known to be published.
-pub(super) enum PublishError {
-    /// The number is taken: by another manifest, or by a tombstone.
-    Conflict,
-    /// The file system or the store reported an error. The manifest does not exist, and no request that creates it is
-    /// under way.
-    Failed(io::Error),
-    /// The file system or the store reported an error, and whether the manifest exists, or will, is unknown.
-    Indeterminate(io::Error),
-}
-
-impl From<io::Error> for PublishError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
     }
 }

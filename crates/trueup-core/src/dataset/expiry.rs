@@ -32,13 +32,13 @@ use super::manifest::Manifest;
 use super::manifest_file::{commit, file_name, read, versions};
 use super::storage::Storage;
 use super::version_numbers::VersionNumbers;
-use crate::files::Files;
 use records::write_records;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use trueup_store::files::Files;
 
 /// The beginning of the name of a record; an id follows.
 pub const RECORD_PREFIX: &str = ".trueup-expired-";

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use trueup_store::BLOCK_BYTES;
 
 pub use super::seal::checksum;
 pub use crate::text::hex;
@@ -30,9 +31,6 @@ pub const BATCHES_FOLDER: &str = "batches";
 
 /// The folder of the files of deletion vectors.
 pub const VECTORS_FOLDER: &str = "vectors";
-
-/// The bytes of a checksum block; the last block of a file may be shorter.
-pub(super) const BLOCK_BYTES: u64 = 1 << 16;
 
 /// The most bytes of a manifest.
 pub(crate) const MAX_BYTES: u64 = 1 << 29;

@@ -8,18 +8,17 @@ pub use super::error::ManifestError;
 
 use super::commit::Commit;
 use super::deletion_vector::read_vectors;
-use super::error::PublishError;
 use super::file_list::read_lists;
 use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION};
-use super::remote::{RemoteFolder, location_of, without_credentials};
 use super::seal::{seal, unseal};
 use super::storage::{Storage, StorageFault};
-use super::tombstone::{Holder, TOMBSTONE_BYTES, fence, is_tombstone, tombstone};
+use super::tombstone::{TOMBSTONE_BYTES, fence, holder, is_tombstone, tombstone};
 use super::version_numbers::{VersionNumbers, read_newest};
-use crate::files::{FaultInjector, Files};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use trueup_store::files::{FaultInjector, Files};
+use trueup_store::{Holder, Publication, PublishError, RemoteFolder, location_of, without_credentials};
 
 /// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";
@@ -189,8 +188,9 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         Err(source) => return Err(ManifestError::Damaged { path, source }),
     };
     // What no reader could read is not published.
-    if text.len() as u64 > files.max_manifest_bytes() {
-        return Err(ManifestError::Oversized { path, size: text.len() as u64, limit: files.max_manifest_bytes() });
+    let limit = files.max_manifest_bytes().unwrap_or(MAX_BYTES);
+    if text.len() as u64 > limit {
+        return Err(ManifestError::Oversized { path, size: text.len() as u64, limit });
     }
     if !parse(&text, version, &path)?.says_the_same(manifest) {
         return Err(ManifestError::Checksum { path });
@@ -202,7 +202,8 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     };
     let storage = Storage::with_files(dir, files)?;
     if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
-        let (published, is_only) = remote.publish(&file_name(version), text.clone());
+        let publication = Publication { bytes: text.clone().into(), fence: fence().into(), holder };
+        let (published, is_only) = remote.publish(&file_name(version), publication);
         return confirm(&storage, version, &text, published, is_only).map_err(unpublished);
     }
     let staged = staging.join(STAGED);
@@ -281,7 +282,7 @@ fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), Pu
 /// Returns what has the name of the manifest with these bytes; `None` if nothing has. What is damaged is an error.
 fn holder_of(path: &Path, text: &[u8]) -> io::Result<Option<Holder>> {
     match fs::read(path) {
-        Ok(found) => Holder::of(&found, text).map(Some),
+        Ok(found) => holder(&found, text).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

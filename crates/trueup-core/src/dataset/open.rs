@@ -8,7 +8,6 @@ use super::error::DatasetError;
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry, checksum};
-use super::remote::without_credentials;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::attribution::Attribution;
@@ -26,6 +25,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 use trueup_parquet::read_all_rows;
+use trueup_store::without_credentials;
 
 /// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;

@@ -2,15 +2,18 @@
 //! for both. Data files are written and read elsewhere.
 
 use super::error::ManifestError;
-use super::plain_file::{NotOpened, open_plain};
-use super::remote::{ReadFault, RemoteFolder, location_of, without_credentials};
 use super::tombstone::{TOMBSTONE_BYTES, is_tombstone, replacement};
-use crate::Interrupt;
-use crate::files::Files;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use trueup_store::files::Files;
+use trueup_store::{
+    Interrupt, NotOpened, ReadFault, RemoteFolder, RemoteObject, location_of, open_plain, without_credentials,
+};
+
+/// What names begin and end with around a number: of a manifest, and of a file that says how many have expired.
+const NUMBERED: [(&str, &str); 2] = [("manifest-", ".json"), ("expired-to-", "")];
 
 /// The folder or the store of a dataset.
 #[derive(Clone, Debug)]
@@ -76,11 +79,11 @@ impl<'a> Storage<'a> {
     /// server lists only names that manifests may have, and what [`VersionNumbers`](super::version_numbers) needs.
     pub(super) fn list(&self) -> Result<Vec<Entry>, ManifestError> {
         let listed = match &self.remote {
-            Some(remote) if !remote.is_writable() => {
-                remote.names().map(|names| names.into_iter().map(|name| Entry { name, listed: None }).collect())
-            }
+            Some(remote) if !remote.is_writable() => remote
+                .names(&NUMBERED)
+                .map(|names| names.into_iter().map(|name| Entry { name, listed: None }).collect()),
             Some(remote) => remote.objects("").map(|objects| {
-                let entry = |object: super::RemoteObject| {
+                let entry = |object: RemoteObject| {
                     let listed = Listed { modified: object.modified, size: object.size };
                     Entry { name: object.name, listed: Some(listed) }
                 };

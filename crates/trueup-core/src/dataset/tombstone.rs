@@ -6,6 +6,7 @@
 
 use super::seal::{checksum, unseal};
 use std::io;
+use trueup_store::Holder;
 
 /// What a tombstone says to somebody who looks at it, before the checksum of the manifest that it replaces.
 const TEXT: &str = "Tombstone of a version of a trueup dataset. No other version gets its number. It replaces: ";
@@ -58,32 +59,20 @@ fn whole(manifest: &[u8]) -> io::Result<()> {
     }
 }
 
-/// What has the name under which a manifest was to be published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
-    /// The manifest, or its tombstone because its version has expired since.
-    Own,
-    /// A tombstone that replaces no manifest.
-    Fence,
-    /// Another manifest, or the tombstone of one.
-    Other,
-}
-
-impl Holder {
-    /// Says what was found under the name of a manifest, by the bytes of both.
-    ///
-    /// # Errors
-    /// What was found is damaged, so that it may be any of these.
-    pub(super) fn of(found: &[u8], manifest: &[u8]) -> io::Result<Self> {
-        if found == manifest || found == tombstone(manifest) {
-            Ok(Self::Own)
-        } else if found == fence() {
-            Ok(Self::Fence)
-        } else if is_tombstone(found) {
-            Ok(Self::Other)
-        } else {
-            whole(found).map(|()| Self::Other)
-        }
+/// Says what was found under the name of a manifest, by the bytes of both. The tombstone of the manifest is its own,
+/// because its version has expired since.
+///
+/// # Errors
+/// What was found is damaged, so that it may be any of these.
+pub(super) fn holder(found: &[u8], manifest: &[u8]) -> io::Result<Holder> {
+    if found == manifest || found == tombstone(manifest) {
+        Ok(Holder::Own)
+    } else if found == fence() {
+        Ok(Holder::Fence)
+    } else if is_tombstone(found) {
+        Ok(Holder::Other)
+    } else {
+        whole(found).map(|()| Holder::Other)
     }
 }
 
@@ -99,7 +88,7 @@ mod tests {
             assert!(is_tombstone(&bytes) && bytes.len() as u64 == TOMBSTONE_BYTES);
             assert_eq!(replacement(&bytes).unwrap(), None);
         }
-        let holder = |found: &[u8]| Holder::of(found, &own).unwrap();
+        let holder = |found: &[u8]| super::holder(found, &own).unwrap();
         assert_eq!([&own, &tombstone(&own)].map(|found| holder(found)), [Holder::Own; 2]);
         assert_eq!([&other, &tombstone(&other)].map(|found| holder(found)), [Holder::Other; 2]);
         assert_eq!(holder(&fence()), Holder::Fence);
@@ -114,7 +103,7 @@ mod tests {
                 let mut flipped = whole.clone();
                 flipped[at] ^= 1;
                 for damaged in [flipped.as_slice(), &whole[..at]] {
-                    assert!(!is_tombstone(damaged) && Holder::of(damaged, b"another").is_err(), "{at}");
+                    assert!(!is_tombstone(damaged) && holder(damaged, b"another").is_err(), "{at}");
                     assert!(replacement(damaged).is_err(), "{at}");
                 }
             }

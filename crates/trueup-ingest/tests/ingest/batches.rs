@@ -344,8 +344,8 @@ impl FaultInjector for SmallManifests {
         None
     }
 
-    fn max_manifest_bytes(&self) -> u64 {
-        self.0
+    fn max_manifest_bytes(&self) -> Option<u64> {
+        Some(self.0)
     }
 }
 

@@ -7,11 +7,11 @@ use super::super::version_numbers::{Settled, VersionNumbers};
 use super::records::read_records;
 use super::{UnnamedFile, named};
 use crate::Interrupt;
-use crate::files::Files;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use trueup_store::files::Files;
 
 /// The most time that an expiry takes from its plan until its versions have expired.
 const EXPIRY_TIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -141,9 +141,9 @@ mod tests {
     use super::super::RECORD_PREFIX;
     use super::super::records::write_records;
     use super::*;
-    use crate::files::{FaultInjector, InjectedFault, Operation};
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
+    use trueup_store::files::{FaultInjector, InjectedFault, Operation};
 
     /// Notes the operations.
     #[derive(Debug, Default)]

@@ -4,7 +4,6 @@
 use super::InsightLine;
 use crate::dataset::checked_file::CheckedFile;
 use crate::dataset::error::DatasetError;
-use crate::dataset::manifest::BLOCK_BYTES;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
@@ -12,6 +11,7 @@ use parquet::file::reader::Length;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::path::Path;
+use trueup_store::BLOCK_BYTES;
 
 /// The locations of the documents of a file, and its damaged parts.
 #[derive(Debug, Default)]

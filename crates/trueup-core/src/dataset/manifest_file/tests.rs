@@ -5,10 +5,10 @@ use super::super::expiry::{Expiry, Retention, Unnamed};
 use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::Interrupt;
-use crate::files::{FaultInjector, InjectedFault, Operation};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use trueup_store::files::{FaultInjector, InjectedFault, Operation};
 
 fn manifest(version: u64) -> Manifest {
     Manifest::new(version, "test", committed_at(0))

@@ -4,7 +4,6 @@
 //! [`Files::default`], which calls the operating system. A test, or an ingest that may be interrupted, gives
 //! [`Files::failing`] a [`FaultInjector`], which decides before each operation whether it fails, and with which error.
 
-use crate::dataset::manifest::MAX_BYTES;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, ReadDir};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -58,9 +57,9 @@ pub trait FaultInjector: fmt::Debug + Send + Sync {
     /// or folder; for a link and a rename it is the new one.
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault>;
 
-    /// Returns the most bytes of a manifest that is published: as many as readers accept, unless a test wants fewer.
-    fn max_manifest_bytes(&self) -> u64 {
-        MAX_BYTES
+    /// Returns the most bytes of a manifest that is published, if a test wants fewer than readers accept.
+    fn max_manifest_bytes(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -74,8 +73,8 @@ impl FaultInjector for Files {
         self.0.as_ref().and_then(|faults| faults.before(operation, path))
     }
 
-    fn max_manifest_bytes(&self) -> u64 {
-        self.0.as_ref().map_or(MAX_BYTES, |faults| faults.max_manifest_bytes())
+    fn max_manifest_bytes(&self) -> Option<u64> {
+        self.0.as_ref().and_then(|faults| faults.max_manifest_bytes())
     }
 }
 

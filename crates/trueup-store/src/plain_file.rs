@@ -1,7 +1,6 @@
 //! Opening a file only if it is plain, because a name might lead to a device, to a pipe without a writer, or out of the
 //! folder; and reading an open file at any position.
 
-use super::error::DatasetError;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
@@ -9,25 +8,13 @@ use std::sync::Arc;
 
 /// Why a file is not opened.
 #[derive(Debug)]
-pub(super) enum NotOpened {
+pub enum NotOpened {
+    /// An error of the operating system.
     Io(io::Error),
     /// The path does not lead to a plain file; the text says what it leads to.
     NotPlain(&'static str),
     /// The path does not lead to a file below the folder.
     Outside,
-}
-
-impl NotOpened {
-    /// Returns the error that names the file, of which `path` is the whole path.
-    pub(super) fn into_error(self, path: &Path) -> DatasetError {
-        let path = path.to_owned();
-        match self {
-            Self::Io(source) if source.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
-            Self::Io(source) => DatasetError::Io { path, source },
-            Self::NotPlain(found) => DatasetError::NotPlain { path, found },
-            Self::Outside => DatasetError::NotPlain { path, found: "a path out of the dataset's folder" },
-        }
-    }
 }
 
 /// Splits a path below a folder into the names of its folders and of its file.
@@ -42,8 +29,11 @@ fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
 
 /// Opens the plain file at a path below a folder. No name of the path may be a symbolic link, but the path of
 /// the folder may contain links.
+///
+/// # Errors
+/// The file cannot be opened, or is not plain.
 #[cfg(unix)]
-pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
     use rustix::io::{Errno, retry_on_intr};
 
@@ -81,8 +71,11 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
 
 /// Opens the plain file at a path below a folder. No name of the path may be a symbolic link, but the path of
 /// the folder may contain links.
+///
+/// # Errors
+/// The file cannot be opened, or is not plain.
 #[cfg(not(unix))]
-pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     let mut opened = folder.to_owned();
     let names = names(path)?;
     for (at, name) in (1..).zip(&names) {
@@ -107,8 +100,11 @@ const SPECIAL: &str = "a pipe, socket or device";
 ///
 /// Unlike a [`PositionedReader`], it does not fill the memory with zeros first, which takes as long as reading a file
 /// that the system has in memory.
+///
+/// # Errors
+/// An error of the operating system.
 #[cfg(unix)]
-pub(super) fn read_at(file: &File, position: u64, length: usize) -> io::Result<Vec<u8>> {
+pub fn read_at(file: &File, position: u64, length: usize) -> io::Result<Vec<u8>> {
     use rustix::buffer::spare_capacity;
     use rustix::io::{pread, retry_on_intr};
 
@@ -125,8 +121,11 @@ pub(super) fn read_at(file: &File, position: u64, length: usize) -> io::Result<V
 }
 
 /// Reads `length` bytes of a file from a position on; fewer if the file ends before.
+///
+/// # Errors
+/// An error of the operating system.
 #[cfg(not(unix))]
-pub(super) fn read_at(file: &Arc<File>, position: u64, length: usize) -> io::Result<Vec<u8>> {
+pub fn read_at(file: &Arc<File>, position: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut read = Vec::with_capacity(length);
     PositionedReader { file: file.clone(), at: position }.take(length as u64).read_to_end(&mut read)?;
     Ok(read)

@@ -26,12 +26,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 impl RemoteFolder {
     /// Starts to read bytes of an object that must be `promised` bytes long.
-    pub(in super::super) fn fetch(&self, name: &str, bytes: &Range<u64>, promised: u64) -> Pending {
+    pub fn fetch(&self, name: &str, bytes: &Range<u64>, promised: u64) -> Pending {
         Pending::start(read(self.store.clone(), self.object(name), bytes.clone(), promised))
     }
 
     /// Reads a whole object of at most `limit` bytes.
-    pub(in super::super) fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
+    ///
+    /// # Errors
+    /// The store refuses, or the object is longer.
+    pub fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
         let (store, path) = (self.store.clone(), self.object(name));
         let read = async move {
             let (first, length) =
@@ -46,13 +49,19 @@ impl RemoteFolder {
     }
 
     /// Returns the length of an object.
-    pub(in super::super) fn length(&self, name: &str) -> io::Result<u64> {
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn length(&self, name: &str) -> io::Result<u64> {
         let (store, path) = (self.store.clone(), self.object(name));
         Pending::start(async move { length(&store, &path).await.map_err(|error| io_error(&error)) }).wait()
     }
 
     /// Returns when an object was written, by the clock of the store.
-    pub(in super::super) fn modified(&self, name: &str) -> io::Result<SystemTime> {
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn modified(&self, name: &str) -> io::Result<SystemTime> {
         let (store, path) = (self.store.clone(), self.object(name));
         let found = async move { head(&store, &path).await.map_err(|error| io_error(&error)) };
         Ok(Pending::start(found).wait()?.last_modified.into())

@@ -41,7 +41,7 @@ pub(super) fn handle() -> io::Result<Handle> {
 
 /// A result that is being waited for. Dropping it cancels what makes it.
 #[derive(Debug)]
-pub(in super::super) struct Pending<T = Bytes, E = ReadFault> {
+pub struct Pending<T = Bytes, E = ReadFault> {
     result: Receiver<Result<T, E>>,
     /// `None` if the runtime could not be started.
     task: Option<AbortHandle>,
@@ -68,7 +68,10 @@ impl<T: Send + 'static, E: From<io::Error> + Send + 'static> Pending<T, E> {
     }
 
     /// Waits for the result. `check` is called all the while, and its error ends the wait.
-    pub(in super::super) fn wait_while<S>(self, check: impl Fn() -> Result<(), S>) -> Result<Result<T, E>, S> {
+    ///
+    /// # Errors
+    /// The error of `check`.
+    pub fn wait_while<S>(self, check: impl Fn() -> Result<(), S>) -> Result<Result<T, E>, S> {
         loop {
             match self.result.recv_timeout(PAUSE) {
                 Ok(result) => return Ok(result),

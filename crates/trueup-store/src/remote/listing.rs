@@ -1,4 +1,4 @@
-//! The names of manifests in a folder of a web server, which lists them in a page.
+//! Names in a folder of a web server, which lists them in a page.
 
 use super::fault::describe;
 use super::location::{RETRIES, RemoteFolder, WebPages};
@@ -15,18 +15,18 @@ const PAGE_BYTES: usize = 16 << 20;
 /// The time before the first repetition of a request for a page. Each further one waits twice as long, up to a bound.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the names begin and end with, around a number: of a manifest, and of a file that says how many have expired.
-const NAMES: [(&str, &str); 2] = [("manifest-", ".json"), ("expired-to-", "")];
-
 impl RemoteFolder {
-    /// Lists the names of manifests in a folder of a web server, and of the files that say how many versions have
-    /// expired; none of another store, which lists its objects itself.
-    pub(in super::super) fn names(&self) -> io::Result<Vec<String>> {
+    /// Lists names in a folder of a web server, given what they begin and end with around a number; none of another
+    /// store, which lists its objects itself.
+    ///
+    /// # Errors
+    /// The server does not answer with a whole list.
+    pub fn names(&self, around: &'static [(&str, &str)]) -> io::Result<Vec<String>> {
         let folder = self.clone();
         let list = async move {
             let Some(pages) = &folder.store.pages else { return Ok(Vec::new()) };
             let page = pages.read().await?;
-            Ok(NAMES.iter().flat_map(|around| names(&page, *around)).collect())
+            Ok(around.iter().flat_map(|around| names(&page, *around)).collect())
         };
         Pending::start(list).wait()
     }

@@ -1,12 +1,10 @@
 //! Writing objects: one that must not exist yet, uploads of whole files, and what removes them again. An object becomes
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
-use super::super::error::PublishError;
-use super::super::tombstone::{Holder, fence};
-use super::RemoteObject;
 use super::fault::{io_error, status, write_error};
 use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
 use super::runtime::Pending;
+use super::{Holder, Publication, PublishError, RemoteObject};
 use crate::interrupt::Interrupt;
 use bytes::Bytes;
 use object_store::path::Path as ObjectPath;
@@ -157,11 +155,7 @@ impl RemoteFolder {
     ///
     /// # Errors
     /// The store refuses, or `replacement` fails each time.
-    pub(in super::super) fn replace(
-        &self,
-        name: &str,
-        replacement: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>,
-    ) -> io::Result<()> {
+    pub fn replace(&self, name: &str, replacement: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>) -> io::Result<()> {
         let path = self.object(name);
         for left in (0..REPLACEMENTS).rev() {
             let (store, read) = (self.store.clone(), path.clone());
@@ -187,12 +181,12 @@ impl RemoteFolder {
         Ok(())
     }
 
-    /// Creates a manifest, and finds out whether it was created if the answer is lost: of several writers of one name,
+    /// Creates an object, and finds out whether it was created if the answer is lost: of several writers of one name,
     /// exactly one succeeds. Nothing interrupts it. Also returns whether the outcome is that of the only request, so
     /// that no other one was or will be applied.
-    pub(in super::super) fn publish(&self, name: &str, bytes: Vec<u8>) -> (Result<(), PublishError>, bool) {
+    pub fn publish(&self, name: &str, publication: Publication) -> (Result<(), PublishError>, bool) {
         let (folder, path) = (self.clone(), self.object(name));
-        let publish = async move { Ok(folder.store.publish(&path, bytes.into()).await) };
+        let publish = async move { Ok(folder.store.publish(&path, &publication).await) };
         Pending::start(publish)
             .wait()
             .unwrap_or_else(|error: io::Error| (Err(PublishError::Indeterminate(error)), false))
@@ -212,22 +206,22 @@ enum Created {
 }
 
 impl Store {
-    /// Creates a manifest. If it cannot find out whether it has, it takes the name with a fence, so that no request
-    /// that is still under way can create the manifest later, and what the manifest names can be removed.
-    async fn publish(&self, path: &ObjectPath, manifest: Bytes) -> (Result<(), PublishError>, bool) {
+    /// Creates an object. If it cannot find out whether it has, it takes the name with a fence, so that no request that
+    /// is still under way can create the object later, and what the object names can be removed.
+    async fn publish(&self, path: &ObjectPath, publication: &Publication) -> (Result<(), PublishError>, bool) {
         // The client must not repeat the request by itself, because its last answer says nothing of the ones before.
         let once = match self.without_retries() {
             Ok(once) => once,
             Err(error) => return (Err(PublishError::Failed(error)), true),
         };
-        let failed = match self.create(&*once, path, &manifest, &manifest).await {
+        let failed = match self.create(&*once, path, &publication.bytes, publication).await {
             Created::Yes => return (Ok(()), true),
             Created::No(Holder::Own) => return (Ok(()), false),
             Created::No(Holder::Fence | Holder::Other) => return (Err(PublishError::Conflict), true),
             Created::Refused(error) => return (Err(PublishError::Failed(error)), true),
             Created::Unknown(error) => error,
         };
-        (self.publish_again(&*once, path, manifest, failed).await, false)
+        (self.publish_again(&*once, path, publication, failed).await, false)
     }
 
     /// Repeats a publication whose outcome is unknown because of the error `failed`.
@@ -235,7 +229,7 @@ impl Store {
         &self,
         once: &dyn ObjectStore,
         path: &ObjectPath,
-        manifest: Bytes,
+        publication: &Publication,
         mut failed: io::Error,
     ) -> Result<(), PublishError> {
         let (start, mut pause) = (Instant::now(), self.pause);
@@ -245,7 +239,7 @@ impl Store {
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
-            match self.create(once, path, &manifest, &manifest).await {
+            match self.create(once, path, &publication.bytes, publication).await {
                 Created::Yes | Created::No(Holder::Own) => return Ok(()),
                 Created::No(Holder::Fence | Holder::Other) => return Err(PublishError::Conflict),
                 Created::Refused(error) => {
@@ -261,7 +255,7 @@ impl Store {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(MAX_PAUSE);
             }
-            match self.create(once, path, &fence().into(), &manifest).await {
+            match self.create(once, path, &publication.fence, publication).await {
                 Created::Yes | Created::No(Holder::Fence) => return Err(PublishError::Failed(failed)),
                 Created::No(Holder::Own) => return Ok(()),
                 Created::No(Holder::Other) => return Err(PublishError::Conflict),
@@ -272,16 +266,22 @@ impl Store {
         Err(PublishError::Indeterminate(failed))
     }
 
-    /// Creates an object with one request, and reads what has its name if the answer is no success. `manifest` is the
-    /// one that is published under this name.
-    async fn create(&self, once: &dyn ObjectStore, path: &ObjectPath, bytes: &Bytes, manifest: &Bytes) -> Created {
+    /// Creates an object with one request, and reads what has its name if the answer is no success. `publication` is
+    /// what is to have this name.
+    async fn create(
+        &self,
+        once: &dyn ObjectStore,
+        path: &ObjectPath,
+        bytes: &Bytes,
+        publication: &Publication,
+    ) -> Created {
         let put = once.put_opts(path, bytes.clone().into(), PutOptions::from(PutMode::Create)).await;
         let Err(error) = put else { return Created::Yes };
         if is_refusal(&error) {
             return Created::Refused(write_error(&error));
         }
         let holder = match self.read(path).await {
-            Ok(Some((found, _))) => Holder::of(&found, manifest).ok(),
+            Ok(Some((found, _))) => (publication.holder)(&found, &publication.bytes).ok(),
             Ok(None) | Err(_) => None,
         };
         holder.map_or_else(|| Created::Unknown(write_error(&error)), Created::No)

@@ -1,4 +1,4 @@
-//! Datasets in object stores: a location with a scheme, such as `s3://bucket/acme`, in place of a folder.
+//! Folders and files in object stores: a location with a scheme, such as `s3://bucket/acme`, in place of a path.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `listing` | lists the names of the objects in a folder |
 //! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
 //! | `block_cache` | keeps blocks of objects in a local folder |
-//! | `write` | creates, uploads, lists and removes objects, and publishes manifests |
+//! | `write` | creates, uploads, lists, publishes and removes objects |
 //! | `web_client` | makes the clients of stores and web servers: their TLS, and where redirects may lead |
 //! | `source`, `web` | read the inputs of an ingest from beginning to end: objects, and files of web servers |
 //! | `runtime` | runs requests on threads of its own, for callers that wait or do something else meanwhile |
@@ -39,17 +39,15 @@ mod web_client;
 mod write;
 
 #[cfg(feature = "object-store")]
-pub use block_cache::{BlockCache, set_block_cache};
+pub use block_cache::{BlockCache, BlockCacheError, CachedFile, set_block_cache};
 #[cfg(feature = "object-store")]
 pub use location::RemoteFolder;
 #[cfg(feature = "object-store")]
+pub use runtime::Pending;
+#[cfg(feature = "object-store")]
 pub use source::{RemoteFile, RemoteFiles, RemoteReader};
 
-#[cfg(feature = "object-store")]
-pub(super) use block_cache::CachedFile;
-#[cfg(feature = "object-store")]
-pub(super) use runtime::Pending;
-
+use bytes::Bytes;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -65,12 +63,57 @@ pub struct RemoteObject {
     pub size: u64,
 }
 
+/// The bytes of a block: what the block cache keeps as a whole, and what has a checksum of its own.
+pub const BLOCK_BYTES: u64 = 1 << 16;
+
+/// An object that exactly one of several writers of its name creates.
+#[derive(Clone, Debug)]
+pub struct Publication {
+    /// The bytes of the object.
+    pub bytes: Bytes,
+    /// The bytes of an object that takes the name if the publication is given up, so that no late request can create
+    /// the object.
+    pub fence: Bytes,
+    /// Says what has the name, by what was found there and by the bytes of the object; an error if what was found is
+    /// damaged, so that it may be anything.
+    pub holder: fn(&[u8], &[u8]) -> io::Result<Holder>,
+}
+
+/// What has the name of an object that was to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The object itself, or what has replaced it since.
+    Own,
+    /// A fence.
+    Fence,
+    /// Something else.
+    Other,
+}
+
+/// Why an object or a file is not known to be published.
+#[derive(Debug)]
+pub enum PublishError {
+    /// The name is taken.
+    Conflict,
+    /// The file system or the store reported an error. Nothing was published, and no request that publishes is under
+    /// way.
+    Failed(io::Error),
+    /// The file system or the store reported an error, and whether it has published, or will, is unknown.
+    Indeterminate(io::Error),
+}
+
+impl From<io::Error> for PublishError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Why bytes of an object cannot be read.
 #[derive(Debug)]
-pub(super) enum ReadFault {
+pub enum ReadFault {
+    /// The error of the store.
     Io(io::Error),
     /// The object has this many bytes: not as many as promised, or more than the caller takes.
-    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "there are no objects without the feature"))]
     Length(u64),
 }
 
@@ -85,7 +128,7 @@ impl From<io::Error> for ReadFault {
 ///
 /// ```
 /// # use std::path::Path;
-/// # use trueup_core::dataset::is_url;
+/// # use trueup_store::is_url;
 /// assert!(is_url(Path::new("s3://bucket/acme")));
 /// assert!(!is_url(Path::new("data/acme")));
 /// ```
@@ -113,7 +156,8 @@ fn check_slashes(location: &Path) -> io::Result<()> {
 }
 
 /// Returns the location of a file below a folder, or of an object below a URL.
-pub(super) fn location_of(folder: &Path, name: &str) -> PathBuf {
+#[must_use]
+pub fn location_of(folder: &Path, name: &str) -> PathBuf {
     match folder.to_str() {
         Some(url) if is_url(folder) => PathBuf::from(format!("{}/{name}", url.trim_end_matches('/'))),
         _ => folder.join(name),
@@ -144,7 +188,4 @@ fn is_container(text: &str) -> bool {
 mod absent;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{RemoteFile, RemoteFiles, RemoteFolder, RemoteReader};
-
-#[cfg(not(feature = "object-store"))]
-pub(super) use absent::{CachedFile, Pending};
+pub use absent::{CachedFile, Pending, RemoteFile, RemoteFiles, RemoteFolder, RemoteReader};

@@ -1,7 +1,7 @@
 //! The block cache: what was read from object stores, in files of a local folder, for later queries of any process.
 //!
 //! An object has one sparse file, and each block is where it is in the object. The name of the file is a hash of the
-//! object's location and of the checksums that the manifest gives for it, so that no dataset writes what another one
+//! object's location and of its checksums, as the caller gives them, so that no dataset writes what another one
 //! reads, even if it has files with the same checksums. Nothing records which blocks are there. What comes from the
 //! cache is compared with the manifest's checksums as if it came from the store, so that a hole, half a block, or other
 //! bytes count as missing. Therefore processes may share a folder without a lock, and one that is killed leaves nothing
@@ -10,9 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::error::DatasetError;
-use super::super::manifest::BLOCK_BYTES;
-use super::super::plain_file::{PositionedReader, open_plain};
+use super::BLOCK_BYTES;
+use crate::plain_file::{PositionedReader, open_plain};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -41,7 +40,7 @@ static CACHE: RwLock<Option<BlockCache>> = RwLock::new(None);
 /// be written, for example because the disk is full, is requested again.
 ///
 /// ```
-/// use trueup_core::dataset::{BlockCache, set_block_cache};
+/// use trueup_store::{BlockCache, set_block_cache};
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 ///
@@ -61,6 +60,16 @@ struct Folder {
     room: Mutex<u64>,
 }
 
+/// The folder of the block cache cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the block cache cannot use the folder `{}`: {source}; name a folder that can be written", path.display())]
+pub struct BlockCacheError {
+    /// The folder.
+    pub path: PathBuf,
+    /// The error of the operating system.
+    pub source: io::Error,
+}
+
 /// Sets the block cache of the process, for what it reads from object stores from now on; `None` keeps nothing.
 /// Datasets in folders are not affected.
 pub fn set_block_cache(cache: Option<BlockCache>) {
@@ -76,7 +85,7 @@ impl BlockCache {
     ///
     /// # Errors
     /// The folder cannot be made or listed, or no file can be made in it.
-    pub fn open(folder: impl AsRef<Path>, bytes: u64) -> Result<Self, DatasetError> {
+    pub fn open(folder: impl AsRef<Path>, bytes: u64) -> Result<Self, BlockCacheError> {
         let folder = folder.as_ref();
         let opened = std::path::absolute(folder).and_then(|path| {
             make_folder(&path)?;
@@ -91,7 +100,7 @@ impl BlockCache {
         });
         match opened {
             Ok(folder) => Ok(Self(Arc::new(folder))),
-            Err(source) => Err(DatasetError::BlockCache { path: folder.to_owned(), source }),
+            Err(source) => Err(BlockCacheError { path: folder.to_owned(), source }),
         }
     }
 
@@ -108,7 +117,7 @@ impl BlockCache {
 
 /// What the cache has of an object.
 #[derive(Debug)]
-pub(in super::super) struct CachedFile {
+pub struct CachedFile {
     cache: BlockCache,
     name: String,
     /// The length of the object.
@@ -120,14 +129,15 @@ pub(in super::super) struct CachedFile {
 impl CachedFile {
     /// Returns what the cache of the process has of an object; `None` if there is no cache. The key of an object is a
     /// BLAKE3 in lower-case hex.
-    pub(in super::super) fn open(key: impl FnOnce() -> String, size: u64) -> Option<Self> {
+    pub fn open(key: impl FnOnce() -> String, size: u64) -> Option<Self> {
         let cache = CACHE.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         Some(cache.file(&key(), size))
     }
 
     /// Returns the smallest range with all of `blocks` that the file has no bytes for. Bytes in the file may turn out
     /// to differ from those of the object.
-    pub(in super::super) fn missing(&self, blocks: &Range<u64>) -> Range<u64> {
+    #[must_use]
+    pub fn missing(&self, blocks: &Range<u64>) -> Range<u64> {
         let Some(file) = &self.file else { return blocks.clone() };
         let Some(Range { start, end }) = holes(file, blocks) else { return blocks.end..blocks.end };
         start / BLOCK_BYTES * BLOCK_BYTES..end.next_multiple_of(BLOCK_BYTES).min(blocks.end)
@@ -135,12 +145,10 @@ impl CachedFile {
 
     /// Returns `blocks`: those of `fetched` as they are given, and the others from the file. What the file does not
     /// have is zeros.
-    pub(in super::super) fn read_around(
-        &self,
-        blocks: &Range<u64>,
-        fetched: &Range<u64>,
-        fetched_bytes: &[u8],
-    ) -> io::Result<Vec<u8>> {
+    ///
+    /// # Errors
+    /// The blocks take more memory than there is.
+    pub fn read_around(&self, blocks: &Range<u64>, fetched: &Range<u64>, fetched_bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut read = Vec::with_capacity(length(blocks)?);
         self.append(blocks.start..fetched.start, &mut read)?;
         read.extend_from_slice(fetched_bytes);
@@ -161,7 +169,7 @@ impl CachedFile {
 
     /// Keeps the blocks `fetched`, which are within the bytes `read`. `start` is the position of the first of these
     /// bytes, and all of them have been compared with their checksums. What cannot be written is fetched again.
-    pub(in super::super) fn write(&self, fetched: &Range<u64>, start: u64, read: &[u8]) {
+    pub fn write(&self, fetched: &Range<u64>, start: u64, read: &[u8]) {
         let index = |at: u64| usize::try_from(at.checked_sub(start)?).ok();
         let indexes = index(fetched.start).zip(index(fetched.end));
         let Some(bytes) = indexes.and_then(|(start, end)| read.get(start..end)).filter(|bytes| !bytes.is_empty())
