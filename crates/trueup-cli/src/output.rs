@@ -19,7 +19,8 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup::{Column, ResultTable, TextList, Texts, Value, Values, formats, json, without_credentials};
+use trueup::{Column, ResultTable, TextList, Texts, Value, Values, json, without_credentials};
+use trueup_ingest::listed;
 use trueup_report::number::exact;
 
 /// The format of a result.
@@ -39,30 +40,28 @@ pub(crate) enum Format {
     Arrow,
 }
 
-impl Format {
-    /// Returns the format in which a file is written; `None` if results are not written in it.
-    const fn of_results(format: formats::Format) -> Option<Self> {
-        match format {
-            formats::Format::Text => Some(Self::Table),
-            formats::Format::Json => Some(Self::Json),
-            formats::Format::Ndjson => Some(Self::Ndjson),
-            formats::Format::Csv => Some(Self::Csv),
-            formats::Format::Parquet => Some(Self::Parquet),
-            formats::Format::Arrow => Some(Self::Arrow),
-            formats::Format::Tsv | formats::Format::Xlsx | formats::Format::Html | formats::Format::Markdown => None,
-        }
-    }
+/// Each ending of files with its format, the usual one first. One that an ingest reads means the same format there.
+const ENDINGS: [(&str, Format); 8] = [
+    ("csv", Format::Csv),
+    ("json", Format::Json),
+    ("ndjson", Format::Ndjson),
+    ("jsonl", Format::Ndjson),
+    ("parquet", Format::Parquet),
+    ("pq", Format::Parquet),
+    ("arrow", Format::Arrow),
+    ("txt", Format::Table),
+];
 
+impl Format {
     /// Returns the format of an output file: a table if its name has no ending.
     ///
     /// # Errors
     /// If the ending is unknown.
     pub(crate) fn of_file(path: &Path) -> Result<Self, Failure> {
-        if path.extension().is_none() {
-            return Ok(Self::Table);
-        }
-        formats::Format::from_name(path).and_then(Self::of_results).ok_or_else(|| {
-            let endings = formats::listed_endings(|format| Self::of_results(format).is_some());
+        let Some(ending) = path.extension() else { return Ok(Self::Table) };
+        let named = ENDINGS.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
+        named.map(|(_, format)| *format).ok_or_else(|| {
+            let endings = listed(ENDINGS.iter().map(|(ending, _)| format!(".{ending}")), "or");
             Failure::usage(format!(
                 "expected a file that ends in {endings}, but found `{}`; or choose the format with `--format` or, in a jobs file, with the key `format`",
                 without_credentials(path).display()
@@ -72,15 +71,7 @@ impl Format {
 
     /// Returns the usual ending of a file name in this format.
     pub(crate) fn ending(self) -> &'static str {
-        let format = match self {
-            Self::Table => formats::Format::Text,
-            Self::Json => formats::Format::Json,
-            Self::Ndjson => formats::Format::Ndjson,
-            Self::Csv => formats::Format::Csv,
-            Self::Parquet => formats::Format::Parquet,
-            Self::Arrow => formats::Format::Arrow,
-        };
-        format.ending()
+        ENDINGS.iter().find(|(_, format)| *format == self).map_or("txt", |(ending, _)| ending)
     }
 
     fn is_binary(self) -> bool {

@@ -15,8 +15,8 @@
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] of `trueup-store` has the file
-//! operations that write a dataset, and [`formats`] the endings of file names. [`day`], [`money`], `stage`, `text`,
-//! `similar` and `error` hold small types and functions that all modules share.
+//! operations that write a dataset. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and
+//! functions that all modules share.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -31,7 +31,6 @@ mod error;
 mod execute;
 mod filter;
 mod finish;
-pub mod formats;
 mod interrupt;
 mod memory;
 pub mod model;

@@ -5,13 +5,11 @@ mod urls;
 pub(crate) use urls::expand_url;
 
 use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::source::is_known_name;
-use crate::{IngestError, Input};
+use crate::{FileFormat, IngestError, Input};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use trueup_core::formats::unpacked_name;
 
 /// The path that means the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -74,7 +72,7 @@ fn files_below(folder: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestErr
             } else if path.is_dir() {
                 let source = "this is a link to a folder, which is not followed; give the folder that it leads to";
                 return Err(ErrorKind::Io { action: OPEN, path, source: io::Error::other(source) }.into());
-            } else if takes_any || is_known_name(&unpacked_name(&path)) {
+            } else if takes_any || FileFormat::from_name(&path).is_some() {
                 files.push(path);
             } else {
                 return Err(ErrorKind::UnknownInFolder { folder: folder.to_owned(), file: path }.into());

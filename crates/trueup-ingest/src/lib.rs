@@ -88,7 +88,7 @@ pub use rejected_rows::{BrokenRule, MaxRejects, NotMaxRejects, RejectedRow, Reje
 pub use report::{CompactSummary, IngestSummary, RemovedSource, ReplacedSpend, RowCounts};
 pub use restore::{Restore, RestoreSummary};
 pub use row_fault::{InputLocation, RowFault, Rule};
-pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};
+pub use source::{FORMATS, FileFormat, TextEncoding, UnknownEncoding, UnknownFormat, listed};
 pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
 pub use version::FileCount;

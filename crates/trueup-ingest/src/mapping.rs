@@ -48,7 +48,7 @@ use crate::read::{RowRules, TableReader};
 use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, RowCounts};
-use crate::source::{Input, InputFormat, ReadLimits, ReadOptions};
+use crate::source::{FileFormat, Input, ReadLimits, ReadOptions};
 use crate::table::Table;
 use crate::{IngestError, Interrupt};
 use arrow_array::RecordBatch;
@@ -205,7 +205,7 @@ impl Mapping {
         let mut add = |table: Table, (from, source): (Option<&String>, Option<&String>), mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
                 || {
-                    let options = ReadOptions { format: Some(InputFormat::OneRow), ..ReadOptions::default() };
+                    let options = ReadOptions { format: Some(FileFormat::ONE_ROW), ..ReadOptions::default() };
                     vec![Input { options: Arc::new(options), ..Input::given(&self.path) }]
                 },
                 |opened| opened.files.clone(),

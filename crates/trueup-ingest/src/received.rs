@@ -45,7 +45,7 @@ use std::time::Duration;
 /// let spend: &[u8] = b"account,date,adSpend\nacme,2025-01-03,12.5\n";
 /// let summary = Ingest::into(dir.path().join("dataset"))
 ///     .events(Source::batches([events]))
-///     .spend(Source::reader(FileFormat::Csv, spend).named("spend of the partner"))
+///     .spend(Source::reader(FileFormat::CSV, spend).named("spend of the partner"))
 ///     .run()?;
 /// assert_eq!((summary.events.taken, summary.spend.taken), (2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -61,8 +61,7 @@ pub struct Source {
 pub(crate) enum SourceRows {
     /// A path, and all that it stands for.
     Path(PathBuf),
-    /// `None` is the format of record batches.
-    Produced(Option<FileFormat>, Producer),
+    Produced(FileFormat, Producer),
 }
 
 /// What produces the rows of a source that is no local file.
@@ -97,28 +96,28 @@ impl Source {
         }
     }
 
-    fn produced(format: Option<FileFormat>, producer: Producer) -> Self {
+    fn produced(format: FileFormat, producer: Producer) -> Self {
         Self { rows: SourceRows::Produced(format, producer), name: None }
     }
 
     /// Returns the source of the bytes of a reader, to its end.
     #[must_use]
     pub fn reader(format: FileFormat, reader: impl Read + Send + 'static) -> Self {
-        Self::produced(Some(format), Producer::Reader(Box::new(reader)))
+        Self::produced(format, Producer::Reader(Box::new(reader)))
     }
 
     /// Returns the source of record batches, all with the same columns. Without any batch the columns are unknown, and
     /// the ingest fails: [`Source::batch_reader`] knows them, and so does a batch without rows.
     #[must_use]
     pub fn batches(batches: impl IntoIterator<Item = RecordBatch, IntoIter: Send + 'static>) -> Self {
-        Self::produced(None, Producer::Batches(None, Box::new(batches.into_iter().map(Ok))))
+        Self::produced(FileFormat::BATCHES, Producer::Batches(None, Box::new(batches.into_iter().map(Ok))))
     }
 
     /// Returns the source of the record batches of a reader, such as a query of another engine. An error of the reader
     /// ends the ingest.
     #[must_use]
     pub fn batch_reader(reader: impl RecordBatchReader + Send + 'static) -> Self {
-        Self::produced(None, Producer::Batches(Some(reader.schema()), Box::new(reader)))
+        Self::produced(FileFormat::BATCHES, Producer::Batches(Some(reader.schema()), Box::new(reader)))
     }
 
     /// Sets the name of a reader or of record batches in messages and in the manifest. If not set, the name is that of

@@ -49,13 +49,14 @@ use period::ReportDays;
 use question::Questions;
 use sections::Subject;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 use text::printable;
 use trueup::query::DateRange;
 use trueup::request::RequestError;
-use trueup::{Dataset, Day, Execution, Shown, formats, without_credentials};
+use trueup::{Dataset, Day, Execution, Shown, without_credentials};
 
 /// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,11 +87,12 @@ impl ReportFormat {
     /// # Errors
     /// The ending is unknown.
     pub fn of_file(path: &Path) -> Result<Option<Self>, UnknownReportFormat> {
-        match formats::Format::from_name(path) {
-            Some(formats::Format::Html) => Ok(Some(Self::Html)),
-            Some(formats::Format::Markdown) => Ok(Some(Self::Md)),
-            None if path.extension().is_none() => Ok(None),
-            _ => Err(UnknownReportFormat::File(without_credentials(path).display().to_string())),
+        let ending = path.extension().map(OsStr::to_ascii_lowercase);
+        match ending.as_ref().map(|ending| ending.to_str().unwrap_or_default()) {
+            None => Ok(None),
+            Some("html" | "htm") => Ok(Some(Self::Html)),
+            Some("md") => Ok(Some(Self::Md)),
+            Some(_) => Err(UnknownReportFormat::File(without_credentials(path).display().to_string())),
         }
     }
 
@@ -98,8 +100,8 @@ impl ReportFormat {
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
-            Self::Html => formats::Format::Html.ending(),
-            Self::Md => formats::Format::Markdown.ending(),
+            Self::Html => "html",
+            Self::Md => "md",
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let spend: &[u8] = b"account,date,adSpend\nacme,2025-01-03,90\n";
     let summary = Ingest::into(&path)
         .events(Source::batches(batches))
-        .spend(Source::reader(FileFormat::Csv, spend).named("ads"))
+        .spend(Source::reader(FileFormat::CSV, spend).named("ads"))
         .progress(|now| eprintln!("{}: {} rows, {} bytes", now.phase, now.rows, now.bytes))
         .run()?;
     assert_eq!((summary.version, summary.events.taken, summary.spend.taken), (1, 4, 1));

@@ -96,7 +96,7 @@ pub use trueup_core::{
     ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
     MixedCurrencies, NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
     Reservation, ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value,
-    ValueSearch, Values, Why, day, definitions, dictionary, formats, message_with_causes, money, query,
+    ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

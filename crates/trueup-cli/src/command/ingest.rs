@@ -13,7 +13,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, ReplacedSpend, RowCounts, TextEncoding,
+    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, ReplacedSpend, RowCounts,
+    TextEncoding, listed,
 };
 use trueup_report::number::grouped;
 
@@ -24,7 +25,7 @@ Examples:
   trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data
   trueup ingest 's3://exports/events/*.csv.gz' --into s3://bucket/my-data";
 
-/// Read Parquet, CSV, NDJSON or XLSX files into a dataset, all or nothing
+/// Read files into a dataset, all or nothing
 ///
 /// Files whose columns have the names of fields need no mapping. Events require the columns `account`, `opportunityId`,
 /// `type` (lead-originated, booked, estimated, sold, closed or canceled), and `date` or `dateTime`. `eventId` and
@@ -38,10 +39,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
-    /// Files of events (.csv, .ndjson, .parquet, .xlsx; also .gz, .zst, .bz2 of text), folders of such files, quoted
-    /// patterns such as 'events/*.csv', URLs of all of these (s3://, gs://, az://, https://), or `-` for the standard
-    /// input; with --mapping, the files that the mapping reads
-    #[arg(value_name = "INPUT")]
+    #[arg(value_name = "INPUT", help = format!("Files of events ({}; also .gz, .zst, .bz2 of text), folders of such \
+        files, quoted patterns such as 'events/*.csv', URLs of all of these (s3://, gs://, az://, https://), or `-` for \
+        the standard input; with --mapping, the files that the mapping reads", endings()))]
     inputs: Vec<PathBuf>,
 
     /// Folder of the dataset, or a URL such as s3://bucket/acme; created if it does not exist
@@ -74,10 +74,9 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "NAME")]
     replace_source: Option<String>,
 
-    /// Format of INPUT, whatever its name says, and of other files whose names do not say theirs: csv, ndjson, parquet
-    /// or xlsx. By default the name decides, or else the first bytes. With --mapping, what the mapping or a name says
-    /// comes first
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format!("Format of INPUT, whatever its name says, and of other files \
+        whose names do not say theirs: {}. By default the name decides, or else the first bytes. With --mapping, what \
+        the mapping or a name says comes first", listed(FORMATS.iter().map(|format| format.name), "or")))]
     format: Option<FileFormat>,
 
     /// Sheet of XLSX files; by default the first one
@@ -143,6 +142,12 @@ pub(crate) struct IngestCommand {
 
     #[command(flatten)]
     wait: WaitArgs,
+}
+
+/// Returns the usual endings of the files of all formats, for help.
+pub(super) fn endings() -> String {
+    let endings = FORMATS.iter().filter_map(|format| format.endings.first());
+    endings.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ")
 }
 
 impl IngestCommand {

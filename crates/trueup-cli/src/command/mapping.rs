@@ -1,5 +1,6 @@
 //! `trueup mapping`: drafts a mapping of files that are not canonical.
 
+use super::ingest::endings;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
@@ -38,8 +39,7 @@ impl MappingCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DraftCommand {
-    /// Files that one mapping is to read (.csv, .tsv, .ndjson, .xlsx, .parquet)
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, help = format!("Files that one mapping is to read ({})", endings()))]
     files: Vec<PathBuf>,
 
     /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8

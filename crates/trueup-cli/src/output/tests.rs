@@ -1,4 +1,4 @@
-use super::{Format, write_arrow, write_csv, write_parquet};
+use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
 use clap::ValueEnum;
@@ -6,6 +6,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::Path;
 use trueup::{Column, ResultTable, Texts, Values};
+use trueup_ingest::{FORMATS, FileFormat};
 
 fn names() -> [&'static str; 3] {
     ["", "Paid, \"Search\"", "a\u{1b}[2J"]
@@ -91,5 +92,11 @@ fn every_documented_ending_selects_its_format() {
     }
     for format in Format::value_variants() {
         assert_eq!(of_file(&format!("b.{}", format.ending())), *format);
+    }
+    // A table for people is written as `.txt`, which an ingest reads as CSV.
+    for (ending, format) in ENDINGS.iter().filter(|(_, format)| *format != Format::Table) {
+        if let Some(read) = FORMATS.iter().find(|read| read.endings.contains(ending)) {
+            assert_eq!(format.to_possible_value().unwrap().get_name().parse::<FileFormat>().unwrap(), *read);
+        }
     }
 }

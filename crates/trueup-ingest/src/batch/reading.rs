@@ -6,7 +6,7 @@ use crate::error::{ErrorContext, OPEN};
 use crate::events::InputEvents;
 use crate::input::MappedInputs;
 use crate::monitor::Monitor;
-use crate::source::{InputFormat, InputReader, ReadLimits, file_name, named_format, named_separator};
+use crate::source::{FileFormat, InputReader, ReadLimits, Setting, file_name, named_separator};
 use crate::{IngestError, Input};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,6 @@ use std::thread::{self, JoinHandle};
 use trueup_core::dataset::manifest::hex;
 use trueup_core::dataset::{ReadFile, Reading};
 use trueup_core::files::Files;
-use trueup_core::formats::unpacked_name;
 use trueup_core::model::{Accounts, ClockZone};
 
 /// The most accounts whose time zones a record names. If there are more, it has a checksum of the time zones of all
@@ -245,21 +244,21 @@ pub(super) fn all_zones(accounts: &Accounts) -> String {
 
 /// Returns what decides the rows of a file besides its bytes, as far as it is not what a reader expects.
 fn file_parts(files: &Files, input: &Input, limits: ReadLimits) -> Result<BTreeMap<String, String>, IngestError> {
-    let name = unpacked_name(&input.shown);
-    let format = match input.options.format.or_else(|| named_format(&name).map(InputFormat::from)) {
+    let format = match input.options.format.or_else(|| FileFormat::from_name(&input.shown)) {
         Some(format) => format,
         None => InputReader::open(files, input, limits)?.format(),
     };
-    let mut parts = BTreeMap::from([("format".to_owned(), format.name().to_owned())]);
-    let (is_csv, is_text) = (format == InputFormat::Csv, matches!(format, InputFormat::Csv | InputFormat::Ndjson));
-    let separator = input.options.separator.unwrap_or_else(|| named_separator(&name));
-    if is_csv && separator != b',' {
+    let mut parts = BTreeMap::from([("format".to_owned(), format.name.to_owned())]);
+    let separator = input.options.separator.unwrap_or_else(|| named_separator(&input.shown));
+    if format.takes(Setting::Separator) && separator != b',' {
         parts.insert("delimiter".to_owned(), char::from(separator).escape_default().to_string());
     }
-    if let Some(encoding) = input.options.encoding.filter(|encoding| is_text && !encoding.is_utf8()) {
+    if let Some(encoding) =
+        input.options.encoding.filter(|encoding| !encoding.is_utf8() && format.takes(Setting::Encoding))
+    {
         parts.insert("encoding".to_owned(), encoding.name().to_owned());
     }
-    if let Some(sheet) = input.options.sheet.as_ref().filter(|_| format == InputFormat::Xlsx) {
+    if let Some(sheet) = input.options.sheet.as_ref().filter(|_| format.takes(Setting::Sheet)) {
         parts.insert("sheet".to_owned(), sheet.clone());
     }
     if let Some(source) = input.options.source.as_deref().filter(|source| !source.is_empty()) {

@@ -175,23 +175,12 @@ pub enum InputFault {
     /// A file that is no text is compressed as a whole.
     #[error("only text is read while it is compressed; unpack the file first")]
     CompressedBinary,
-    /// The file should be a Parquet file and is not.
-    #[error("expected a Parquet file, but the file does not begin with `PAR1`; correct its name or the format")]
-    NotParquet,
-    /// The file is a Parquet file and should not be.
-    #[error(
-        "this is a Parquet file, but its name or the format says otherwise; rename it to end in `.parquet`, or correct the format"
-    )]
-    IsParquet,
-    /// The file should be an XLSX file and is not.
-    #[error("expected an XLSX file, but the file does not begin as a ZIP archive; correct its name or the format")]
-    NotXlsx,
-    /// The file is a ZIP archive and should not be.
-    #[error(
-        "this is a ZIP archive, such as an XLSX file, but its name or the format says otherwise; unpack it or, if it is an XLSX \
-         file, rename it to end in `.xlsx`, or correct the format"
-    )]
-    IsZip,
+    /// The file should be in a format that is no text, and is not. The message is that of the format.
+    #[error("{0}")]
+    NotInFormat(&'static str),
+    /// The file is in a format that is no text, and should not be. The message is that of the format.
+    #[error("{0}")]
+    IsInFormat(&'static str),
     /// The file has the format of an older version of Excel, or a password protects it.
     #[error(
         "this is a file of an older Excel (.xls), or one that a password protects; open it and save it as .xlsx without a \
@@ -201,7 +190,7 @@ pub enum InputFault {
     /// The file is a ZIP archive of other files.
     #[error("this is a ZIP archive without a workbook in it; unpack it, and give the files in it")]
     NoWorkbook,
-    /// The file is no table.
+    /// The file is no table. The message names formats that other programs export, and not each that is read.
     #[error("this is {what}, not a table; export the data as CSV, NDJSON, XLSX or Parquet")]
     NoTable {
         /// What the file is, such as `a PDF file`.

@@ -1,15 +1,13 @@
 //! The URLs that a user gave: folders and patterns of a store become the objects that they stand for, by listing.
 
 use super::{is_left_out, match_options};
-use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::source::is_known_name;
+use crate::{FileFormat, IngestError};
 use glob::Pattern;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::{RemoteFile, RemoteFiles, without_credentials};
-use trueup_core::formats::unpacked_name;
 
 /// Returns the files that a URL stands for, sorted by name, as [`expand`](super::expand) does for a path.
 ///
@@ -82,7 +80,7 @@ fn of_folder(files: Vec<RemoteFile>, folder: &Path, takes_any: bool) -> Result<V
         if below.iter().any(|name: &OsStr| is_left_out(name)) {
             continue;
         }
-        if !takes_any && !is_known_name(&unpacked_name(file.shown())) {
+        if !takes_any && FileFormat::from_name(file.shown()).is_none() {
             return Err(ErrorKind::UnknownInFolder { folder: folder.to_owned(), file: file.shown().to_owned() }.into());
         }
         found.push(file);

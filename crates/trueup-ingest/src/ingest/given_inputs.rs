@@ -4,7 +4,7 @@ use super::Ingest;
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::given::{StreamReader, expand, expand_url, is_stream};
 use crate::received::{Producer, SourceRows};
-use crate::source::{FileFormat, FolderColumn, InputFormat, ReadOptions, is_known_name, separator};
+use crate::source::{FileFormat, FolderColumn, ReadOptions, separator};
 use crate::table::Table;
 use crate::{IngestError, Input, Outputs};
 use glob::Pattern;
@@ -13,7 +13,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::{RemoteFile, is_url, without_credentials};
-use trueup_core::formats::unpacked_name;
 
 /// An input as it was given.
 pub(super) struct GivenInput {
@@ -50,10 +49,10 @@ impl Ingest {
             let path = match rows {
                 SourceRows::Path(path) => path,
                 SourceRows::Produced(format, producer) => {
-                    if table == Table::Insights && format != Some(FileFormat::Ndjson) {
+                    if table == Table::Insights && format != FileFormat::NDJSON {
                         return Err(InputFault::NotDocuments.of(&shown));
                     }
-                    let options = options(Some(format.map_or(InputFormat::Arrow, InputFormat::from)), Vec::new());
+                    let options = options(Some(format), Vec::new());
                     let input = Input { options, ..Input::given(&shown) };
                     given.push(GivenInput { table, input, producer: Some(producer), is_path: false, remote: None });
                     continue;
@@ -61,8 +60,8 @@ impl Ingest {
             };
             // The format of canonical events is given; a file of another table or of a mapping may say its own.
             let is_given =
-                |path: &Path| table == Table::Events && self.mapping.is_none() || !is_known_name(&unpacked_name(path));
-            let format = |path: &Path| self.format.filter(|_| is_given(path)).map(InputFormat::from);
+                |path: &Path| table == Table::Events && self.mapping.is_none() || FileFormat::from_name(path).is_none();
+            let format = |path: &Path| self.format.filter(|_| is_given(path));
             if is_url(&path) {
                 // What follows a `?` is not shown, but may say which file it is.
                 let is_path = !path.to_string_lossy().contains('?');

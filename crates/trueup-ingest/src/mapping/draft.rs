@@ -20,14 +20,13 @@ mod text;
 use super::error::MappingError;
 use crate::TextEncoding;
 use crate::given::is_stream;
-use crate::source::{Input, file_name};
+use crate::source::{Input, file_name, unpacked_name};
 use kind::{FileKind, kinds};
 use sample::FileSample;
 use std::path::{Path, PathBuf};
 use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, on_one_line, quoted};
 use trueup_core::dataset::is_url;
-use trueup_core::formats::unpacked_name;
 
 /// How files are read for a draft. The draft states these options, so that the ingest reads the files in the same
 /// way.

@@ -5,14 +5,14 @@ use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
 use crate::source::{
-    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, file_name, named_format, separator,
+    FORMATS, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, TextEncoding, file_name, listed,
+    separator, unpacked_name,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use trueup_core::files::Files;
-use trueup_core::formats::unpacked_name;
 
 /// What reading the inputs of a mapping needs.
 #[derive(Clone, Copy)]
@@ -124,27 +124,26 @@ fn open_input<'f>(
 /// Returns how a file is read: as the mapping says, or else as the options of the input or its name say.
 fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
-    let of_name = || named_format(&unpacked_name(path)).map(InputFormat::from);
     // Record batches have no other format, whatever the mapping says.
-    let declared = input.format.map(InputFormat::from).filter(|_| given.format != Some(InputFormat::Arrow));
-    let format = match declared.or(given.format).or_else(of_name) {
+    let declared = input.format.filter(|_| given.format != Some(FileFormat::BATCHES));
+    let format = match declared.or(given.format).or_else(|| FileFormat::from_name(path)) {
         Some(format) => format,
         None => {
-            let reason = format!(
-                "the name of `{}` does not say whether it is CSV, NDJSON, Parquet or XLSX; set this key",
-                path.display()
-            );
+            let formats = listed(FORMATS.iter().map(|format| format.title), "or");
+            let reason = format!("the name of `{}` does not say whether it is {formats}; set this key", path.display());
             return Err(KeyFault::new(format!("{key}.format"), reason));
         }
     };
-    let has = |formats: &[InputFormat]| formats.contains(&format);
-    for (name, is_set, fits, whose) in [
-        ("separator", input.separator.is_some(), has(&[InputFormat::Csv]), "CSV"),
-        ("header", input.header.is_some(), has(&[InputFormat::Csv]), "CSV"),
-        ("empty", !input.empty.is_empty(), has(&[InputFormat::Csv, InputFormat::Xlsx]), "CSV and XLSX"),
-        ("sheet", input.sheet.is_some(), has(&[InputFormat::Xlsx]), "XLSX"),
+    // An encoding is no fault in another format, as the option `--encoding` is none.
+    for (name, is_set, setting) in [
+        ("separator", input.separator.is_some(), Setting::Separator),
+        ("header", input.header.is_some(), Setting::Header),
+        ("empty", !input.empty.is_empty(), Setting::Empty),
+        ("sheet", input.sheet.is_some(), Setting::Sheet),
     ] {
-        if is_set && !fits {
+        if is_set && !format.takes(setting) {
+            let others = FORMATS.iter().filter(|other| other.takes(setting));
+            let whose = listed(others.map(|other| other.title), "and");
             return Err(KeyFault::new(format!("{key}.{name}"), format!("only {whose} files can have this key")));
         }
     }

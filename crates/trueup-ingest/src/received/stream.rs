@@ -1,8 +1,8 @@
 //! Record batches of an asynchronous stream.
 
 use super::{CHECK_INTERVAL, Producer, Source};
-use crate::IngestError;
 use crate::monitor::Monitor;
+use crate::{FileFormat, IngestError};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use futures_core::Stream;
@@ -26,7 +26,7 @@ impl Source {
         schema: SchemaRef,
         batches: impl Stream<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
     ) -> Self {
-        Self::produced(None, Producer::Stream(schema, Box::pin(batches)))
+        Self::produced(FileFormat::BATCHES, Producer::Stream(schema, Box::pin(batches)))
     }
 }
 

@@ -1,35 +1,101 @@
-//! A part of an input, decoded on any thread into batches of rows.
+//! What a format makes of an input: chunks, which any thread decodes into batches of rows.
 
-use super::csv::{CsvDecoder, CsvFormat};
-use super::decoded::{self, DecodedBatch, RawRows, ReadLimits, RowLocations};
-use super::input::{ReadOptions, RowMapper};
-use super::ndjson::{NdjsonColumns, NdjsonDecoder};
-use super::parquet::ParquetChunk;
-use super::text_blocks::TextBlock;
-use crate::error::InputFault;
+use super::decoded::{DecodedBatch, RawRows, ReadLimits};
+use super::input::{Input, ReadOptions, RowMapper};
+use crate::IngestError;
+use crate::error::{ErrorKind, InputFault};
 use crate::table::Table;
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// An input while its format reads it.
+pub(super) struct FormatReader {
+    /// The columns that the file declares; `None` if it declares none.
+    pub(super) schema: Option<SchemaRef>,
+    /// The bytes of the file that were read since the last chunk.
+    pub(super) read: Arc<AtomicU64>,
+    /// The chunks in file order.
+    pub(super) chunks: Box<dyn Iterator<Item = Result<FormatChunk, ReadFault>>>,
+}
+
+impl FormatReader {
+    /// Returns the reader of an input whose rows one thread decodes.
+    pub(super) fn of_rows(
+        schema: Option<SchemaRef>,
+        read: Arc<AtomicU64>,
+        rows: impl Iterator<Item = Result<DecodedBatch, InputFault>> + 'static,
+    ) -> Self {
+        let chunk =
+            |rows: DecodedBatch| FormatChunk { memory: rows.batch.get_array_memory_size(), rows: Box::new(rows) };
+        Self { schema, read, chunks: Box::new(rows.map(move |rows| rows.map(chunk).map_err(ReadFault::Input))) }
+    }
+}
+
+/// A part of an input, as its format has read it.
+pub(super) struct FormatChunk {
+    /// The bytes of memory that decoding takes, approximately.
+    pub(super) memory: usize,
+    pub(super) rows: Box<dyn ChunkRows>,
+}
+
+/// The rows of a chunk before they are decoded.
+pub(super) trait ChunkRows: Send {
+    /// Begins to decode the rows as those of a table.
+    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, InputFault>;
+
+    /// Returns the names of all columns, in any order, if the file declares none.
+    fn names(self: Box<Self>) -> Result<Vec<String>, InputFault> {
+        Ok(Vec::new())
+    }
+}
+
+/// The rows of a chunk, decoded batch by batch, because decoded text may take far more memory than the chunk.
+pub(super) type DecodedBatches = Box<dyn Iterator<Item = Result<DecodedBatch, InputFault>> + Send>;
+
+/// Rows that are decoded already.
+impl ChunkRows for DecodedBatch {
+    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, InputFault> {
+        Ok(Box::new(std::iter::once(Ok(*self))))
+    }
+}
+
+/// Why an input cannot be read any further.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadFault {
+    #[error(transparent)]
+    Input(#[from] InputFault),
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl ReadFault {
+    /// Adds the file, and what was done with it.
+    pub(super) fn of(self, action: &'static str, input: &Input) -> IngestError {
+        match self {
+            Self::Input(fault) => fault.of(&input.shown),
+            Self::Io(source) => ErrorKind::Io { action, path: input.path.clone(), source }.into(),
+        }
+    }
+}
+
+impl From<io::Error> for ReadFault {
+    /// What unpacks or recodes a text reports the faults of its file as errors of the file system.
+    fn from(error: io::Error) -> Self {
+        error.downcast::<InputFault>().map_or_else(Self::Io, Self::Input)
+    }
+}
 
 /// A part of an input that any thread may decode.
 pub(crate) struct RawChunk {
-    pub(super) bytes: ChunkBytes,
+    pub(super) chunk: FormatChunk,
     /// The bytes of the file that were read for it.
     pub(super) file_bytes: u64,
+    /// Whether the columns were checked, because the file declares them.
+    pub(super) is_checked: bool,
     pub(super) options: Arc<ReadOptions>,
     pub(super) mapper: Option<Arc<dyn RowMapper>>,
-}
-
-/// What is decoded.
-pub(super) enum ChunkBytes {
-    Csv(TextBlock, CsvFormat),
-    /// Whether the file is a JSON array.
-    Ndjson(TextBlock, bool),
-    Parquet(ParquetChunk),
-    /// Rows that are decoded already.
-    Rows(DecodedBatch),
-    OneRow,
 }
 
 impl RawChunk {
@@ -39,35 +105,22 @@ impl RawChunk {
     }
 
     /// Returns the bytes of memory that decoding takes, approximately.
-    pub(crate) fn memory(&self) -> usize {
-        match &self.bytes {
-            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block, _) => block.bytes.len() * decoded::TEXT_COPIES,
-            ChunkBytes::Parquet(chunk) => chunk.memory(),
-            ChunkBytes::Rows(rows) => rows.batch.get_array_memory_size(),
-            ChunkBytes::OneRow => 0,
-        }
+    pub(crate) const fn memory(&self) -> usize {
+        self.chunk.memory
     }
 
     /// Begins to decode the chunk as rows of a table.
     pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, InputFault> {
-        let Self { bytes, options, mapper, .. } = self;
-        let format = match bytes {
-            ChunkBytes::Csv(block, format) => FormatDecoder::Csv(CsvDecoder::new(block, format, limits)?),
-            ChunkBytes::Ndjson(block, is_array) => {
-                let columns = NdjsonColumns { table, options: options.clone(), is_array };
-                FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
-            }
-            ChunkBytes::Parquet(chunk) => FormatDecoder::Decoded(chunk.decode()?.into_iter()),
-            ChunkBytes::Rows(rows) => FormatDecoder::Decoded(vec![rows].into_iter()),
-            ChunkBytes::OneRow => FormatDecoder::Decoded(vec![one_row().map_err(arrow_fault)?].into_iter()),
-        };
-        Ok(ChunkDecoder { format, options, limits, mapper, raw: None })
+        let Self { chunk, is_checked, options, mapper, .. } = self;
+        let batches = chunk.rows.decode(table, limits)?;
+        Ok(ChunkDecoder { batches, is_checked, options, limits, mapper, raw: None })
     }
 }
 
-/// The rows of a chunk. They are decoded batch by batch, because decoded text may take far more memory than the block.
+/// The rows of a chunk, as the file has them or mapped.
 pub(crate) struct ChunkDecoder {
-    format: FormatDecoder,
+    batches: DecodedBatches,
+    is_checked: bool,
     options: Arc<ReadOptions>,
     limits: ReadLimits,
     mapper: Option<Arc<dyn RowMapper>>,
@@ -75,27 +128,15 @@ pub(crate) struct ChunkDecoder {
     raw: Option<RawRows>,
 }
 
-enum FormatDecoder {
-    Csv(CsvDecoder),
-    Ndjson(NdjsonDecoder),
-    Decoded(std::vec::IntoIter<DecodedBatch>),
-}
-
 impl ChunkDecoder {
     /// Returns the next rows as the file has them, or `None` after the last.
     fn next_raw(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
-        let decoded = match &mut self.format {
-            FormatDecoder::Csv(decoder) => decoder.next()?,
-            FormatDecoder::Ndjson(decoder) => decoder.next()?,
-            FormatDecoder::Decoded(batches) => batches.next(),
-        };
-        let Some(DecodedBatch { batch, locations, malformed, fatal }) = decoded else { return Ok(None) };
-        if let FormatDecoder::Ndjson(_) = self.format {
-            // Other formats declare their columns.
-            self.options.columns(batch.schema_ref())?;
+        let Some(decoded) = self.batches.next().transpose()? else { return Ok(None) };
+        if !self.is_checked {
+            self.options.columns(decoded.batch.schema_ref())?;
         }
-        let batch = self.options.with_columns(batch).map_err(arrow_fault)?;
-        Ok(Some(DecodedBatch { batch, locations, malformed, fatal }))
+        let batch = self.options.with_columns(decoded.batch).map_err(arrow_fault)?;
+        Ok(Some(DecodedBatch { batch, ..decoded }))
     }
 
     /// Returns the next rows, mapped if there is a mapper, or `None` after the last.
@@ -120,14 +161,6 @@ impl Iterator for ChunkDecoder {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_rows().transpose()
     }
-}
-
-/// Returns the single row of an input that is no file.
-fn one_row() -> Result<DecodedBatch, ArrowError> {
-    let options = RecordBatchOptions::new().with_row_count(Some(1));
-    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
-    let locations = RowLocations::Rows { row_group: 0, first: 0, before: 0 };
-    Ok(DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None })
 }
 
 /// Returns the fault of an error that only a batch of too many rows or bytes causes.

@@ -67,6 +67,12 @@ pub(crate) fn coded_text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
+/// Returns columns of texts.
+pub(super) fn text_schema(names: &[impl AsRef<str>]) -> SchemaRef {
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect();
+    Arc::new(Schema::new(fields))
+}
+
 /// Replaces each `%XX`, as programs write characters that the name of a folder cannot have. Anything else stays, and so
 /// does the whole text if the result is not UTF-8.
 fn unescaped(text: &str) -> String {

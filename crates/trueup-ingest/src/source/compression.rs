@@ -2,21 +2,44 @@
 
 use crate::error::InputFault;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueup_core::formats::Compression;
+
+/// A program that compresses files as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    Gzip,
+    Zstd,
+    Bzip2,
+}
+
+/// Each compression with the endings that mean it, which follow the ending of the format: `events.csv.gz`.
+const ENDINGS: [(Compression, &[&str]); 3] =
+    [(Compression::Gzip, &["gz"]), (Compression::Zstd, &["zst", "zstd"]), (Compression::Bzip2, &["bz2"])];
 
 /// Each compression, with the first bytes of its files.
 const FIRST_BYTES: [(Compression, &[u8]); 3] =
     [(Compression::Gzip, b"\x1f\x8b\x08"), (Compression::Zstd, b"\x28\xb5\x2f\xfd"), (Compression::Bzip2, b"BZh")];
+
+/// Returns the compression that the ending of a file's name means, in any letter case.
+fn named_compression(name: &Path) -> Option<Compression> {
+    let ending = name.extension()?;
+    let has = |endings: &[&str]| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    ENDINGS.iter().find(|(_, endings)| has(endings)).map(|(compression, _)| *compression)
+}
+
+/// Returns a file's name without the ending that says how it is compressed.
+pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
+    if named_compression(name).is_some() { name.with_extension("") } else { name.to_owned() }
+}
 
 /// Returns how a file is compressed, if it is.
 ///
 /// # Errors
 /// The name says that it is compressed, and its first bytes say otherwise.
 pub(super) fn detect_compression(name: &Path, begin: &[u8]) -> Result<Option<Compression>, InputFault> {
-    if let Some(named) = Compression::from_name(name) {
+    if let Some(named) = named_compression(name) {
         let is_compressed = FIRST_BYTES.iter().any(|(of, magic)| *of == named && begin.starts_with(magic));
         return if is_compressed {
             Ok(Some(named))

@@ -1,22 +1,16 @@
-//! The format of a file: as it is given, as the file's name says, or as the first bytes show.
+//! Opens a file in its format: the one that is given, that the file's name says, or that the first bytes show.
 
+use super::chunk::FormatReader;
+use super::compression::detect_compression;
+use super::decoded::ReadLimits;
 use super::encoding::UTF8_MARK;
-use super::input::{FileFormat, InputFormat};
-use super::json_array;
-use crate::error::InputFault;
+use super::formats::{Binary, Content, FORMATS, FileFormat};
+use super::input::Input;
+use super::text_input;
+use crate::IngestError;
+use crate::error::{ErrorContext, InputFault, OPEN};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
-use trueup_core::files::OpenFile;
-use trueup_core::formats::Format;
-
-/// The first bytes of every Parquet file.
-const PARQUET_MAGIC: &[u8] = b"PAR1";
-
-/// The first bytes of every ZIP archive, which an XLSX file is.
-const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
-
-/// The first bytes of Excel files before XLSX.
-const OLD_EXCEL_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
+use trueup_core::files::{Files, OpenFile};
 
 /// The kinds of files that are no tables, each with its first bytes.
 const OTHER_FILES: [(&[u8], &str); 9] = [
@@ -52,79 +46,87 @@ pub(super) fn read_begin(file: &mut OpenFile) -> io::Result<Vec<u8>> {
     Ok(begin)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextFormat {
-    Csv,
-    Ndjson,
-    JsonArray,
-}
-
-/// Returns the format in which a file is read, as its name says it; `None` if the name says none, or one that is not
-/// read. `name` is without an ending that says how the file is compressed.
-pub(crate) fn named_format(name: &Path) -> Option<FileFormat> {
-    match Format::from_name(name)? {
-        Format::Csv | Format::Tsv | Format::Text => Some(FileFormat::Csv),
-        Format::Json | Format::Ndjson => Some(FileFormat::Ndjson),
-        Format::Parquet => Some(FileFormat::Parquet),
-        Format::Xlsx => Some(FileFormat::Xlsx),
-        Format::Arrow | Format::Html | Format::Markdown => None,
+/// Opens an input, and returns its format and its reader.
+///
+/// # Errors
+/// The file cannot be read, is empty, is in no format that is read, is called or given as another format than its first
+/// bytes show, or its format refuses it.
+pub(super) fn open(
+    files: &Files,
+    input: &Input,
+    limits: ReadLimits,
+) -> Result<(FileFormat, FormatReader), IngestError> {
+    let (path, options) = (&input.path, &input.options);
+    let wanted = options.format.or_else(|| FileFormat::from_name(&input.shown));
+    if let Some(format) = wanted
+        && let Content::Produced(open) = format.content
+    {
+        return Ok((format, open(files, input, limits)?));
     }
+    let of_input = |fault: InputFault| fault.of(&input.shown);
+    let mut file = files.open(path).at(OPEN, path)?;
+    let begin = read_begin(&mut file).at(OPEN, path)?;
+    if let Some((format, binary)) = binary_format(&begin).map_err(of_input)? {
+        check_wanted(wanted, format, binary).map_err(of_input)?;
+        let reader = (binary.open)(file, input, limits).map_err(|fault| fault.of("read", input))?;
+        return Ok((format, reader));
+    }
+    let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
+    let text = text_input::open(file, compression, options.encoding).map_err(|fault| fault.of(OPEN, input))?;
+    let format = text_format(wanted, &text.begin).map_err(of_input)?;
+    let reader = match format.content {
+        Content::Text { open, .. } => open(text, input, limits).map_err(|fault| fault.of("read", input))?,
+        Content::Binary(binary) => return Err(of_input(InputFault::NotInFormat(binary.is_not))),
+        Content::Produced(open) => open(files, input, limits)?,
+    };
+    Ok((format, reader))
 }
 
-/// Returns whether a file's name says the format in which it is read, see [`named_format`].
-pub(crate) fn is_known_name(name: &Path) -> bool {
-    named_format(name).is_some()
+/// Returns the formats that are no texts.
+fn binaries() -> impl Iterator<Item = (FileFormat, Binary)> {
+    FORMATS.iter().copied().filter_map(|format| match format.content {
+        Content::Binary(binary) => Some((format, binary)),
+        Content::Text { .. } | Content::Produced(_) => None,
+    })
 }
 
 /// Returns the format of a file that is no text, as its first bytes show it; `None` for a text.
 ///
 /// # Errors
-/// The file is empty, is in no format that is read, or is called or given as another format.
-pub(super) fn binary_format(
-    name: &Path,
-    given: Option<InputFormat>,
-    begin: &[u8],
-) -> Result<Option<InputFormat>, InputFault> {
-    let wanted = given.or_else(|| named_format(name).map(InputFormat::from));
-    let found = match begin {
-        [] => return Err(InputFault::Empty),
-        _ if begin.starts_with(OLD_EXCEL_MAGIC) => return Err(InputFault::OldExcel),
-        _ if begin.starts_with(PARQUET_MAGIC) => Some(InputFormat::Parquet),
-        _ if begin.starts_with(ZIP_MAGIC) => Some(InputFormat::Xlsx),
-        _ => match other_file(begin) {
-            Some(what) => return Err(InputFault::NoTable { what }),
-            None => None,
-        },
-    };
-    match (found, wanted) {
-        (None, _) => Ok(None),
-        (_, None) => Ok(found),
-        (_, Some(_)) if found == wanted => Ok(found),
-        (_, Some(InputFormat::Parquet)) => Err(InputFault::NotParquet),
-        (_, Some(InputFormat::Xlsx)) => Err(InputFault::NotXlsx),
-        (Some(InputFormat::Parquet), _) => Err(InputFault::IsParquet),
-        _ => Err(InputFault::IsZip),
-    }
-}
-
-/// Returns the format of a text: the one given, or the one that the ending of the file's name says, or else the one
-/// that its beginning shows. NDJSON that begins as an array of objects is a JSON array.
-///
-/// # Errors
-/// The text is empty, is a Parquet file or a ZIP archive that was compressed, or should be Parquet or XLSX.
-pub(super) fn text_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Result<TextFormat, InputFault> {
+/// The file is empty, or is in no format that is read.
+fn binary_format(begin: &[u8]) -> Result<Option<(FileFormat, Binary)>, InputFault> {
     if begin.is_empty() {
         return Err(InputFault::Empty);
     }
-    if begin.starts_with(PARQUET_MAGIC) || begin.starts_with(ZIP_MAGIC) {
+    for (format, binary) in binaries() {
+        if (binary.begins)(begin)? {
+            return Ok(Some((format, binary)));
+        }
+    }
+    other_file(begin).map_or(Ok(None), |what| Err(InputFault::NoTable { what }))
+}
+
+/// Checks that a file in a binary format is not called or given as another one.
+fn check_wanted(wanted: Option<FileFormat>, format: FileFormat, binary: Binary) -> Result<(), InputFault> {
+    match wanted.filter(|wanted| *wanted != format).map(|wanted| wanted.content) {
+        None => Ok(()),
+        Some(Content::Binary(wanted)) => Err(InputFault::NotInFormat(wanted.is_not)),
+        Some(_) => Err(InputFault::IsInFormat(binary.is)),
+    }
+}
+
+/// Returns the format of a text: the wanted one, or the one that its beginning shows.
+///
+/// # Errors
+/// The text is empty, or no text but a file that was compressed.
+fn text_format(wanted: Option<FileFormat>, begin: &[u8]) -> Result<FileFormat, InputFault> {
+    if begin.is_empty() {
+        return Err(InputFault::Empty);
+    }
+    if binaries().any(|(_, binary)| matches!((binary.begins)(begin), Ok(true))) {
         return Err(InputFault::CompressedBinary);
     }
-    match given.or_else(|| named_format(name).map(InputFormat::from)) {
-        Some(InputFormat::Parquet) => Err(InputFault::NotParquet),
-        Some(InputFormat::Xlsx) => Err(InputFault::NotXlsx),
-        Some(InputFormat::Ndjson) | None if json_array::begins(begin) => Ok(TextFormat::JsonArray),
-        Some(InputFormat::Ndjson) => Ok(TextFormat::Ndjson),
-        None if begin.trim_ascii_start().starts_with(b"{") => Ok(TextFormat::Ndjson),
-        _ => Ok(TextFormat::Csv),
-    }
+    let is_shown = |format: &FileFormat| matches!(format.content, Content::Text { begins, .. } if begins(begin));
+    // A text in which no format recognizes itself is CSV, because anything may be the first line of one.
+    Ok(wanted.or_else(|| FORMATS.iter().copied().find(is_shown)).unwrap_or(FileFormat::CSV))
 }

@@ -3,13 +3,12 @@
 use super::columns::FolderColumn;
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::encoding::TextEncoding;
+use super::formats::FileFormat;
 use arrow_schema::{ArrowError, SchemaRef};
 use glob::Pattern;
-use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// A file that is ingested.
@@ -43,7 +42,7 @@ impl Input {
 /// How a file is read, as far as its name and its content do not say it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadOptions {
-    pub(crate) format: Option<InputFormat>,
+    pub(crate) format: Option<FileFormat>,
     /// The encoding of a text; UTF-8 if absent.
     pub(crate) encoding: Option<TextEncoding>,
     /// CSV: what separates cells. If absent, a tab in a file whose name ends in `.tsv`, and a comma in any other.
@@ -69,81 +68,6 @@ pub(crate) struct ReadOptions {
 /// Returns the name of a file without its folder; the empty text if it has none.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// The format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum FileFormat {
-    /// Cells that are separated by commas or by another character.
-    Csv,
-    /// A JSON object on each line, or a JSON array of objects.
-    Ndjson,
-    /// Parquet.
-    Parquet,
-    /// A sheet of an Excel workbook.
-    Xlsx,
-}
-
-impl FromStr for FileFormat {
-    type Err = UnknownFormat;
-
-    /// Reads `csv`, `ndjson` (also `jsonl` and `json`), `parquet` or `xlsx`, in small letters.
-    ///
-    /// # Errors
-    /// The text is none of these names.
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "csv" => Ok(Self::Csv),
-            "ndjson" | "jsonl" | "json" => Ok(Self::Ndjson),
-            "parquet" => Ok(Self::Parquet),
-            "xlsx" => Ok(Self::Xlsx),
-            _ => Err(UnknownFormat(name.to_owned())),
-        }
-    }
-}
-
-/// The name of a format that is not read.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no format `{}`; use `csv`, `ndjson`, `parquet` or `xlsx`", trueup_core::Shown(.0))]
-pub struct UnknownFormat(String);
-
-impl From<FileFormat> for InputFormat {
-    fn from(format: FileFormat) -> Self {
-        match format {
-            FileFormat::Csv => Self::Csv,
-            FileFormat::Ndjson => Self::Ndjson,
-            FileFormat::Parquet => Self::Parquet,
-            FileFormat::Xlsx => Self::Xlsx,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InputFormat {
-    Parquet,
-    Csv,
-    Ndjson,
-    Xlsx,
-    /// Record batches that a source has produced.
-    Arrow,
-    /// No file at all, but a single row without columns.
-    OneRow,
-}
-
-impl InputFormat {
-    /// Returns the name in records of what was ingested.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Csv => "csv",
-            Self::Ndjson => "ndjson",
-            Self::Xlsx => "xlsx",
-            Self::Arrow => "arrow",
-            Self::OneRow => "none",
-        }
-    }
 }
 
 /// Makes canonical rows of the rows of an input.

@@ -1,17 +1,26 @@
-//! The text of an input: its file, unpacked if it is compressed, as UTF-8.
+//! The text of an input: its file, unpacked if it is compressed, as UTF-8, and in blocks of whole records.
 
-use super::compression::{CountedReader, Unpacker};
+use super::chunk::{ChunkRows, DecodedBatches, FormatChunk, FormatReader, ReadFault};
+use super::compression::{Compression, CountedReader, Unpacker, detect_compression};
+use super::decoded::{DecodedBatch, ReadLimits, TEXT_COPIES};
+use super::detect::read_begin;
 use super::encoding::{self, Recoder, TextEncoding, UTF8_MARK};
-use crate::error::InputFault;
-use std::io::{self, Cursor, Read};
+use super::input::Input;
+use super::text_blocks::{TextBlock, TextBlockFault, TextBlocks};
+use crate::IngestError;
+use crate::error::{ErrorContext, InputFault, OPEN};
+use crate::row_fault::InputLocation;
+use crate::table::Table;
+use arrow_schema::SchemaRef;
+use std::io::{self, Cursor, Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use trueup_core::files::OpenFile;
-use trueup_core::formats::Compression;
+use trueup_core::files::{Files, OpenFile};
 
 /// The text of an input, read from its beginning to its end.
 pub(super) struct TextInput {
-    reader: Box<dyn Read + Send>,
+    pub(super) reader: Box<dyn Read + Send>,
     /// The first bytes of the text, after the byte order mark.
     pub(super) begin: Vec<u8>,
     /// The bytes of the byte order mark, which `reader` no longer has.
@@ -28,7 +37,7 @@ pub(super) fn open(
     file: OpenFile,
     compression: Option<Compression>,
     encoding: Option<TextEncoding>,
-) -> io::Result<Result<TextInput, InputFault>> {
+) -> Result<TextInput, ReadFault> {
     let read = Arc::new(AtomicU64::new(0));
     let file = CountedReader { reader: file, bytes: read.clone() };
     let bytes: Box<dyn Read + Send> = match compression {
@@ -40,27 +49,134 @@ pub(super) fn open(
         None => bytes,
     };
     let mut begin = Vec::new();
-    if let Err(error) = text.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin) {
-        return input_fault(error).map(Err);
-    }
+    text.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin)?;
     if let Some(likely) = encoding::utf16(&begin) {
-        return Ok(Err(InputFault::Utf16 { likely }));
+        return Err(InputFault::Utf16 { likely }.into());
     }
     let skipped = if begin.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
     begin.drain(..skipped);
     let reader = Box::new(Cursor::new(begin.clone()).chain(text));
-    Ok(Ok(TextInput { reader, begin, skipped, read }))
+    Ok(TextInput { reader, begin, skipped, read })
 }
 
-impl TextInput {
-    /// Returns the text, and the counter of the file's bytes that were read.
-    pub(super) fn into_parts(self) -> (Box<dyn Read + Send>, Arc<AtomicU64>) {
-        (self.reader, self.read)
+/// The blocks of an input's text.
+pub(super) struct InputBlocks {
+    blocks: TextBlocks<Box<dyn Read + Send>>,
+    /// Returns the location of a line.
+    location: fn(u64) -> InputLocation,
+    /// The bytes of the file that were read.
+    read: Arc<AtomicU64>,
+}
+
+impl InputBlocks {
+    /// `has_quotes` says whether a line end between quotes belongs to its record.
+    pub(super) fn new(
+        text: TextInput,
+        has_quotes: bool,
+        location: fn(u64) -> InputLocation,
+        limits: ReadLimits,
+    ) -> Self {
+        let TextInput { reader, skipped, read, .. } = text;
+        let blocks = TextBlocks::new(reader, limits.block_bytes(), limits.record_bytes(), has_quotes).after(skipped);
+        Self { blocks, location, read }
+    }
+
+    /// Returns the reader of an input whose blocks have rows. `first` is the first block, if it was read.
+    pub(super) fn reader(
+        self,
+        schema: Option<SchemaRef>,
+        first: Option<TextBlock>,
+        rows: impl TextRows + 'static,
+    ) -> FormatReader {
+        let (read, location) = (self.read.clone(), self.location);
+        let rows: Arc<dyn TextRows> = Arc::new(rows);
+        let chunk = move |block: TextBlock| FormatChunk {
+            memory: block.bytes.len() * TEXT_COPIES,
+            rows: Box::new(TextChunk { block, location, rows: rows.clone() }),
+        };
+        let blocks = first.map(Ok).into_iter().chain(self);
+        FormatReader { schema, read, chunks: Box::new(blocks.map(move |block| block.map(&chunk))) }
     }
 }
 
-/// Returns what is wrong with a file that cannot be unpacked, decoded or split into the elements of its JSON array, or
-/// the error of the file system.
-pub(crate) fn input_fault(error: io::Error) -> io::Result<InputFault> {
-    error.downcast::<InputFault>()
+impl Iterator for InputBlocks {
+    type Item = Result<TextBlock, ReadFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let block = self.blocks.next().map_err(|fault| match fault {
+            TextBlockFault::Io(error) => error.into(),
+            TextBlockFault::TooLong { line, longest } => {
+                InputFault::LongRecord { location: (self.location)(line), longest }.into()
+            }
+        });
+        block.transpose()
+    }
+}
+
+/// How a format decodes the blocks of a text.
+pub(super) trait TextRows: Send + Sync {
+    /// Decodes the next rows of a block, of which some text is left.
+    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault>;
+
+    /// Returns the names of all columns of a text, in any order, if the file declares none.
+    fn names(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The text of a block while it is decoded.
+pub(super) struct BlockText {
+    pub(super) text: String,
+    /// Where the next record begins, and its line.
+    pub(super) at: usize,
+    pub(super) line: u64,
+}
+
+/// A block before it is decoded.
+struct TextChunk {
+    block: TextBlock,
+    location: fn(u64) -> InputLocation,
+    rows: Arc<dyn TextRows>,
+}
+
+impl ChunkRows for TextChunk {
+    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, InputFault> {
+        let Self { block, location, rows } = *self;
+        let mut block = BlockText { line: block.line, at: 0, text: block.into_text(location)? };
+        let next = move || (block.at < block.text.len()).then(|| rows.decode(&mut block, table, limits));
+        Ok(Box::new(std::iter::from_fn(next)))
+    }
+
+    fn names(self: Box<Self>) -> Result<Vec<String>, InputFault> {
+        let Self { block, location, rows } = *self;
+        Ok(rows.names(&block.into_text(location)?))
+    }
+}
+
+/// Bytes of a text that are copied at a time.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// Writes the text of an input to a file if the input is compressed, is in an encoding other than UTF-8, or begins with
+/// a byte order mark. Returns whether the file was written.
+pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool, IngestError> {
+    let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
+    let mut file = files.open(path).at(OPEN, path)?;
+    let begin = read_begin(&mut file).at(OPEN, path)?;
+    let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
+    let encoding = input.options.encoding;
+    let TextInput { reader: mut text, skipped, .. } =
+        open(file, compression, encoding).map_err(|fault| fault.of(OPEN, input))?;
+    if compression.is_none() && encoding.is_none_or(|encoding| encoding.is_utf8()) && skipped == 0 {
+        return Ok(false);
+    }
+    let mut file = files.create(to).at("create", to)?;
+    let mut block = vec![0; COPIED_BYTES];
+    loop {
+        match text.read(&mut block) {
+            Ok(0) => return Ok(true),
+            Ok(length) => file.write_all(&block[..length]).at("write", to)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(ReadFault::from(error).of("read", input)),
+        }
+    }
 }

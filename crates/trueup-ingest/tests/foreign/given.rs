@@ -58,7 +58,7 @@ fn the_format_of_events_is_not_that_of_spend_files_whose_names_say_theirs() {
     fs::write(&events, event).unwrap();
     fs::create_dir(&spend).unwrap();
     fs::write(spend.join("february.csv"), "account,date,adSpend\nacme,2025-02-03,5\n").unwrap();
-    let report = case.ingest().format(FileFormat::Ndjson).events(events).spend(spend).run().unwrap();
+    let report = case.ingest().format(FileFormat::NDJSON).events(events).spend(spend).run().unwrap();
     assert_eq!((report.events.taken, report.spend.taken), (1, 1));
 }
 
@@ -119,7 +119,7 @@ fn a_link_to_a_folder_is_not_followed() {
     fs::create_dir(&folder).unwrap();
     fs::copy(foreign("folder/2025-01/e1.csv"), folder.join("e1.csv")).unwrap();
     std::os::unix::fs::symlink(&folder, &link).unwrap();
-    for ingest in [case.ingest(), case.ingest().format(FileFormat::Csv)] {
+    for ingest in [case.ingest(), case.ingest().format(FileFormat::CSV)] {
         let error = ingest.events(&folder).run().unwrap_err();
         assert!(error.is_data());
         assert_eq!(
@@ -156,7 +156,7 @@ fn pipes_are_read_once() {
     }
     let case = Case::new();
     let path = pipe(&case, "other-files/events.csv");
-    let error = case.ingest().format(FileFormat::Parquet).events(&path).run().unwrap_err().to_string();
+    let error = case.ingest().format(FileFormat::PARQUET).events(&path).run().unwrap_err().to_string();
     assert_eq!(
         error,
         format!(

@@ -126,7 +126,7 @@ fn rejected_rows_of_readers_and_record_batches_are_counted() {
     let text = "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-30\nacme,1,sold,2025-02-03\nbolt,7,booked,2025-02-04\n";
     check_rejected_rows(
         "-",
-        &|ingest| ingest.events(Source::reader(FileFormat::Csv, text.as_bytes()).named("-")),
+        &|ingest| ingest.events(Source::reader(FileFormat::CSV, text.as_bytes()).named("-")),
         SOLD,
         WITH_HEADER,
     );
@@ -147,7 +147,7 @@ fn rejected_rows_of_readers_and_record_batches_are_counted() {
     // Parquet through a reader, too.
     let bytes = parquet(columns);
     let give = |ingest: Ingest| {
-        ingest.events(Source::reader(FileFormat::Parquet, std::io::Cursor::new(bytes.clone())).named("p"))
+        ingest.events(Source::reader(FileFormat::PARQUET, std::io::Cursor::new(bytes.clone())).named("p"))
     };
     check_rejected_rows("p", &give, SOLD, WITHOUT_LINES);
 }

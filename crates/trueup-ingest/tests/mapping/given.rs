@@ -74,7 +74,7 @@ fn compressed_files_are_mapped() {
 /// The name of a reader is no file name, whatever its ending.
 #[test]
 fn a_mapping_reads_a_reader_in_its_format() {
-    let reader = || Source::reader(FileFormat::Ndjson, File::open(foreign("events.ndjson.gz")).unwrap());
+    let reader = || Source::reader(FileFormat::NDJSON, File::open(foreign("events.ndjson.gz")).unwrap());
     check_reads(MAPPING, |ingest| ingest.events(reader()));
     check_reads(MAPPING, |ingest| ingest.events(reader().named("events.csv")));
     check_reads(&MAPPING.replace("\"*\"", "\"*.parquet\""), |ingest| ingest.events(reader().named("log.parquet")));

@@ -8,7 +8,7 @@ use trueup_core::dataset::Verification;
 use trueup_ingest::{FileFormat, Source};
 
 fn csv(text: &'static str) -> Source {
-    Source::reader(FileFormat::Csv, text.as_bytes())
+    Source::reader(FileFormat::CSV, text.as_bytes())
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn received_inputs_stay_until_their_checksum_is_known() {
     let dataset = case.path("dataset");
     let spend = |account: &str| {
         let text = format!("account,date,adSpend\n{account},2025-01-03,1\n");
-        Source::reader(FileFormat::Csv, Cursor::new(text))
+        Source::reader(FileFormat::CSV, Cursor::new(text))
     };
     let ingest = into(&dataset).files(Files::failing(Arc::new(SlowChecksum)));
     let ingest = ingest.spend(spend("a0")).spend(spend("a1")).begin_staged(1, None).unwrap();

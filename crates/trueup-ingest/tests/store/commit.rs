@@ -74,7 +74,7 @@ fn an_input_that_can_be_read_once_is_not_read_again() {
         let mut other = Some(other);
         // While this ingest receives its rows, another one is published.
         let reader = BeforeEnd { rest: Cursor::new(text), run: move || drop(other.take().map(|other| other.run())) };
-        let ingest = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).wait(Duration::from_secs(600));
+        let ingest = Ingest::into(&url).events(Source::reader(FileFormat::CSV, reader)).wait(Duration::from_secs(600));
         let error = ingest.run().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { .. })), "{error}");
         assert_eq!(manifest_file::versions(&other_url).unwrap(), [1, 2]);
@@ -126,7 +126,7 @@ fn the_number_of_an_expired_version_is_not_published_again() {
             Expire::of(&expired).run().unwrap();
         };
         let reader = BeforeEnd { rest: Cursor::new(text), run };
-        let error = Ingest::into(&url).events(Source::reader(FileFormat::Csv, reader)).run().unwrap_err();
+        let error = Ingest::into(&url).events(Source::reader(FileFormat::CSV, reader)).run().unwrap_err();
         let taken = matches!(error.kind(), ErrorKind::Manifest(ManifestError::Conflict { version: 2, .. }));
         assert!(taken && !error.may_be_published(), "{error}");
         assert_eq!(manifest_file::versions(&url).unwrap(), [3]);

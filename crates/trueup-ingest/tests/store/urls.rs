@@ -117,7 +117,7 @@ fn a_url_that_gives_no_input_is_an_error_that_names_it() {
         let pattern = store.refused(web("in/*.csv"));
         assert!(pattern.ends_with("a web server has no list of its files; name each file"), "{pattern}");
         let twice = Ingest::into(store.dir().join("ds")).events("s3://bucket/in").events("s3://bucket/in/whole.csv");
-        let twice = twice.ignore("*").format(trueup_ingest::FileFormat::Csv).run().unwrap_err();
+        let twice = twice.ignore("*").format(trueup_ingest::FileFormat::CSV).run().unwrap_err();
         assert!(twice.is_usage() && twice.to_string().contains("whole.csv` is given twice"), "{twice}");
         let user = store.refused(format!("http://me:SECRET@{}", &web("in/whole.csv")["http://".len()..]));
         assert!(user.contains("has no user or password here") && !user.contains("SECRET"), "{user}");

@@ -360,7 +360,7 @@ impl Sequence {
             self.random.below(100)
         );
         self.insights.insert((account, day), line.clone());
-        ingest.insights(Source::reader(FileFormat::Ndjson, std::io::Cursor::new(line.into_bytes())))
+        ingest.insights(Source::reader(FileFormat::NDJSON, std::io::Cursor::new(line.into_bytes())))
     }
 
     /// Compares the dataset with one that is built from what is valid.
@@ -378,7 +378,7 @@ impl Sequence {
         }
         if !self.insights.is_empty() {
             let text = self.insights.values().map(String::as_str).collect::<String>();
-            ingest = ingest.insights(Source::reader(FileFormat::Ndjson, std::io::Cursor::new(text.into_bytes())));
+            ingest = ingest.insights(Source::reader(FileFormat::NDJSON, std::io::Cursor::new(text.into_bytes())));
         }
         ingest.run().unwrap();
         let (expected, found) = (Dataset::open(&expected).unwrap(), Dataset::open(self.dataset()).unwrap());
@@ -475,5 +475,5 @@ pub(crate) fn source(rows: &[Row], columns: usize) -> Source {
 }
 
 pub(crate) fn csv(text: String) -> Source {
-    Source::reader(FileFormat::Csv, std::io::Cursor::new(text.into_bytes()))
+    Source::reader(FileFormat::CSV, std::io::Cursor::new(text.into_bytes()))
 }

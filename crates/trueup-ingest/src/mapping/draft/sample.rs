@@ -6,9 +6,7 @@ use crate::error::ErrorKind;
 use crate::mapping::cells::Texts;
 use crate::mapping::error::MappingError;
 use crate::row_fault::{RowFault, Rule, with_utc_offset};
-use crate::source::{
-    DecodedBatch, FileFormat, Input, InputFormat, InputReader, ReadLimits, ReadOptions, file_name, named_format,
-};
+use crate::source::{DecodedBatch, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -17,7 +15,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::files::Files;
-use trueup_core::formats::unpacked_name;
 
 /// The sample of a file.
 pub(super) struct FileSample {
@@ -114,19 +111,13 @@ impl FileSample {
             }
         };
         let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
-        let (declared, format_name) = match format {
-            InputFormat::Parquet => (FileFormat::Parquet, "parquet"),
-            InputFormat::Ndjson => (FileFormat::Ndjson, "ndjson"),
-            InputFormat::Xlsx => (FileFormat::Xlsx, "xlsx"),
-            _ => (FileFormat::Csv, "csv"),
-        };
         let mut sample = Self {
             path: path.to_owned(),
             file_name: file_name(path),
-            format: (named_format(&unpacked_name(path)) != Some(declared)).then_some(format_name),
+            format: (FileFormat::from_name(path) != Some(format)).then_some(format.name),
             separator: options.separator.map(char::from),
-            encoding: options.encoding.filter(|_| matches!(format, InputFormat::Csv | InputFormat::Ndjson)),
-            sheet: options.sheet.filter(|_| format == InputFormat::Xlsx),
+            encoding: options.encoding.filter(|_| format.takes(Setting::Encoding)),
+            sheet: options.sheet.filter(|_| format.takes(Setting::Sheet)),
             cell_errors: options.empty,
             columns: Vec::new(),
             rows: batches.iter().map(|batch| batch.batch.num_rows()).sum(),

@@ -16,7 +16,7 @@ acme,3,lead-originated,2026-01-09,Paid Search,
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::temp_dir().join(format!("trueup-embed-{}", std::process::id()));
-    Ingest::into(&path).events(Source::reader(FileFormat::Csv, EVENTS).named("crm")).run()?;
+    Ingest::into(&path).events(Source::reader(FileFormat::CSV, EVENTS).named("crm")).run()?;
 
     let fields = ["attributionChannel", "leads", "closedRevenue"];
     let query = EventsQuery::new(fields, "2026-01-01".parse()?, "2026-01-31".parse()?);

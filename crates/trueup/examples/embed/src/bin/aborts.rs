@@ -39,15 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (path, damaged) = (Path::new(&folder).join("dataset"), Path::new(&folder).join("damaged"));
     let is_second_run = path.exists();
     assert!(!is_second_run || has_one_lead(&path)?);
-    assert_eq!(ingest(&path, FileFormat::Csv, EVENTS)?, if is_second_run { 2 } else { 1 });
+    assert_eq!(ingest(&path, FileFormat::CSV, EVENTS)?, if is_second_run { 2 } else { 1 });
     let names: Vec<_> = fs::read_dir(&path)?.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<_>>()?;
     assert!(!names.iter().any(|name| name.to_string_lossy().starts_with(".trueup-pending")), "{names:?}");
 
-    let refused = ingest(&path, FileFormat::Csv, FAULTY).err().ok_or("`bought` is no stage")?;
+    let refused = ingest(&path, FileFormat::CSV, FAULTY).err().ok_or("`bought` is no stage")?;
     assert_eq!(refused.row().and_then(|row| row.value), Some("bought"));
-    assert!(ingest(&path, FileFormat::Parquet, b"PAR1, and no footer").is_err());
+    assert!(ingest(&path, FileFormat::PARQUET, b"PAR1, and no footer").is_err());
     if !is_second_run {
-        ingest(&damaged, FileFormat::Csv, EVENTS)?;
+        ingest(&damaged, FileFormat::CSV, EVENTS)?;
         damage(&damaged)?;
     }
     assert!(has_one_lead(&damaged).is_err());

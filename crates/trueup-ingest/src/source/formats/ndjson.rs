@@ -5,17 +5,22 @@
 //! have no exponent, and are otherwise written without it). A column may therefore mix types, and its type need not be
 //! known before the last line is read. For a mapping, [`value_marks`] say which cells are not texts in the file.
 
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
-use super::input::ReadOptions;
-use super::text_blocks::TextBlock;
+mod json_array;
+
+use super::{Content, FileFormat, Setting};
 use crate::error::InputFault;
 use crate::row_fault::{CellText, InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::source::chunk::{FormatReader, ReadFault};
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::input::{Input, ReadOptions};
+use crate::source::text_input::{BlockText, InputBlocks, TextInput, TextRows};
 use crate::table::Table;
 use crate::value_marks::value_marks;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use hashbrown::{HashMap, HashSet};
+use json_array::JsonArray;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -23,71 +28,54 @@ use std::fmt;
 use std::sync::Arc;
 use trueup_core::Shown;
 
-/// The rows of a block, batch by batch.
-pub(crate) struct NdjsonDecoder {
-    text: String,
-    /// Where the next record begins, and its line.
-    at: usize,
-    line: u64,
-    columns: NdjsonColumns,
-    limits: ReadLimits,
+impl FileFormat {
+    /// A JSON object on each line, or a JSON array of objects.
+    pub const NDJSON: Self = Self {
+        name: "ndjson",
+        endings: &["ndjson", "jsonl", "json"],
+        other_names: &["jsonl", "json"],
+        title: "NDJSON",
+        settings: &[Setting::Encoding],
+        content: Content::Text { begins, open },
+    };
 }
 
-/// The columns that the members of the objects become.
-pub(crate) struct NdjsonColumns {
-    /// The canonical table that the rows belong to, unless `options` names columns.
-    pub(crate) table: Table,
-    pub(crate) options: Arc<ReadOptions>,
+fn begins(text: &[u8]) -> bool {
+    text.trim_ascii_start().starts_with(b"{") || json_array::begins(text)
+}
+
+/// A column may first occur in the last object, so that the file declares none.
+fn open(mut text: TextInput, input: &Input, limits: ReadLimits) -> Result<FormatReader, ReadFault> {
+    let is_array = json_array::begins(&text.begin);
+    if is_array {
+        text.reader = Box::new(JsonArray::new(text.reader));
+    }
+    let format = NdjsonFormat { options: input.options.clone(), is_array };
+    Ok(InputBlocks::new(text, false, location(is_array), limits).reader(None, None, format))
+}
+
+/// How the objects of a file are read.
+struct NdjsonFormat {
+    options: Arc<ReadOptions>,
     /// Whether each line is an element of a JSON array, whose lines in the file are not known.
-    pub(crate) is_array: bool,
+    is_array: bool,
 }
 
-impl NdjsonColumns {
-    /// Returns the columns that every batch has, even if no object has such a member.
-    fn required(&self) -> Vec<&str> {
-        let required: Vec<&str> = match &self.options.columns {
-            Some(columns) => columns.iter().map(String::as_str).collect(),
-            None => self.table.required().to_vec(),
-        };
-        required.into_iter().filter(|name| !self.options.is_of_folder(name)).collect()
-    }
-
-    /// Returns whether a member is read.
-    fn has(&self, name: &str) -> bool {
-        self.options.decodes(name)
-    }
-
-    /// Returns whether numbers of a column that have a point and no exponent stay as written, because a double does not
-    /// hold all their digits.
-    fn is_exact(&self, name: &str) -> bool {
-        self.options.columns.is_some() || self.table.amounts().contains(&name)
-    }
+/// Returns what makes a location of a line, which is an element if the file is a JSON array.
+const fn location(is_array: bool) -> fn(u64) -> InputLocation {
+    if is_array { InputLocation::Record } else { InputLocation::Line }
 }
 
-/// Returns the location of a line, which is an element if the file is a JSON array.
-pub(super) const fn location(line: u64, is_array: bool) -> InputLocation {
-    if is_array { InputLocation::Record(line) } else { InputLocation::Line(line) }
-}
-
-impl NdjsonDecoder {
-    pub(crate) fn new(block: TextBlock, columns: NdjsonColumns, limits: ReadLimits) -> Result<Self, InputFault> {
-        let line = block.line;
-        let text = block.into_text(|line| location(line, columns.is_array))?;
-        Ok(Self { text, at: 0, line, columns, limits })
-    }
-
-    /// Returns the next rows, or `None` after the last. A JSON null, an empty text, and a missing member are null.
-    pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
-        if self.at == self.text.len() {
-            return Ok(None);
-        }
-        let mut builder = BatchBuilder::new(&self.columns, self.limits.max_columns);
+impl TextRows for NdjsonFormat {
+    /// A JSON null, an empty text, and a missing member are null.
+    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault> {
+        let mut builder = BatchBuilder::new(table, &self.options, limits.max_columns);
         let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
-        while lines.len() < self.limits.rows && builder.cells() < self.limits.cells() && !malformed.is_full() {
-            let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
-            let (record, line) = (text.trim_end_matches(['\r', '\n']), self.line);
-            self.at += text.len();
-            self.line += 1;
+        while lines.len() < limits.rows && builder.cells() < limits.cells() && !malformed.is_full() {
+            let Some(text) = block.text[block.at..].split_inclusive('\n').next() else { break };
+            let (record, line) = (text.trim_end_matches(['\r', '\n']), block.line);
+            block.at += text.len();
+            block.line += 1;
             if record.trim_ascii().is_empty() {
                 continue;
             }
@@ -97,24 +85,39 @@ impl NdjsonDecoder {
             match pushed {
                 Ok(()) => lines.push(line),
                 Err(RecordFault::Row(fault)) => {
-                    let location = location(line, self.columns.is_array);
-                    malformed.push(fault.at(location, record, self.limits.max_text_bytes));
+                    let location = location(self.is_array)(line);
+                    malformed.push(fault.at(location, record, limits.max_text_bytes));
                 }
                 Err(RecordFault::File(fault)) => {
-                    self.at = self.text.len();
+                    block.at = block.text.len();
                     fatal = Some(fault);
                 }
             }
         }
         let batch = builder.finish().map_err(|error| InputFault::Unreadable(Box::new(error)))?;
-        let locations = if self.columns.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
-        Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
+        let locations = if self.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
+        Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal })
+    }
+
+    /// Lines that are not objects have no members.
+    fn names(&self, text: &str) -> Vec<String> {
+        let mut seen = HashSet::new();
+        for record in text.lines() {
+            for (name, _) in Members::read(record).map(|members| members.0).unwrap_or_default() {
+                if !seen.contains(name.as_ref()) {
+                    seen.insert(name.into_owned());
+                }
+            }
+        }
+        seen.into_iter().collect()
     }
 }
 
 /// The columns of a batch while its objects are read.
-struct BatchBuilder<'k> {
-    given: &'k NdjsonColumns,
+struct BatchBuilder<'o> {
+    /// The canonical table that the rows belong to, unless `options` names columns.
+    table: Table,
+    options: &'o ReadOptions,
     columns: Vec<ColumnBuilder>,
     /// Indexes in `columns`, by name.
     indexes: HashMap<String, usize>,
@@ -134,14 +137,25 @@ struct ColumnBuilder {
     last_object: usize,
 }
 
-impl<'k> BatchBuilder<'k> {
-    fn new(given: &'k NdjsonColumns, max_columns: usize) -> Self {
+impl<'o> BatchBuilder<'o> {
+    /// Begins with the columns that every batch has, even if no object has such a member.
+    fn new(table: Table, options: &'o ReadOptions, max_columns: usize) -> Self {
         let (columns, indexes) = (Vec::new(), HashMap::new());
-        let mut builder = Self { given, columns, indexes, max_columns, rows: 0, objects: 0 };
-        for name in given.required() {
+        let mut builder = Self { table, options, columns, indexes, max_columns, rows: 0, objects: 0 };
+        let required: Vec<&str> = match &options.columns {
+            Some(columns) => columns.iter().map(String::as_str).collect(),
+            None => table.required().to_vec(),
+        };
+        for name in required.into_iter().filter(|name| !options.is_of_folder(name)) {
             builder.add(name);
         }
         builder
+    }
+
+    /// Returns whether numbers of a column that have a point and no exponent stay as written, because a double does not
+    /// hold all their digits.
+    fn is_exact(&self, name: &str) -> bool {
+        self.options.columns.is_some() || self.table.amounts().contains(&name)
     }
 
     /// Returns the number of cells so far, including empty ones.
@@ -180,7 +194,7 @@ impl<'k> BatchBuilder<'k> {
             if name.is_empty() {
                 return Err(RecordFault::Row(MalformedRecord::NamelessMember));
             }
-            if !self.given.has(name) {
+            if !self.options.decodes(name) {
                 continue;
             }
             let index = self.find(name, hint);
@@ -194,7 +208,7 @@ impl<'k> BatchBuilder<'k> {
             if is_repeated {
                 return Err(RecordFault::Row(MalformedRecord::RepeatedMember(name.to_string())));
             }
-            let cell = render(value.get(), self.given.is_exact(name)).map_err(|reason| {
+            let cell = render(value.get(), self.is_exact(name)).map_err(|reason| {
                 let (column, value) = (name.to_string(), value.get().to_owned());
                 RecordFault::Row(MalformedRecord::Value { column, value, reason })
             })?;
@@ -203,7 +217,7 @@ impl<'k> BatchBuilder<'k> {
         if self.columns.len() + new.len() > self.max_columns {
             return Err(RecordFault::File(InputFault::ManyColumns { limit: self.max_columns }));
         }
-        let marks_values = self.given.options.columns.is_some();
+        let marks_values = self.options.columns.is_some();
         for (index, name, cell, is_value) in cells {
             let at = index.unwrap_or_else(|| self.add(name));
             let column = &mut self.columns[at];
@@ -266,20 +280,6 @@ fn render_number(value: &str, exact: bool) -> Cow<'_, str> {
         Ok(number) if number.is_finite() => Cow::Owned(ryu_js::Buffer::new().format(number).to_owned()),
         _ => Cow::Borrowed(value),
     }
-}
-
-/// Returns the names of all members of a block, in any order. Lines that are not objects have none.
-pub(super) fn member_names(block: TextBlock, is_array: bool) -> Result<Vec<String>, InputFault> {
-    let text = block.into_text(|line| location(line, is_array))?;
-    let mut seen = HashSet::new();
-    for record in text.lines() {
-        for (name, _) in Members::read(record).map(|members| members.0).unwrap_or_default() {
-            if !seen.contains(name.as_ref()) {
-                seen.insert(name.into_owned());
-            }
-        }
-    }
-    Ok(seen.into_iter().collect())
 }
 
 /// The fault that a line reveals.
@@ -363,3 +363,6 @@ impl<'de> Visitor<'de> for MembersVisitor {
 /// A member's name, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,9 @@
 //! are therefore read once before the reader reads them, with the crates that it uses. A part that has no more bytes
 //! than a cell may have is not read, unless the reader of the workbook holds it in memory.
 
-use super::compression::{ANY_RATIO_BYTES, MAX_RATIO};
-use super::decoded::ReadLimits;
 use crate::error::InputFault;
+use crate::source::compression::{ANY_RATIO_BYTES, MAX_RATIO};
+use crate::source::decoded::ReadLimits;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

@@ -3,17 +3,46 @@
 //! If quoting is broken, common CSV readers guess: a quote that is never closed swallows the rest of the file, and text
 //! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
-use super::input::ReadOptions;
-use super::text_blocks::{TextBlock, count_lines};
+use super::{Content, FileFormat, Setting};
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::source::chunk::{FormatReader, ReadFault};
+use crate::source::columns::text_schema;
+use crate::source::compression::unpacked_name;
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::input::{Input, ReadOptions};
+use crate::source::text_blocks::{TextBlock, count_lines};
+use crate::source::text_input::{BlockText, InputBlocks, TextInput, TextRows};
+use crate::table::Table;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use hashbrown::HashSet;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
+
+impl FileFormat {
+    /// Cells that are separated by commas or by another character.
+    pub const CSV: Self = Self {
+        name: "csv",
+        endings: &["csv", TABS_ENDING, "txt"],
+        other_names: &[],
+        title: "CSV",
+        settings: &[Setting::Separator, Setting::Header, Setting::Empty, Setting::Encoding],
+        // Anything may be the first line of CSV, so that nothing shows it.
+        content: Content::Text { begins: |_| false, open },
+    };
+}
+
+/// The ending of files whose cells are separated by tabs.
+const TABS_ENDING: &str = "tsv";
+
+/// Returns what separates cells, as the name of a file says it.
+pub(crate) fn named_separator(name: &Path) -> u8 {
+    let name = unpacked_name(name);
+    if name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(TABS_ENDING)) { b'\t' } else { b',' }
+}
 
 /// Returns a character as the byte that separates cells; `None` if it is not ASCII, or is a quote, a line end or NUL.
 pub(crate) fn separator(char: char) -> Option<u8> {
@@ -22,11 +51,7 @@ pub(crate) fn separator(char: char) -> Option<u8> {
 
 /// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
 /// A separator `is_assumed` if nobody gave it.
-pub(crate) fn read_header(
-    block: &TextBlock,
-    separator: u8,
-    is_assumed: bool,
-) -> Result<(SchemaRef, TextBlock), InputFault> {
+fn read_header(block: &TextBlock, separator: u8, is_assumed: bool) -> Result<(SchemaRef, TextBlock), InputFault> {
     let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
     let line = records.read(&mut cells)?.ok_or(InputFault::NoHeader)?;
@@ -73,7 +98,7 @@ fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
 
 /// Checks the first record of a file without a header, which has the columns `header`. Returns the columns, all of them
 /// text.
-pub(crate) fn check_first(block: &TextBlock, separator: u8, header: &[String]) -> Result<SchemaRef, InputFault> {
+fn check_first(block: &TextBlock, separator: u8, header: &[String]) -> Result<SchemaRef, InputFault> {
     let mut cells = Vec::new();
     let first = CsvRecords::new(block.text()?, block, separator).read(&mut cells)?;
     if first.is_some() && cells.len() != header.len() {
@@ -82,50 +107,39 @@ pub(crate) fn check_first(block: &TextBlock, separator: u8, header: &[String]) -
     Ok(text_schema(header))
 }
 
-pub(super) fn text_schema(names: &[impl AsRef<str>]) -> SchemaRef {
-    let fields: Vec<Field> = names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect();
-    Arc::new(Schema::new(fields))
-}
-
-/// The rows of a block, batch by batch.
-pub(crate) struct CsvDecoder {
-    text: String,
-    /// Where the next record begins, and its line.
-    at: usize,
-    line: u64,
-    format: CsvFormat,
-    limits: ReadLimits,
+/// Reads the header from the first block, unless the columns are given.
+fn open(text: TextInput, input: &Input, limits: ReadLimits) -> Result<FormatReader, ReadFault> {
+    let options = &input.options;
+    let separator = options.separator.unwrap_or_else(|| named_separator(&input.shown));
+    let mut blocks = InputBlocks::new(text, true, InputLocation::Line, limits);
+    let first = blocks.next().transpose()?.ok_or(InputFault::NoHeader)?;
+    let (schema, first) = match &options.header {
+        Some(header) => (check_first(&first, separator, header)?, first),
+        None => read_header(&first, separator, options.separator.is_none())?,
+    };
+    let format = CsvFormat { schema: schema.clone(), separator, options: options.clone() };
+    Ok(blocks.reader(Some(schema), Some(first), format))
 }
 
 /// The columns of a file, and how it is written.
-#[derive(Clone)]
-pub(crate) struct CsvFormat {
-    pub(crate) schema: SchemaRef,
-    pub(crate) separator: u8,
-    pub(crate) options: Arc<ReadOptions>,
+struct CsvFormat {
+    schema: SchemaRef,
+    separator: u8,
+    options: Arc<ReadOptions>,
 }
 
-impl CsvDecoder {
-    pub(crate) fn new(block: TextBlock, format: CsvFormat, limits: ReadLimits) -> Result<Self, InputFault> {
-        let line = block.line;
-        Ok(Self { text: block.into_text(InputLocation::Line)?, at: 0, line, format, limits })
-    }
-
-    /// Returns the next rows, or `None` after the last. An empty cell is null, and so is one that the options list as
-    /// empty.
-    pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
-        if self.at == self.text.len() {
-            return Ok(None);
-        }
-        let CsvFormat { schema, separator, options } = &self.format;
-        let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line, separator: *separator };
+impl TextRows for CsvFormat {
+    /// An empty cell is null, and so is one that the options list as empty.
+    fn decode(&self, block: &mut BlockText, _: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault> {
+        let Self { schema, separator, options } = self;
+        let mut records = CsvRecords { text: &block.text, at: block.at, line: block.line, separator: *separator };
         let width = schema.fields().len();
         let means_nothing = |cell: &str| cell.is_empty() || options.empty.iter().any(|empty| empty == cell);
         let mut builders: Vec<StringBuilder> = (0..width).map(|_| StringBuilder::new()).collect();
         let (mut lines, mut malformed) = (Vec::new(), MalformedRecords::default());
         let mut cells = Vec::with_capacity(width);
         let fatal = loop {
-            if lines.len() >= self.limits.rows || malformed.is_full() {
+            if lines.len() >= limits.rows || malformed.is_full() {
                 break None;
             }
             let line = match records.read(&mut cells) {
@@ -133,12 +147,12 @@ impl CsvDecoder {
                 Ok(None) => break None,
                 Err(fault) => {
                     // After a broken quote it is unknown where records begin.
-                    records.at = self.text.len();
+                    records.at = block.text.len();
                     break Some(fault);
                 }
             };
             if cells.len() != width {
-                malformed.push(wrong_width(line, &cells, schema, self.limits.max_text_bytes));
+                malformed.push(wrong_width(line, &cells, schema, limits.max_text_bytes));
                 continue;
             }
             lines.push(line);
@@ -146,12 +160,12 @@ impl CsvDecoder {
                 if means_nothing(cell) { builder.append_null() } else { builder.append_value(cell) }
             }
         };
-        (self.at, self.line) = (records.at, records.line);
+        (block.at, block.line) = (records.at, records.line);
         let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|error| InputFault::Unreadable(Box::new(error)))?;
-        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
+        Ok(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal })
     }
 }
 
@@ -275,3 +289,6 @@ impl<'a> CsvRecords<'a> {
         InputFault::Record { line: self.line, what }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,16 @@
 //! Reads Parquet files with row groups of any size.
 
-use super::columns::{UUID_MARK, coded_text};
-use super::decoded::{DecodedBatch, ReadLimits, RowLocations};
-use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemory};
+mod row_group;
+
+pub(crate) use row_group::ParquetBytes;
+
+use super::{Binary, Content, FileFormat};
 use crate::error::InputFault;
+use crate::source::chunk::{ChunkRows, DecodedBatches, FormatChunk, FormatReader, ReadFault};
+use crate::source::columns::{UUID_MARK, coded_text};
+use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
+use crate::source::input::Input;
+use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -14,8 +21,50 @@ use parquet::file::metadata::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
+use row_group::{InputRowGroup, LargeRowGroup, RowGroupMemory};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trueup_core::files::OpenFile;
 use trueup_parquet::{catch_panics, check_chunk_ranges, check_footer};
+
+impl FileFormat {
+    /// Parquet.
+    pub const PARQUET: Self = Self {
+        name: "parquet",
+        endings: &["parquet", "pq"],
+        other_names: &[],
+        title: "Parquet",
+        settings: &[],
+        content: Content::Binary(Binary {
+            begins: |begin| Ok(begin.starts_with(b"PAR1")),
+            is_not: "expected a Parquet file, but the file does not begin with `PAR1`; correct its name or the format",
+            is: "this is a Parquet file, but its name or the format says otherwise; rename it to end in `.parquet`, or \
+                 correct the format",
+            open,
+        }),
+    };
+}
+
+fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReader, ReadFault> {
+    let file = ParquetFile::open(ParquetBytes::input(file.into_inner())?, limits)?;
+    let mut reader = file.reader(&|name| input.options.decodes(name));
+    let schema = reader.selected.schema.clone();
+    let read = Arc::new(AtomicU64::new(0));
+    let counter = read.clone();
+    let mut next = move || -> Result<Option<FormatChunk>, ReadFault> {
+        let Some(chunk) = reader.next_chunks(1)?.pop() else { return Ok(None) };
+        counter.fetch_add(chunk.bytes(), Ordering::Relaxed);
+        Ok(Some(FormatChunk { memory: chunk.memory(), rows: Box::new(chunk) }))
+    };
+    let chunks = std::iter::from_fn(move || next().transpose());
+    Ok(FormatReader { schema: Some(schema), read, chunks: Box::new(chunks) })
+}
+
+impl ChunkRows for ParquetChunk {
+    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, InputFault> {
+        Ok(Box::new(Self::decode(*self)?.into_iter().map(Ok)))
+    }
+}
 
 /// Bytes that a footer may have, even if `decoded_bytes` is small.
 const MIN_FOOTER_BYTES: usize = 4 << 20;
@@ -84,15 +133,6 @@ impl ParquetFile {
 }
 
 impl ParquetReader {
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.selected.schema
-    }
-
-    /// Returns the next chunk, or `None` after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
-        Ok(self.next_chunks(1)?.pop())
-    }
-
     /// Returns the next chunks, at most `count`, for threads to decode at the same time; none after the last.
     pub(crate) fn next_chunks(&mut self, count: usize) -> Result<Vec<ParquetChunk>, InputFault> {
         let mut chunks = Vec::new();
@@ -192,7 +232,7 @@ impl ParquetChunk {
     }
 
     /// Returns the bytes of memory that decoding takes, at most.
-    pub(super) fn memory(&self) -> usize {
+    fn memory(&self) -> usize {
         match self {
             Self::RowGroup(measured) => measured.memory(),
             Self::Rows { batch, .. } => batch.get_array_memory_size(),

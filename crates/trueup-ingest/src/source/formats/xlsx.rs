@@ -7,30 +7,54 @@
 //! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping,
 //! [`value_marks`] say which cells are not texts in the sheet.
 
-use super::csv::text_schema;
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
-use super::input::ReadOptions;
-use super::workbook_bounds::{self, MAX_ROWS};
+mod workbook_bounds;
+
+use super::{Binary, Content, FileFormat, Setting};
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::source::chunk::{FormatReader, ReadFault};
+use crate::source::columns::text_schema;
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::input::{Input, ReadOptions};
 use crate::value_marks::value_marks;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
 use std::collections::BTreeSet;
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use trueup_core::files::OpenFile;
+use workbook_bounds::MAX_ROWS;
 
-/// A sheet that a thread of its own reads, because the reader of its cells cannot be kept between two batches.
-pub(super) struct SheetReader {
-    pub(super) schema: SchemaRef,
-    parts: Receiver<SheetPart>,
-    /// Whether the last part was received.
-    has_ended: bool,
+impl FileFormat {
+    /// A sheet of an Excel workbook.
+    pub const XLSX: Self = Self {
+        name: "xlsx",
+        endings: &["xlsx", "xlsm"],
+        other_names: &[],
+        title: "XLSX",
+        settings: &[Setting::Empty, Setting::Sheet],
+        content: Content::Binary(Binary {
+            begins,
+            is_not: "expected an XLSX file, but the file does not begin as a ZIP archive; correct its name or the format",
+            is: "this is a ZIP archive, such as an XLSX file, but its name or the format says otherwise; unpack it or, if \
+                 it is an XLSX file, rename it to end in `.xlsx`, or correct the format",
+            open,
+        }),
+    };
+}
+
+/// Returns whether a file begins as a ZIP archive, which an XLSX file is.
+fn begins(begin: &[u8]) -> Result<bool, InputFault> {
+    // As files of Excel before XLSX begin.
+    if begin.starts_with(b"\xd0\xcf\x11\xe0") {
+        return Err(InputFault::OldExcel);
+    }
+    Ok(begin.starts_with(b"PK\x03\x04"))
 }
 
 enum SheetPart {
@@ -44,46 +68,35 @@ enum SheetPart {
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 2;
 
-/// The [`SheetReader`] is gone, so that nothing more is read for it.
+/// The [`FormatReader`] is gone, so that nothing more is read for it.
 struct Stopped;
 
-impl SheetReader {
-    /// Reads the header of the sheet that the options name, or of the first one.
-    pub(super) fn open(
-        file: OpenFile,
-        options: Arc<ReadOptions>,
-        limits: ReadLimits,
-    ) -> io::Result<Result<Self, InputFault>> {
-        let (sender, parts) = sync_channel(READ_AHEAD);
-        let read = move || {
-            if let Ok(last) = read_sheet(file, &options, limits, &sender) {
-                drop(sender.send(last));
-            }
-        };
-        thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
-        Ok(match parts.recv() {
-            Ok(SheetPart::Header(schema)) => Ok(Self { schema, parts, has_ended: false }),
-            Ok(SheetPart::Failed(fault)) => Err(fault),
-            Ok(SheetPart::Rows(_) | SheetPart::End) => Err(InputFault::NoHeader),
-            Err(_) => Err(broken()),
-        })
-    }
-
-    /// Returns the next rows. After the last, returns `None`, however often it is called.
-    pub(super) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
-        if self.has_ended {
-            return Ok(None);
+/// Reads the header of the sheet that the options name, or of the first one. A thread of its own reads the sheet,
+/// because the reader of its cells cannot be kept between two batches.
+fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReader, ReadFault> {
+    let (sender, parts) = sync_channel(READ_AHEAD);
+    let options = input.options.clone();
+    let read = move || {
+        if let Ok(last) = read_sheet(file, &options, limits, &sender) {
+            drop(sender.send(last));
         }
-        match self.parts.recv() {
-            Ok(SheetPart::Rows(rows)) => Ok(Some(rows)),
-            Ok(SheetPart::Header(_) | SheetPart::End) => {
-                self.has_ended = true;
-                Ok(None)
-            }
-            Ok(SheetPart::Failed(fault)) => Err(fault),
-            Err(_) => Err(broken()),
-        }
-    }
+    };
+    thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
+    let schema = match parts.recv() {
+        Ok(SheetPart::Header(schema)) => schema,
+        Ok(SheetPart::Failed(fault)) => return Err(fault.into()),
+        Ok(SheetPart::Rows(_) | SheetPart::End) => return Err(InputFault::NoHeader.into()),
+        Err(_) => return Err(broken().into()),
+    };
+    let next = move || match parts.recv() {
+        Ok(SheetPart::Rows(rows)) => Some(Ok(rows)),
+        Ok(SheetPart::Header(_) | SheetPart::End) => None,
+        Ok(SheetPart::Failed(fault)) => Some(Err(fault)),
+        Err(_) => Some(Err(broken())),
+    };
+    // The reader of a workbook does not say how far it has read.
+    let read = Arc::new(AtomicU64::new(input.size()));
+    Ok(FormatReader::of_rows(Some(schema), read, std::iter::from_fn(next).fuse()))
 }
 
 /// Returns the fault of a file on which the reader panicked.
