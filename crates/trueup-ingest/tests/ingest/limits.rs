@@ -1,55 +1,7 @@
 //! Limits. A message gives the limit and, where it is known, the count.
 
-use crate::dataset::{Case, write_csv, write_ndjson, write_parquet};
-use serde_json::Value;
+use crate::dataset::Case;
 use trueup_ingest::Ingest;
-
-/// Returns the header and the row of an input with that many columns.
-fn wide(columns: usize) -> (Vec<String>, Vec<String>) {
-    let names = (4..columns).map(|column| format!("column-{column}"));
-    let header: Vec<String> =
-        ["account", "opportunityId", "type", "date"].into_iter().map(str::to_owned).chain(names).collect();
-    let mut row = ["a", "1", "sold", "2025-01-01"].map(str::to_owned).to_vec();
-    row.resize(columns, "x".to_owned());
-    (header, row)
-}
-
-/// Ingests the same row in every format. Returns the number of rows taken, or the message that refuses the input.
-fn in_every_format(columns: usize, give: impl Fn(Ingest) -> Ingest) -> [Result<u64, String>; 3] {
-    let case = Case::new();
-    let (header, row) = wide(columns);
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let rows = [row];
-    let table = (header.as_slice(), rows.as_slice());
-    write_csv(table, &case.path("wide.csv"));
-    write_ndjson(table, &case.path("wide.ndjson"));
-    write_parquet(table, 100, &case.path("wide.parquet"));
-    ["csv", "ndjson", "parquet"].map(|format| {
-        let path = case.path(&format!("wide.{format}"));
-        match give(Ingest::into(case.path(format)).events(path)).run() {
-            Ok(summary) => Ok(summary.events.taken),
-            Err(error) => {
-                assert!(error.is_data() && !case.path(format).exists(), "{error}");
-                Err(error.to_string().replace(case.path("").to_str().unwrap(), ""))
-            }
-        }
-    })
-}
-
-#[test]
-fn an_input_of_too_many_columns_is_refused() {
-    assert_eq!(in_every_format(2_000, |ingest| ingest), [Ok(1), Ok(1), Ok(1)]);
-    let advice = "leave some out, or raise `--max-columns`";
-    assert_eq!(
-        in_every_format(2_001, |ingest| ingest),
-        [
-            Err(format!("`wide.csv`: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
-            Err(format!("`wide.ndjson`: the file has more than 2000 columns; {advice}")),
-            Err(format!("`wide.parquet`: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
-        ]
-    );
-    assert_eq!(in_every_format(2_001, |ingest| ingest.max_columns(2_001)), [Ok(1), Ok(1), Ok(1)]);
-}
 
 /// Returns NDJSON in which each object has a member whose name no other object has.
 fn sparse(objects: usize) -> String {
@@ -117,43 +69,6 @@ fn the_limit_of_columns_holds_over_many_ingests() {
          `--max-columns`"
     );
     assert_eq!(case.snapshot(), before);
-}
-
-#[test]
-fn a_column_name_has_a_limit() {
-    let case = Case::new();
-    let name = "x".repeat(1_025);
-    let path = case.file("a.csv", format!("account,opportunityId,type,date,{name}\n"));
-    let error = case.ingest().events(path).run().unwrap_err().to_string();
-    assert!(error.ends_with("has 1025 bytes, but at most 1024 are allowed; rename it"), "{error}");
-}
-
-#[test]
-fn a_text_that_is_too_long_is_a_fault_of_its_row() {
-    let case = Case::new();
-    let header = ["account", "opportunityId", "type", "date", "note"];
-    let row = |id: usize, bytes: usize| {
-        vec!["a".to_owned(), id.to_string(), "sold".to_owned(), "2025-01-01".to_owned(), "n".repeat(bytes)]
-    };
-    let rows = [row(1, 1_000), row(2, 1_001), row(3, 5)];
-    write_csv((&header, &rows), &case.path("a.csv"));
-    write_ndjson((&header, &rows), &case.path("a.ndjson"));
-    write_parquet((&header, &rows), 100, &case.path("a.parquet"));
-    let reason = "expected a text of at most 1000 bytes, but found one of 1001; `--max-text` raises the limit";
-    for (format, place) in
-        [("csv", "line 3"), ("ndjson", "line 2"), ("parquet", "row group 0, row 1 (both counted from 0)")]
-    {
-        let path = case.path(&format!("a.{format}"));
-        let ingest = || Ingest::into(case.path(format)).events(&path).max_text_bytes(1_000);
-        let error = ingest().run().unwrap_err();
-        assert_eq!(error.to_string(), format!("`{}`, {place}, column `note`: {reason}", path.display()));
-        let rejects = case.path(&format!("rejects-{format}.ndjson"));
-        let summary = ingest().rejects(&rejects).run().unwrap();
-        assert_eq!((summary.events.taken, summary.events.rejected), (2, 1));
-        let rejected: Value = serde_json::from_str(&std::fs::read_to_string(rejects).unwrap()).unwrap();
-        assert_eq!((&rejected["reason"], &rejected["row"]["opportunityId"]), (&reason.into(), &"2".into()));
-        assert_eq!((&rejected["value"], &rejected["row"]["note"]), (&"n".repeat(200).into(), &"n".repeat(200).into()));
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod batch_histories;
 mod batches;
 mod dataset;
 mod faults;
+mod formats;
 mod inputs;
 mod layout;
 mod limits;

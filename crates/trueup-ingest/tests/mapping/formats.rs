@@ -1,4 +1,4 @@
-//! Inputs in NDJSON, TSV and XLSX.
+//! Inputs in NDJSON and XLSX.
 
 use crate::case::{Case, column, foreign};
 use crate::values::events_with;
@@ -81,13 +81,6 @@ fn ndjson_with_too_many_members_is_refused() {
     assert_eq!(other.ingest().max_columns(10).ignore("name-*").run().unwrap().events.taken, 300);
     let refusal = ndjson(DATED, &format!("{{\"id\": 1, \"{}\": 2}}\n", "x".repeat(1_025))).refusal();
     assert!(refusal.ends_with("has 1025 bytes, but at most 1024 are allowed; rename it"), "{refusal}");
-}
-
-#[test]
-fn a_tsv_file_is_separated_by_tabs() {
-    let mapping = events_with(DATED).replace("a.csv", "a.tsv");
-    let case = Case::new(&mapping).file("a.tsv", "id\tk\n1,5\t\"a\tb\"\n");
-    assert_eq!(column(&case.events(), "opportunityId"), ["1,5"]);
 }
 
 fn workbook(columns: &str, more: &str) -> Case {
