@@ -1,7 +1,8 @@
 //! Who may see what: organizations, accounts, users, grants, keys, sessions and hourly counts.
 //!
-//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory, or a [`SqliteDirectory`] in one SQLite file. A request passes through the directory in four steps. Code outside this crate cannot create a
-//! [`Login`], a [`LoginScope`] or a [`Scope`] without a directory:
+//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory, or a [`SqliteDirectory`] in one SQLite file. A request
+//! passes through the directory in four steps. Code outside this crate cannot create a [`Login`], a [`LoginScope`] or a
+//! [`Scope`] without a directory:
 //!
 //! | step | takes | returns |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! A report about one month of a [`Dataset`]: funnel, channels, campaigns, trend, cohorts and benchmarks, with sentences
-//! that say what changed and why. It asks the questions of anybody who links [`trueup`].
+//! A report about one month of a [`Dataset`]: funnel, channels, campaigns, trend, cohorts and benchmarks, with
+//! sentences that say what changed and why. It asks its questions as anybody can who links [`trueup`].
 //!
 //! ```no_run
 //! use trueup::query::DateRange;

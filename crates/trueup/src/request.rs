@@ -1,5 +1,5 @@
-//! A query as people and programs ask it: [`QueryRequest`], all of whose parts are optional, and what a dataset makes of
-//! it, [`PreparedQuery`].
+//! A query as people and programs ask it: [`QueryRequest`], all of whose parts are optional, and what a dataset makes
+//! of it, [`PreparedQuery`].
 //!
 //! [`PARAMETERS`] describes the parts. The options of the program, the keys of jobs files, the keyword arguments of
 //! Python, and the parameters of the HTTP service that `API.md` does not have are made from it.

@@ -1,5 +1,5 @@
-//! Where the tables of a directory are. Each directory with tables implements [`Directory`](crate::Directory), by the same
-//! statements.
+//! Where the tables of a directory are. Each directory with tables implements [`Directory`](crate::Directory), by the
+//! same statements.
 
 use super::connection::SqliteFault;
 use crate::error::Error;

@@ -100,8 +100,8 @@ pub(super) fn warn_about_days(prefix: &str, query: &EventsQuery, dataset: &Datas
     }
 }
 
-/// Warns about values in the conditions of a query that no event and no spend has. `prefix` names the query if there are
-/// several.
+/// Warns about values in the conditions of a query that no event and no spend has. `prefix` names the query if there
+/// are several.
 pub(super) fn warn_about_unseen_values(prefix: &str, unseen: &[UnseenValue]) {
     for value in unseen {
         notice::warning(format_args!("{prefix}{value}"));

@@ -105,7 +105,7 @@ pub enum RequestError {
     /// A part of the request is invalid, or the request lacks its days.
     #[error(transparent)]
     Parameter(#[from] InvalidParameter),
-    /// The days of a named range are not within those that a dataset can have.
+    /// The days of a named range are not all days that a dataset can have.
     #[error(transparent)]
     Range(#[from] RangeOutOfBounds),
     /// The dataset lacks an account.
@@ -173,7 +173,8 @@ impl RequestError {
     /// Checks that the dataset has every account of `keys`.
     ///
     /// # Errors
-    /// [`MissingAccount`](Self::MissingAccount) if it lacks one; an error of the dataset if its accounts cannot be read.
+    /// [`MissingAccount`](Self::MissingAccount) if it lacks one; an error of the dataset if its accounts cannot be
+    /// read.
     pub fn check_accounts(dataset: &Dataset, keys: &[String]) -> Result<(), Self> {
         let missing = dataset.missing_accounts(keys).map_err(Error::from)?;
         let Some(account) = missing.first() else { return Ok(()) };
