@@ -69,7 +69,7 @@ impl Step {
         }
         bar.set_message(printable(name));
         let number = STEPS.fetch_add(1, Ordering::Relaxed);
-        let waiting = io::stderr().is_terminal().then(|| show_later(number, &bar));
+        let waiting = is_shown().then(|| show_later(number, &bar));
         Self { number, bar, _waiting: waiting }
     }
 
@@ -93,6 +93,11 @@ impl Step {
     pub(crate) fn rename(&self, name: &str) {
         self.bar.set_message(printable(name));
     }
+}
+
+/// Returns whether steps are shown: on a terminal that can remove a line again.
+fn is_shown() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 impl Drop for Step {

@@ -21,9 +21,19 @@ fn workspace() -> Workspace {
 /// Runs the command in a terminal and returns what the terminal receives.
 #[track_caller]
 pub(crate) fn shown(workspace: &Workspace, command: &str) -> String {
+    shown_on(workspace, "xterm", command)
+}
+
+fn shown_on(workspace: &Workspace, terminal: &str, command: &str) -> String {
     let quoted = command.replace('\'', r"'\''");
-    let run = workspace.shell(&format!("TERM=xterm script -qefc '{quoted}' /dev/null < /dev/null"));
+    let run = workspace.shell(&format!("TERM={terminal} script -qefc '{quoted}' /dev/null < /dev/null"));
     run.stdout
+}
+
+/// Runs the command in a terminal that shows no progress, which would come between the lines on a busy machine.
+#[track_caller]
+fn shown_plainly(workspace: &Workspace, command: &str) -> String {
+    shown_on(workspace, "dumb", command)
 }
 
 /// Asserts that the text has replacement characters, and no control characters of the data.
@@ -65,7 +75,7 @@ fn no_control_character_of_the_data_reaches_a_terminal() {
         "trueup users list ds".to_owned(),
         "trueup users list ds --format csv".to_owned(),
     ] {
-        assert_printable(&command, &shown(&workspace, &command));
+        assert_printable(&command, &shown_plainly(&workspace, &command));
     }
 }
 
@@ -101,7 +111,7 @@ fn files_and_pipes_receive_every_byte() {
 
 /// Runs the command in a terminal of `columns` columns and returns the lines that it shows, without bold type.
 fn lines(workspace: &Workspace, columns: usize, command: &str) -> Vec<String> {
-    let text = shown(workspace, &format!("stty rows 24 cols {columns} && {command}"));
+    let text = shown_plainly(workspace, &format!("stty rows 24 cols {columns} && {command}"));
     let plain = text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     let lines: Vec<String> = plain.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect();
     let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
