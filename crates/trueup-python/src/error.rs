@@ -75,11 +75,11 @@ impl From<InvalidParameter> for Failure {
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         match error {
-            RequestError::Engine(error) => error.into(),
+            RequestError::MissingMetric { unknown: Some(error) } => Self::refused(*error),
+            RequestError::MissingMetric { .. } => Self::Query(format!("{error}; `trueup.fields()` lists all")),
+            RequestError::Engine(error) => Self::refused(error),
             RequestError::Filter(error) => error.into(),
             RequestError::Benchmarks => Self::Query("only `Dataset.query` has `compare=\"benchmarks\"`".to_owned()),
-            RequestError::MissingMetric { unknown: Some(unknown) } => Self::Engine(*unknown),
-            RequestError::MissingMetric { .. } => Self::Query(format!("{error}; `trueup.fields()` lists all")),
             other => Self::Query(other.to_string()),
         }
     }
@@ -92,6 +92,15 @@ impl From<Failure> for PyErr {
 }
 
 impl Failure {
+    /// Returns the failure of a request that a dataset refuses.
+    fn refused(error: trueup::Error) -> Self {
+        if !matches!(error, trueup::Error::Query(QueryError::UnknownFields { .. })) {
+            return error.into();
+        }
+        let message = format!("{error}; `allow_unknown=True` takes a field that is unknown as empty on every row");
+        Self::Worded(Box::new(error), message)
+    }
+
     /// Returns the exception.
     fn raise(self, py: Python<'_>) -> PyResult<PyErr> {
         match self {

@@ -6,10 +6,10 @@ use crate::filter::Filter;
 use crate::run::{CallInterrupt, run};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use trueup::Dataset;
 use trueup::filter::TypedCondition;
 use trueup::query::{self, EventsQuery};
-use trueup::request::{PARAMETERS, Parameter, PreparedQuery, QueryRequest, RequestError, Today, ValueType};
-use trueup::{Dataset, QueryError};
+use trueup::request::{PARAMETERS, Parameter, PreparedQuery, QueryRequest, Today, ValueType};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
 ///
@@ -112,14 +112,7 @@ fn read(
         request.without_benchmarks()?;
     }
     let prepared = run(py, &CallInterrupt::new(None, None), || request.prepare(dataset, &today))?;
-    prepared.unless_signaled()?.map_err(|error| match error {
-        RequestError::Engine(error @ trueup::Error::Query(QueryError::UnknownFields { .. })) => {
-            let advice = "`allow_unknown=True` takes a field that is unknown as empty on every row";
-            let message = format!("{error}; {advice}");
-            Failure::Worded(Box::new(error), message)
-        }
-        other => other.into(),
-    })
+    Ok(prepared.unless_signaled()??)
 }
 
 /// Returns the keyword argument for a part of a request.
