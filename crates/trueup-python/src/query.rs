@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use trueup::Dataset;
 use trueup::filter::TypedCondition;
-use trueup::query::{self, EventsQuery};
+use trueup::query::{self, EventsQuery, SortKey};
 use trueup::request::{PARAMETERS, Parameter, PreparedQuery, QueryRequest, Today, ValueType};
 
 /// A query that was prepared for a dataset: its names are checked, and its days are fixed.
@@ -99,15 +99,15 @@ fn read(
     }
     let today = Today::new(keywords.day("today")?);
     let (mut given, mut filters) = (Vec::new(), Vec::new());
+    // A name in a list is whole, also one with a comma; texts of a request would be divided there.
+    let fields = names("fields", fields)?;
+    let sort = keywords.any("sort")?.map(|value| names("sort", &value)).transpose()?.unwrap_or_default();
+    let sort = sort.into_iter().map(SortKey::from).collect();
     for parameter in PARAMETERS.iter().filter(|parameter| purpose == Use::Answer || parameter.name != "strict") {
-        let value = match parameter.name {
-            "fields" => Some(fields.clone()),
-            name => keywords.any(&keyword(name))?,
-        };
-        let Some(value) = value else { continue };
+        let Some(value) = keywords.any(&keyword(parameter.name))? else { continue };
         given.push((parameter, argument_texts(parameter, &value, &mut filters)?));
     }
-    let request = QueryRequest { filters, ..QueryRequest::from_texts(given)? };
+    let request = QueryRequest { fields, sort, filters, ..QueryRequest::from_texts(given)? };
     if purpose == Use::Other {
         request.without_benchmarks()?;
     }
