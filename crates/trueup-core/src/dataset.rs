@@ -78,9 +78,9 @@ pub use verify::Verification;
 pub use version_summary::VersionSummary;
 
 #[cfg(feature = "object-store")]
-pub use trueup_store::{BlockCache, set_block_cache};
+pub use trueup_store::{BlockCache, RemoteStore, set_block_cache};
 pub use trueup_store::{
-    PositionedReader, RemoteFile, RemoteFiles, RemoteFolder, RemoteObject, RemoteReader, is_url, without_credentials,
+    Entry, PositionedReader, RemoteFile, RemoteFiles, RemoteReader, Store, is_url, open_store, without_credentials,
 };
 
 pub(crate) use checked_file::StartedReads;

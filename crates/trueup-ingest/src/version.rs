@@ -44,6 +44,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store_version::StoreVersion;
 use trueup_core::dataset::expiry::{self, Expiry, Unnamed};
@@ -52,7 +53,7 @@ use trueup_core::dataset::manifest::{
 };
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{
-    Batch, Commit, CommitOperation, CommitTime, DeletionVector, RemoteFolder, manifest_file, without_credentials,
+    Batch, Commit, CommitOperation, CommitTime, DeletionVector, Store, manifest_file, open_store, without_credentials,
 };
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
@@ -175,8 +176,9 @@ impl VersionBuilder {
     /// URL is of no store or of a web server, the store lets writers replace the objects of others, or the file system
     /// or the store refuses.
     pub(crate) fn begin(files: &Files, dir: &Path, monitor: &Monitor) -> Result<(Self, Option<Manifest>), IngestError> {
-        if let Some(remote) = RemoteFolder::of(dir).at(OPEN_DATASET, &without_credentials(dir))? {
-            return Self::begin_in_store(files, remote, dir, monitor);
+        let store = open_store(dir, files).at(OPEN_DATASET, &without_credentials(dir))?;
+        if !store.is_folder() {
+            return Self::begin_in_store(files, store, dir, monitor);
         }
         let mut made = Vec::new();
         let lock = DatasetLock::take(files, dir, &mut made, monitor).inspect_err(|_| remove_folders(files, &made))?;
@@ -197,11 +199,11 @@ impl VersionBuilder {
     /// Begins the version after the newest of a dataset in a store.
     fn begin_in_store(
         files: &Files,
-        remote: RemoteFolder,
+        store: Arc<dyn Store>,
         location: &Path,
         monitor: &Monitor,
     ) -> Result<(Self, Option<Manifest>), IngestError> {
-        if !remote.is_writable() {
+        if !store.is_writable() {
             return Err(ErrorKind::UrlOfDataset(without_credentials(location)).into());
         }
         let id = random_id()?;
@@ -210,7 +212,7 @@ impl VersionBuilder {
         let mut version = Self::without_number(files, dir, id, DatasetLock::of(folder), made);
         let latest = version.follow_newest(location)?;
         let number = version.number;
-        let (store, clock) = StoreVersion::begin(remote, location, &version.id, number, latest.is_some(), monitor)?;
+        let (store, clock) = StoreVersion::begin(store, location, &version.id, number, latest.is_some(), monitor)?;
         (version.store, version.clock) = (Some(store), Some(clock));
         version.complete_purge(location, latest.as_ref());
         version.remove_expired(location, monitor);

@@ -1,30 +1,20 @@
 //! Opening a file only if it is plain, because a name might lead to a device, to a pipe without a writer, or out of the
 //! folder; and reading an open file at any position.
 
+use crate::store::ReadFault;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-/// Why a file is not opened.
-#[derive(Debug)]
-pub enum NotOpened {
-    /// An error of the operating system.
-    Io(io::Error),
-    /// The path does not lead to a plain file; the text says what it leads to.
-    NotPlain(&'static str),
-    /// The path does not lead to a file below the folder.
-    Outside,
-}
-
 /// Splits a path below a folder into the names of its folders and of its file.
-fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
+fn names(path: &str) -> Result<Vec<&str>, ReadFault> {
     let name = |component| match component {
         Component::Normal(name) => name.to_str(),
         _ => None,
     };
     let names: Option<Vec<&str>> = Path::new(path).components().map(name).collect();
-    names.filter(|names| !names.is_empty()).ok_or(NotOpened::Outside)
+    names.filter(|names| !names.is_empty()).ok_or(OUTSIDE)
 }
 
 /// Opens the plain file at a path below a folder. No name of the path may be a symbolic link, but the path of
@@ -33,13 +23,13 @@ fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
 /// # Errors
 /// The file cannot be opened, or is not plain.
 #[cfg(unix)]
-pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+pub fn open_plain(folder: &Path, path: &str) -> Result<File, ReadFault> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
     use rustix::io::{Errno, retry_on_intr};
 
     let names = names(path)?;
-    let (file, folders) = names.split_last().ok_or(NotOpened::Outside)?;
-    let io = |error: Errno| NotOpened::Io(error.into());
+    let (file, folders) = names.split_last().ok_or(OUTSIDE)?;
+    let io = |error: Errno| ReadFault::Io(error.into());
     let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut within = retry_on_intr(|| openat(CWD, folder, folder_flags, Mode::empty())).map_err(io)?;
@@ -48,7 +38,7 @@ pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
         within = opened.map_err(|error| {
             // Systems report different errors for a symbolic link where a folder is expected.
             if matches!(error, Errno::LOOP | Errno::NOTDIR | Errno::MLINK) {
-                NotOpened::NotPlain("behind something that is not a folder")
+                ReadFault::NotPlain("behind something that is not a folder")
             } else {
                 io(error)
             }
@@ -57,15 +47,15 @@ pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     // With `NONBLOCK`, opening a pipe without a writer returns immediately; the pipe is rejected below.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = retry_on_intr(|| openat(&within, *file, flags, Mode::empty())).map_err(|error| match error {
-        Errno::LOOP | Errno::MLINK => NotOpened::NotPlain(LINK),
+        Errno::LOOP | Errno::MLINK => ReadFault::NotPlain(LINK),
         // A socket, or a device that does not exist.
-        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => NotOpened::NotPlain(SPECIAL),
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => ReadFault::NotPlain(SPECIAL),
         error => io(error),
     })?;
     match FileType::from_raw_mode(fstat(&opened).map_err(io)?.st_mode) {
         FileType::RegularFile => Ok(opened.into()),
-        FileType::Directory => Err(NotOpened::NotPlain(FOLDER)),
-        _ => Err(NotOpened::NotPlain(SPECIAL)),
+        FileType::Directory => Err(ReadFault::NotPlain(FOLDER)),
+        _ => Err(ReadFault::NotPlain(SPECIAL)),
     }
 }
 
@@ -75,21 +65,24 @@ pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
 /// # Errors
 /// The file cannot be opened, or is not plain.
 #[cfg(not(unix))]
-pub fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+pub fn open_plain(folder: &Path, path: &str) -> Result<File, ReadFault> {
     let mut opened = folder.to_owned();
     let names = names(path)?;
     for (at, name) in (1..).zip(&names) {
         opened.push(name);
-        let kind = std::fs::symlink_metadata(&opened).map_err(NotOpened::Io)?.file_type();
+        let kind = std::fs::symlink_metadata(&opened).map_err(ReadFault::Io)?.file_type();
         if kind.is_symlink() {
-            return Err(NotOpened::NotPlain(LINK));
+            return Err(ReadFault::NotPlain(LINK));
         }
         if at == names.len() && !kind.is_file() {
-            return Err(NotOpened::NotPlain(if kind.is_dir() { FOLDER } else { SPECIAL }));
+            return Err(ReadFault::NotPlain(if kind.is_dir() { FOLDER } else { SPECIAL }));
         }
     }
-    File::open(opened).map_err(NotOpened::Io)
+    File::open(opened).map_err(ReadFault::Io)
 }
+
+/// What the path leads to if not below the folder.
+const OUTSIDE: ReadFault = ReadFault::NotPlain("a path out of the dataset's folder");
 
 const LINK: &str = "a symbolic link";
 const FOLDER: &str = "a folder";

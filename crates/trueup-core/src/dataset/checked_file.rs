@@ -13,12 +13,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use trueup_parquet::FileSlice;
+use trueup_store::files::Files;
 use trueup_store::{
-    BLOCK_BYTES, CachedFile, NotOpened, Pending, ReadFault, RemoteFolder, location_of, open_plain, read_at,
-    without_credentials,
+    BLOCK_BYTES, CachedFile, Pending, ReadFault, Store, location_of, open_store, read_at, without_credentials,
 };
 
 /// The bytes that a sequential reader reads at a time.
@@ -37,18 +37,11 @@ const BLOCKS_BETWEEN: u64 = (128 << 10) / BLOCK_BYTES;
 /// A file that a manifest names: where it is, and what its bytes must be.
 #[derive(Debug)]
 pub(super) struct PromisedFile {
-    place: Place,
+    store: Arc<dyn Store>,
     /// The path below the folder, as in the manifest.
     name: String,
     blake3: String,
     checksums: BlockChecksums,
-}
-
-/// Where the files of a dataset are.
-#[derive(Debug)]
-enum Place {
-    Folder(PathBuf),
-    Store(RemoteFolder),
 }
 
 /// An open file of a dataset: a plain file, or an object of a store, with the length in the manifest. Its bytes are
@@ -99,12 +92,11 @@ impl PromisedFile {
     pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Arc<Self>, DatasetError> {
         let checksums =
             BlockChecksums::new(location_of(folder, &promised.path), promised.size, promised.blocks.clone())?;
-        let place = match RemoteFolder::of(folder) {
-            Ok(Some(remote)) => Place::Store(remote),
-            Ok(None) => Place::Folder(folder.to_owned()),
+        let store = match open_store(folder, &Files::default()) {
+            Ok(store) => store,
             Err(source) => return Err(DatasetError::Io { path: without_credentials(folder), source }),
         };
-        Ok(Arc::new(Self { place, name: promised.path.clone(), blake3: promised.blake3.clone(), checksums }))
+        Ok(Arc::new(Self { store, name: promised.path.clone(), blake3: promised.blake3.clone(), checksums }))
     }
 
     /// Returns the path of the file.
@@ -118,8 +110,8 @@ impl PromisedFile {
     }
 
     /// Returns whether the file is an object of a store.
-    pub(super) const fn is_remote(&self) -> bool {
-        matches!(self.place, Place::Store(_))
+    pub(super) fn is_remote(&self) -> bool {
+        !self.store.is_folder()
     }
 
     /// Opens the file. An object of a store is compared with the manifest when it is read.
@@ -129,10 +121,9 @@ impl PromisedFile {
     pub(super) fn open(self: &Arc<Self>) -> Result<CheckedFile, DatasetError> {
         let opened =
             |file, cached| CheckedFile { promised: self.clone(), file, cached, interrupt: Interrupt::default() };
-        let Place::Folder(folder) = &self.place else {
+        let Some(file) = self.store.open(&self.name).map_err(|fault| self.unread(fault))? else {
             return Ok(opened(None, CachedFile::open(|| self.cache_key(), self.size()).map(Arc::new)));
         };
-        let file = open_plain(folder, &self.name).map_err(|error| self.not_opened(error))?;
         match file.metadata().map(|metadata| metadata.len()) {
             Ok(found) if found == self.size() => Ok(opened(Some(Arc::new(file)), None)),
             Ok(found) => Err(self.other_length(found)),
@@ -154,32 +145,22 @@ impl PromisedFile {
 
     /// Checks that the file is there, and as long as the manifest says.
     pub(super) fn check_length(self: &Arc<Self>) -> Result<(), DatasetError> {
-        match &self.place {
-            Place::Folder(_) => self.open().map(drop),
-            Place::Store(store) => match store.length(&self.name) {
-                Ok(found) if found == self.size() => Ok(()),
-                Ok(found) => Err(self.other_length(found)),
-                Err(error) => Err(self.unread(ReadFault::Io(error))),
-            },
+        if self.store.is_folder() {
+            return self.open().map(drop);
+        }
+        match self.store.length(&self.name) {
+            Ok(found) if found == self.size() => Ok(()),
+            Ok(found) => Err(self.other_length(found)),
+            Err(error) => Err(self.unread(ReadFault::Io(error))),
         }
     }
 
-    /// Returns the error of a file that was not opened.
-    fn not_opened(&self, error: NotOpened) -> DatasetError {
-        let path = self.path().to_owned();
-        match error {
-            NotOpened::Io(source) if source.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
-            NotOpened::Io(source) => DatasetError::Io { path, source },
-            NotOpened::NotPlain(found) => DatasetError::NotPlain { path, found },
-            NotOpened::Outside => DatasetError::NotPlain { path, found: "a path out of the dataset's folder" },
-        }
-    }
-
-    /// Returns the error of an object that was not read.
+    /// Returns the error of a file that was not read.
     fn unread(&self, fault: ReadFault) -> DatasetError {
         let path = self.path().to_owned();
         match fault {
             ReadFault::Length(found) => self.other_length(found),
+            ReadFault::NotPlain(found) => DatasetError::NotPlain { path, found },
             ReadFault::Io(error) if error.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
             ReadFault::Io(source) => DatasetError::Io { path, source },
         }
@@ -277,21 +258,18 @@ impl CheckedFile {
     /// Starts to read the checksum blocks that contain `bytes` of the file.
     fn start(&self, bytes: &Range<u64>) -> Reading {
         let blocks = self.blocks(bytes);
-        let fetched = match (&self.cached, &self.promised.place) {
-            (_, Place::Folder(_)) => blocks.end..blocks.end,
-            (None, Place::Store(_)) => blocks.clone(),
-            (Some(cached), Place::Store(_)) => cached.missing(&blocks),
+        let fetched = match &self.cached {
+            _ if self.file.is_some() => blocks.end..blocks.end,
+            None => blocks.clone(),
+            Some(cached) => cached.missing(&blocks),
         };
         self.fetch(blocks, fetched)
     }
 
     /// Starts to read blocks: those of `fetched` from the store.
     fn fetch(&self, blocks: Range<u64>, fetched: Range<u64>) -> Reading {
-        let PromisedFile { place, name, checksums, .. } = &*self.promised;
-        let pending = match place {
-            Place::Store(store) if !fetched.is_empty() => Some(store.fetch(name, &fetched, checksums.size())),
-            _ => None,
-        };
+        let PromisedFile { store, name, checksums, .. } = &*self.promised;
+        let pending = (!fetched.is_empty()).then(|| store.fetch(name, &fetched, checksums.size()));
         Reading { blocks, fetched, pending }
     }
 
@@ -308,10 +286,7 @@ impl CheckedFile {
     /// have damaged them, all are requested up to twice.
     fn read_blocks(&self, mut reading: Reading) -> Result<(Bytes, Result<(), DatasetError>), DatasetError> {
         let Range { start, end } = reading.blocks;
-        let mut repetitions = match self.promised.place {
-            Place::Folder(_) => 0,
-            Place::Store(_) => 1 + u8::from(reading.fetched != reading.blocks),
-        };
+        let mut repetitions = if self.file.is_some() { 0 } else { 1 + u8::from(reading.fetched != reading.blocks) };
         loop {
             let fetched = reading.fetched.clone();
             let read = self.assemble(reading)?;

@@ -11,14 +11,13 @@ use super::deletion_vector::read_vectors;
 use super::file_list::read_lists;
 use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION};
 use super::seal::{seal, unseal};
-use super::storage::{Storage, StorageFault};
+use super::storage::Storage;
 use super::tombstone::{TOMBSTONE_BYTES, fence, holder, is_tombstone, tombstone};
 use super::version_numbers::{VersionNumbers, read_newest};
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use trueup_store::files::{FaultInjector, Files};
-use trueup_store::{Holder, Publication, PublishError, RemoteFolder, location_of, without_credentials};
+use trueup_store::{Publication, PublishError, ReadFault, location_of, without_credentials};
 
 /// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";
@@ -156,9 +155,9 @@ fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, Manifest
     match storage.read(&file_name(version), MAX_BYTES) {
         Ok(bytes) if is_tombstone(&bytes) => Err(ManifestError::Expired { path, version }),
         Ok(bytes) => Ok(bytes),
-        Err(StorageFault::Io(source)) => Err(ManifestError::Io { action: "read", path, source }),
-        Err(StorageFault::TooLong(found)) => Err(ManifestError::TooLarge { path, found }),
-        Err(StorageFault::NotPlain(found)) => Err(ManifestError::NotPlain { path, found }),
+        Err(ReadFault::Io(source)) => Err(ManifestError::Io { action: "read", path, source }),
+        Err(ReadFault::Length(found)) => Err(ManifestError::TooLarge { path, found }),
+        Err(ReadFault::NotPlain(found)) => Err(ManifestError::NotPlain { path, found }),
     }
 }
 
@@ -201,20 +200,13 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
         PublishError::Indeterminate(source) => ManifestError::Indeterminate { path: path.clone(), version, source },
     };
     let storage = Storage::with_files(dir, files)?;
-    if let Some(remote) = RemoteFolder::of(dir).map_err(|error| unpublished(error.into()))? {
-        let publication = Publication { bytes: text.clone().into(), fence: fence().into(), holder };
-        let (published, is_only) = remote.publish(&file_name(version), publication);
-        return confirm(&storage, version, &text, published, is_only).map_err(unpublished);
-    }
-    let staged = staging.join(STAGED);
-    let written = files.create(&staged).and_then(|mut file| {
-        file.write_all(&text)?;
-        file.sync()
-    });
-    written.map_err(|source| ManifestError::Io { action: "write", path: staged.clone(), source })?;
-    // The file system applies nothing after it has returned.
-    confirm(&storage, version, &text, link(files, &staged, &path, &text), true).map_err(unpublished)?;
-    files.sync_folder(dir).map_err(|source| ManifestError::Unsynced { dir: dir.to_owned(), version, source })
+    let publication = Publication { bytes: text.clone().into(), fence: fence().into(), holder };
+    let (published, is_only) = storage.publish(&file_name(version), &staging.join(STAGED), publication);
+    confirm(&storage, version, &text, published, is_only).map_err(unpublished)?;
+    storage.sync().map_err(|error| match error {
+        ManifestError::Io { source, .. } => ManifestError::Unsynced { dir: dir.to_owned(), version, source },
+        error => error,
+    })
 }
 
 /// Checks what a publication found against the floor. Behind the floor, names say nothing any more of who had a number:
@@ -256,36 +248,6 @@ fn indeterminate(error: ManifestError) -> PublishError {
         ManifestError::Io { source, .. } => source,
         error => io::Error::other(error),
     })
-}
-
-/// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.
-fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), PublishError> {
-    let Err(error) = files.link(staged, path) else { return Ok(()) };
-    match holder_of(path, text) {
-        // A network file system may link, lose the reply, and report that the name is taken.
-        Ok(Some(Holder::Own)) => return Ok(()),
-        Ok(Some(Holder::Fence | Holder::Other)) => return Err(PublishError::Conflict),
-        Ok(None) => {}
-        Err(_) => return Err(PublishError::Indeterminate(error)),
-    }
-    // Some file systems have no hard links. On these, the check and the rename are two steps, and the writer's lock
-    // excludes other writers.
-    let Err(error) = files.rename(staged, path) else { return Ok(()) };
-    match holder_of(path, text) {
-        Ok(Some(Holder::Own)) => Ok(()),
-        Ok(Some(Holder::Fence | Holder::Other)) => Err(PublishError::Conflict),
-        Ok(None) => Err(PublishError::Failed(error)),
-        Err(_) => Err(PublishError::Indeterminate(error)),
-    }
-}
-
-/// Returns what has the name of the manifest with these bytes; `None` if nothing has. What is damaged is an error.
-fn holder_of(path: &Path, text: &[u8]) -> io::Result<Option<Holder>> {
-    match fs::read(path) {
-        Ok(found) => holder(&found, text).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// The member of a manifest that says its layout.

@@ -7,9 +7,10 @@
 
 use super::error::ManifestError;
 use super::manifest_file::file_name;
-use super::storage::{Entry, Storage};
+use super::storage::Storage;
 use std::io;
 use std::time::{Duration, SystemTime};
+use trueup_store::Entry;
 
 /// What the name of the file of a floor begins with; the number follows.
 pub(super) const FLOOR_PREFIX: &str = "expired-to-";

@@ -16,8 +16,9 @@ use crate::table::Table;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{RemoteFolder, manifest_file};
+use trueup_core::dataset::{Store, manifest_file, open_store};
 use trueup_core::files::Files;
 
 impl VersionBuilder {
@@ -58,13 +59,14 @@ impl VersionBuilder {
             return Err(ended());
         }
         let attempt = random_id()?;
-        let (folder, open, store) = match RemoteFolder::of(dir).at(OPEN_DATASET, &without_credentials(dir))? {
-            Some(remote) => {
-                let store = StoreVersion::of_part(remote, dir, plan, monitor)?.ok_or_else(ended)?;
+        let store = open_store(dir, files).at(OPEN_DATASET, &without_credentials(dir))?;
+        let (folder, open, store) = match store.is_folder() {
+            false => {
+                let store = StoreVersion::of_part(store, dir, plan, monitor)?.ok_or_else(ended)?;
                 let (folder, open) = local_folder::make(files, &attempt)?;
                 (folder, open, Some(store))
             }
-            None => {
+            true => {
                 let record = dir.join(format!("{RECORD_PREFIX}{}", plan.ingest));
                 let folder = record.join(folder_of(part, &attempt));
                 match files.create_folder(&folder) {
@@ -157,15 +159,15 @@ fn label_of(part: u32, attempt: &str) -> String {
 impl StoreVersion {
     /// Returns the next version for an attempt at a part, which uploads its files; `None` if the ingest has ended.
     fn of_part(
-        remote: RemoteFolder,
+        store: Arc<dyn Store>,
         location: &Path,
         plan: &StagePlan,
         monitor: &Monitor,
     ) -> Result<Option<Self>, IngestError> {
-        if !remote.is_writable() {
+        if !store.is_writable() {
             return Err(ErrorKind::UrlOfDataset(without_credentials(location)).into());
         }
-        let mut version = Self::new(remote, location, &plan.ingest, plan.version, monitor);
+        let mut version = Self::new(store, location, &plan.ingest, plan.version, monitor);
         // The record is that of the process that commits.
         version.keeps_record = true;
         let record = version.record();

@@ -21,12 +21,12 @@ use crate::table::Table;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{RemoteFolder, RemoteObject, expiry, manifest_file};
+use trueup_core::dataset::{Entry, Store, expiry, manifest_file};
 use trueup_core::files::Files;
 use trueup_core::{Interrupt, Interruption};
 
@@ -42,7 +42,7 @@ const RECORD: &str = "An ingest of trueup is running, was killed, or was distrib
 
 /// The next version of a dataset in a store. Unless it is published, dropping it removes every object that it made.
 pub(super) struct StoreVersion {
-    remote: RemoteFolder,
+    store: Arc<dyn Store>,
     /// The URL of the dataset.
     location: PathBuf,
     /// The id of the ingest, in hex.
@@ -70,17 +70,17 @@ impl StoreVersion {
     /// # Errors
     /// The store cannot be listed or written, or lets writers replace the objects of others.
     pub(super) fn begin(
-        remote: RemoteFolder,
+        store: Arc<dyn Store>,
         location: &Path,
         id: &str,
         number: u64,
         has_version: bool,
         monitor: &Monitor,
     ) -> Result<(Self, StorageClock), IngestError> {
-        let mut version = Self::new(remote, location, id, number, monitor);
+        let mut version = Self::new(store, location, id, number, monitor);
         let record = version.record();
         let create = |version: &Self| {
-            let created = version.remote.create(&record, RECORD, &version.interrupt);
+            let created = version.store.put_new(&record, RECORD.into(), &version.interrupt);
             at("create", &version.url(&record), created)
         };
         // Nobody else uses this name, so that a second attempt must find the object of the first. A store that does not
@@ -91,11 +91,12 @@ impl StoreVersion {
         }
         let objects = version.list("")?;
         let own = objects.iter().find(|object| object.name == record);
-        let written = own.map(|object| object.modified).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+        let written =
+            own.and_then(|object| Some(object.listed?.modified)).ok_or_else(|| io::ErrorKind::NotFound.into());
         let clock = StorageClock::new(at("read", &version.url(&record), written)?);
         version.clock = Some(clock);
         for object in &objects {
-            let is_old = clock.age(object.modified) > KILLED_AFTER;
+            let is_old = object.listed.is_some_and(|listed| clock.age(listed.modified) > KILLED_AFTER);
             if let Some(id) = object.name.strip_prefix(RECORD_PREFIX).filter(|id| is_old && is_id(id)) {
                 version.killed.push(id.to_owned());
             }
@@ -107,9 +108,9 @@ impl StoreVersion {
     }
 
     /// Returns a version with a number, of which nothing is in the store yet.
-    pub(super) fn new(remote: RemoteFolder, location: &Path, id: &str, number: u64, monitor: &Monitor) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, location: &Path, id: &str, number: u64, monitor: &Monitor) -> Self {
         Self {
-            remote,
+            store,
             location: location.to_owned(),
             id: id.to_owned(),
             number,
@@ -133,8 +134,8 @@ impl StoreVersion {
     }
 
     /// Lists the objects in a folder of the dataset; `""` is the folder of the dataset itself.
-    pub(super) fn list(&self, below: &str) -> Result<Vec<RemoteObject>, IngestError> {
-        at("list", &self.location, self.remote.objects(below))
+    pub(super) fn list(&self, below: &str) -> Result<Vec<Entry>, IngestError> {
+        at("list", &self.location, self.store.list(below, &[]))
     }
 
     fn url(&self, name: &str) -> PathBuf {
@@ -186,7 +187,7 @@ impl StoreVersion {
         let table = Table::Events.name();
         let objects = self.list(table)?.into_iter();
         let sizes: HashMap<String, u64> =
-            objects.map(|object| (format!("{table}/{}", object.name), object.size)).collect();
+            objects.filter_map(|object| Some((format!("{table}/{}", object.name), object.listed?.size))).collect();
         for part in staged {
             for file in &part.files {
                 let found = sizes.get(&file.path).copied();
@@ -205,7 +206,7 @@ impl StoreVersion {
         for object in self.list(Table::Events.name())? {
             let name = format!("{}/{}", Table::Events.name(), object.name);
             if has_id(&object.name, &self.id) && !named.contains(name.as_str()) {
-                at("remove", &self.url(&name), self.remote.remove(&name))?;
+                at("remove", &self.url(&name), self.store.remove(&name))?;
             }
         }
         Ok(())
@@ -222,7 +223,7 @@ impl StoreVersion {
             for _ in 0..UPLOADS.min(self.uploaded.len()) {
                 scope.spawn(|| {
                     while let Some(name) = self.uploaded.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let sent = self.remote.upload(name, &folder.join(name), &self.interrupt);
+                        let sent = self.store.upload(name, &folder.join(name), &self.interrupt);
                         match at("upload", &self.url(name), sent) {
                             Ok(()) => monitor.add(0, size(name)),
                             Err(error) => {
@@ -265,13 +266,13 @@ impl StoreVersion {
                 if version > taken {
                     pending.insert(id.to_owned());
                 } else {
-                    at("remove", &self.url(&name), self.remote.remove(&name))?;
+                    at("remove", &self.url(&name), self.store.remove(&name))?;
                 }
             }
         }
         for id in self.killed.iter().filter(|id| !pending.contains(*id)) {
             let record = format!("{RECORD_PREFIX}{id}");
-            at("remove", &self.url(&record), self.remote.remove(&record))?;
+            at("remove", &self.url(&record), self.store.remove(&record))?;
         }
         self.killed.retain(|id| pending.contains(id));
         Ok(())
@@ -286,12 +287,12 @@ impl Drop for StoreVersion {
             drop(self.remove_files_of_parts(&[]));
         }
         let is_clean = match self.outcome {
-            Outcome::Unpublished => self.uploaded.iter().try_for_each(|name| self.remote.remove(name)).is_ok(),
+            Outcome::Unpublished => self.uploaded.iter().try_for_each(|name| self.store.remove(name)).is_ok(),
             Outcome::Published => true,
             Outcome::Indeterminate => false,
         };
         if is_clean && !self.keeps_record {
-            drop(self.remote.remove(&self.record()));
+            drop(self.store.remove(&self.record()));
         }
     }
 }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
-use trueup_core::dataset::RemoteFolder;
+use trueup_core::dataset::RemoteStore;
 
 /// The most attempts of a client that repeats its requests.
 const ATTEMPTS: usize = 3;
@@ -89,7 +89,7 @@ impl Store {
         let mut urls = self.urls.lock().unwrap();
         if !urls.contains(&url) {
             let client = |attempts| Arc::new(Client { objects: self.objects.clone(), actor, attempts });
-            RemoteFolder::register(&url, "ds", client(ATTEMPTS), client(1));
+            RemoteStore::register(&url, "ds", client(ATTEMPTS), client(1));
             urls.push(url.clone());
         }
         PathBuf::from(url)
@@ -139,7 +139,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.urls.lock().unwrap().iter().for_each(|url| RemoteFolder::unregister(url));
+        self.urls.lock().unwrap().iter().for_each(|url| RemoteStore::unregister(url));
     }
 }
 

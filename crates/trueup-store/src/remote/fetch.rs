@@ -1,17 +1,18 @@
 //! Reading bytes of an object. Long ranges are read in parts at the same time, so that each request ends soon. The
 //! client repeats requests that fail; a request whose answer is cut off is repeated here.
 
-use super::ReadFault;
 use super::fault::io_error;
-use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
-use super::runtime::Pending;
+use super::location::{Client, RETRIES, RETRY_TIME, RemoteStore};
+use super::runtime::start;
+use crate::pending::Pending;
+use crate::store::ReadFault;
 use bytes::{Bytes, BytesMut};
 use object_store::path::Path as ObjectPath;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// The most bytes of one request.
@@ -24,17 +25,14 @@ static REQUESTS: Semaphore = Semaphore::const_new(32);
 /// The time before the first repetition of a request whose answer was cut off; each further one waits twice as long.
 const PAUSE: Duration = Duration::from_millis(50);
 
-impl RemoteFolder {
+impl RemoteStore {
     /// Starts to read bytes of an object that must be `promised` bytes long.
-    pub fn fetch(&self, name: &str, bytes: &Range<u64>, promised: u64) -> Pending {
-        Pending::start(read(self.store.clone(), self.object(name), bytes.clone(), promised))
+    pub(super) fn fetch_bytes(&self, name: &str, bytes: &Range<u64>, promised: u64) -> Pending {
+        start(read(self.store.clone(), self.object(name), bytes.clone(), promised))
     }
 
     /// Reads a whole object of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// The store refuses, or the object is longer.
-    pub fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
+    pub(super) fn whole(&self, name: &str, limit: u64) -> Result<Bytes, ReadFault> {
         let (store, path) = (self.store.clone(), self.object(name));
         let read = async move {
             let (first, length) =
@@ -45,40 +43,23 @@ impl RemoteFolder {
             let rest = read(store, path, first.len() as u64..length, length).await?;
             Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
         };
-        Pending::start(read).wait()
+        start(read).wait()
     }
 
-    /// Returns the length of an object.
-    ///
-    /// # Errors
-    /// The store refuses.
-    pub fn length(&self, name: &str) -> io::Result<u64> {
+    /// Returns what the store says of an object.
+    pub(super) fn head(&self, name: &str) -> io::Result<ObjectMeta> {
         let (store, path) = (self.store.clone(), self.object(name));
-        Pending::start(async move { length(&store, &path).await.map_err(|error| io_error(&error)) }).wait()
-    }
-
-    /// Returns when an object was written, by the clock of the store.
-    ///
-    /// # Errors
-    /// The store refuses.
-    pub fn modified(&self, name: &str) -> io::Result<SystemTime> {
-        let (store, path) = (self.store.clone(), self.object(name));
-        let found = async move { head(&store, &path).await.map_err(|error| io_error(&error)) };
-        Ok(Pending::start(found).wait()?.last_modified.into())
+        start(async move { head(&store, &path).await.map_err(|error| io_error(&error)) }).wait()
     }
 }
 
-async fn length(store: &Store, path: &ObjectPath) -> object_store::Result<u64> {
-    Ok(head(store, path).await?.size)
-}
-
-async fn head(store: &Store, path: &ObjectPath) -> object_store::Result<ObjectMeta> {
+async fn head(store: &Client, path: &ObjectPath) -> object_store::Result<ObjectMeta> {
     let _permit = REQUESTS.acquire().await;
     Ok(store.objects.get_opts(path, GetOptions::new().with_head(true)).await?.meta)
 }
 
 /// Reads bytes of an object, in parts.
-async fn read(store: Arc<Store>, path: ObjectPath, bytes: Range<u64>, promised: u64) -> Result<Bytes, ReadFault> {
+async fn read(store: Arc<Client>, path: ObjectPath, bytes: Range<u64>, promised: u64) -> Result<Bytes, ReadFault> {
     if bytes.end - bytes.start <= REQUEST_BYTES {
         return Ok(if bytes.is_empty() {
             Bytes::new()
@@ -111,7 +92,7 @@ const _: () = assert!(REQUEST_STEP as u64 == REQUEST_BYTES);
 /// is repeated if its answer is cut off. An object of another length than the one `promised` is a fault, and so is one
 /// that does not have the `tag`.
 pub(super) async fn read_part(
-    store: &Store,
+    store: &Client,
     path: &ObjectPath,
     bytes: Range<u64>,
     promised: Option<u64>,
@@ -151,7 +132,7 @@ pub(super) async fn read_part(
 
 /// Returns the fault of an object whose length is not the one `promised`, which may be why a range of it does not
 /// exist.
-async fn length_fault(store: &Store, path: &ObjectPath, promised: Option<u64>) -> Option<ReadFault> {
-    let (promised, found) = (promised?, length(store, path).await.ok()?);
+async fn length_fault(store: &Client, path: &ObjectPath, promised: Option<u64>) -> Option<ReadFault> {
+    let (promised, found) = (promised?, head(store, path).await.ok()?.size);
     (found != promised).then_some(ReadFault::Length(found))
 }

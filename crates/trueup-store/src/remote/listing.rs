@@ -1,8 +1,8 @@
 //! Names in a folder of a web server, which lists them in a page.
 
 use super::fault::describe;
-use super::location::{RETRIES, RemoteFolder, WebPages};
-use super::runtime::Pending;
+use super::location::{RETRIES, RemoteStore, WebPages};
+use super::runtime::start;
 use super::web::says_where_it_ends;
 use super::web_client::RedirectFault;
 use reqwest::header::CACHE_CONTROL;
@@ -15,20 +15,17 @@ const PAGE_BYTES: usize = 16 << 20;
 /// The time before the first repetition of a request for a page. Each further one waits twice as long, up to a bound.
 const PAUSE: Duration = Duration::from_millis(100);
 
-impl RemoteFolder {
+impl RemoteStore {
     /// Lists names in a folder of a web server, given what they begin and end with around a number; none of another
     /// store, which lists its objects itself.
-    ///
-    /// # Errors
-    /// The server does not answer with a whole list.
-    pub fn names(&self, around: &'static [(&str, &str)]) -> io::Result<Vec<String>> {
+    pub(super) fn names(&self, around: &'static [(&str, &str)]) -> io::Result<Vec<String>> {
         let folder = self.clone();
         let list = async move {
             let Some(pages) = &folder.store.pages else { return Ok(Vec::new()) };
             let page = pages.read().await?;
             Ok(around.iter().flat_map(|around| names(&page, *around)).collect())
         };
-        Pending::start(list).wait()
+        start(list).wait()
     }
 }
 

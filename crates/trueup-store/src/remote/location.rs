@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const KEPT_STORES: usize = 64;
 
 /// The folders that URLs mean, so that the connections to a store are used for all of its objects, and later again.
-static FOLDERS: Mutex<Option<HashMap<String, RemoteFolder>>> = Mutex::new(None);
+static FOLDERS: Mutex<Option<HashMap<String, RemoteStore>>> = Mutex::new(None);
 
 /// The URLs that mean a store, for error messages.
 const EXPECTED: &str =
@@ -42,14 +42,14 @@ const EXPECTED: &str =
 
 /// A folder in an object store, such as that of a dataset: a prefix of the names of objects.
 #[derive(Clone, Debug)]
-pub struct RemoteFolder {
-    pub(super) store: Arc<Store>,
+pub struct RemoteStore {
+    pub(super) store: Arc<Client>,
     pub(super) prefix: ObjectPath,
 }
 
 /// A store, and the connections to it.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct Client {
     pub(super) objects: Arc<dyn ObjectStore>,
     /// A client of the same store that repeats no request.
     once: Once,
@@ -75,34 +75,33 @@ pub(super) struct WebPages {
     pub(super) url: Url,
 }
 
-impl RemoteFolder {
-    /// Returns the folder that a location means; `None` if the location is a path of the file system.
+impl RemoteStore {
+    /// Returns the folder that a URL means.
     ///
     /// # Errors
-    /// The URL means no store, has a user (other than a container of Azure), a password, a `?` or a `#`, or has only
-    /// one slash after its scheme; or a setting of the environment is wrong.
-    pub fn of(location: &Path) -> io::Result<Option<Self>> {
-        super::check_slashes(location)?;
-        let Some(text) = location.to_str().filter(|_| super::is_url(location)) else { return Ok(None) };
+    /// The URL means no store, or has a user (other than a container of Azure), a password, a `?` or a `#`; or a
+    /// setting of the environment is wrong.
+    pub(crate) fn find(url: &Path) -> io::Result<Self> {
+        let text = url.to_str().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, EXPECTED))?;
         let text = text.trim_end_matches('/');
         let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         let folders = folders.get_or_insert_default();
         if let Some(folder) = folders.get(text) {
-            return Ok(Some(folder.clone()));
+            return Ok(folder.clone());
         }
         let folder = Self::connect(text)?;
         if folders.len() >= KEPT_STORES {
             folders.retain(|_, folder| Arc::strong_count(&folder.store) > 1);
         }
         folders.insert(text.to_owned(), folder.clone());
-        Ok(Some(folder))
+        Ok(folder)
     }
 
     /// Lets a URL mean a folder of this store until [`unregister`](Self::unregister), for a simulation of one: the
     /// clients repeat requests and do not, and nothing pauses.
     #[doc(hidden)]
     pub fn register(url: &str, prefix: &str, objects: Arc<dyn ObjectStore>, once: Arc<dyn ObjectStore>) {
-        let store = Store { objects, once: Once::Registered(once), pause: Duration::ZERO, pages: None };
+        let store = Client { objects, once: Once::Registered(once), pause: Duration::ZERO, pages: None };
         let folder = Self { store: Arc::new(store), prefix: ObjectPath::from(prefix) };
         let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         folders.get_or_insert_default().insert(url.to_owned(), folder);
@@ -136,7 +135,7 @@ impl RemoteFolder {
             _ => None,
         };
         let objects = open(&scheme, &url, RETRIES)?;
-        let store = Store { objects, once: Once::Of(scheme, url), pause: PAUSE, pages };
+        let store = Client { objects, once: Once::Of(scheme, url), pause: PAUSE, pages };
         Ok(Self { store: Arc::new(store), prefix })
     }
 
@@ -153,7 +152,7 @@ impl RemoteFolder {
     }
 }
 
-impl Store {
+impl Client {
     /// Returns a client of the store that repeats no request.
     pub(super) fn without_retries(&self) -> io::Result<Arc<dyn ObjectStore>> {
         match &self.once {
@@ -227,12 +226,12 @@ impl WebPages {
 
 #[cfg(test)]
 mod tests {
-    use super::RemoteFolder;
+    use super::RemoteStore;
     use std::path::Path;
 
     #[test]
     fn a_name_has_the_characters_of_the_key() {
-        let folder = RemoteFolder::of(Path::new("http://localhost/acme")).unwrap().unwrap();
+        let folder = RemoteStore::find(Path::new("http://localhost/acme")).unwrap();
         let key = |name: &str| folder.object(name).to_string();
         for name in ["leads~1.csv", "day=1/50%20.csv", "a#[b]{c}.csv"] {
             assert_eq!(key(name), format!("acme/{name}"));

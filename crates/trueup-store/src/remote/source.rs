@@ -1,12 +1,14 @@
 //! Inputs of an ingest at URLs: found by listing, and read from beginning to end. Their bytes have no checksums, so
 //! that an object which is replaced while it is read, or an answer that may be cut short, is an error.
 
-use super::ReadFault;
 use super::fault::{REPLACED, io_error};
 use super::fetch::{REQUEST_BYTES, read_part};
-use super::location::{RemoteFolder, Store};
-use super::runtime::Pending;
+use super::location::{Client, RemoteStore};
+use super::runtime::start;
 use super::web::WebReader;
+use crate::locations::{check_slashes, is_url, location_of, without_credentials};
+use crate::pending::Pending;
+use crate::store::ReadFault;
 use bytes::{Buf, Bytes};
 use object_store::{Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreScheme};
 use std::collections::VecDeque;
@@ -30,7 +32,7 @@ pub struct RemoteFile {
 
 #[derive(Clone, Debug)]
 enum SourcePlace {
-    Object { store: Arc<Store>, object: ObjectMeta },
+    Object { store: Arc<Client>, object: ObjectMeta },
     Web(Url),
 }
 
@@ -66,11 +68,11 @@ impl RemoteFile {
                 Err(error) => Err(io_error(&error)),
             }
         };
-        match Pending::<_, io::Error>::start(head).wait()? {
+        match start::<_, io::Error>(head).wait()? {
             Some(object) => {
                 let place = SourcePlace::Object { store: parent.store, object };
                 // The name is that of an object, also what follows a `#` in it.
-                let shown = super::location_of(&super::without_credentials(Path::new(folder)), name);
+                let shown = location_of(&without_credentials(Path::new(folder)), name);
                 Ok(RemoteFiles::One(Self::new(shown, place)))
             }
             None => Self::below(url).map(RemoteFiles::Below),
@@ -87,7 +89,7 @@ impl RemoteFile {
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let folder = folder_of(url)?;
-        let root = super::without_credentials(url);
+        let root = without_credentials(url);
         let root = root.to_str().unwrap_or_default().trim_end_matches('/').to_owned();
         let (store, prefix) = (folder.store.clone(), folder.prefix.clone());
         let list = async move {
@@ -100,7 +102,7 @@ impl RemoteFile {
             }
             Ok(found)
         };
-        let mut found: Vec<ObjectMeta> = Pending::<_, io::Error>::start(list).wait()?;
+        let mut found: Vec<ObjectMeta> = start::<_, io::Error>(list).wait()?;
         found.sort_by(|a, b| a.location.cmp(&b.location));
         let file = |object: ObjectMeta| {
             let below = object.location.as_ref();
@@ -127,7 +129,7 @@ impl RemoteFile {
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(refused("a URL has no user or password here; use one with a signature, or download the file"));
         }
-        Ok(Some(Self::new(super::without_credentials(url), SourcePlace::Web(parsed))))
+        Ok(Some(Self::new(without_credentials(url), SourcePlace::Web(parsed))))
     }
 
     fn new(shown: PathBuf, place: SourcePlace) -> Self {
@@ -158,9 +160,13 @@ impl RemoteFile {
 }
 
 /// Returns the folder that a URL means.
-fn folder_of(url: &Path) -> io::Result<RemoteFolder> {
-    let expected = || io::Error::new(io::ErrorKind::InvalidInput, "expected a URL");
-    RemoteFolder::of(url)?.ok_or_else(expected)
+fn folder_of(url: &Path) -> io::Result<RemoteStore> {
+    check_slashes(url)?;
+    if is_url(url) {
+        RemoteStore::find(url)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a URL"))
+    }
 }
 
 /// Splits a URL into its folder and its name; there is no name if the URL ends with the bucket.
@@ -203,7 +209,7 @@ impl Read for RemoteReader {
 /// Reads an object in parts, the next of which are on their way.
 #[derive(Debug)]
 struct ObjectReader {
-    store: Arc<Store>,
+    store: Arc<Client>,
     object: ObjectMeta,
     /// The position of the first byte that was not asked for.
     next: u64,
@@ -212,7 +218,7 @@ struct ObjectReader {
 }
 
 impl ObjectReader {
-    fn new(store: Arc<Store>, object: ObjectMeta) -> Self {
+    fn new(store: Arc<Client>, object: ObjectMeta) -> Self {
         Self { store, object, next: 0, parts: VecDeque::new(), held: Bytes::new() }
     }
 
@@ -223,14 +229,14 @@ impl ObjectReader {
                 let bytes = self.next..self.object.size.min(self.next + REQUEST_BYTES);
                 self.next = bytes.end;
                 let (store, object) = (self.store.clone(), self.object.clone());
-                self.parts.push_back(Pending::start(async move {
+                self.parts.push_back(start(async move {
                     let (size, tag) = (Some(object.size), object.e_tag.as_deref());
                     Ok(read_part(&store, &object.location, bytes, size, tag).await?.0)
                 }));
             }
             if let Some(part) = self.parts.pop_front() {
                 self.held = part.wait().map_err(|fault| match fault {
-                    ReadFault::Io(error) => error,
+                    fault @ (ReadFault::Io(_) | ReadFault::NotPlain(_)) => fault.into(),
                     ReadFault::Length(_) => io::Error::new(io::ErrorKind::StaleNetworkFileHandle, REPLACED),
                 })?;
             }

@@ -3,7 +3,7 @@
 
 use super::fault::describe;
 use super::location::{REQUEST_TIME, RETRIES};
-use super::runtime::Pending;
+use super::runtime::start;
 use super::web_client::{RedirectFault, web_client};
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderMap, IF_RANGE, RANGE, TRANSFER_ENCODING};
@@ -57,7 +57,7 @@ impl WebReader {
             && let Some(mut download) = self.download.take()
         {
             let read = async move { download.next_block().await.map(|block| (download, block)) };
-            let (download, block) = Pending::<_, io::Error>::start(read).wait()?;
+            let (download, block) = start::<_, io::Error>(read).wait()?;
             self.download = (!block.is_empty()).then_some(download);
             self.held = block;
         }

@@ -2,15 +2,16 @@
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
 use super::fault::{io_error, status, write_error};
-use super::location::{RETRIES, RETRY_TIME, RemoteFolder, Store};
-use super::runtime::Pending;
-use super::{Holder, Publication, PublishError, RemoteObject};
+use super::location::{Client, RETRIES, RETRY_TIME, RemoteStore};
+use super::runtime::start;
 use crate::interrupt::Interrupt;
+use crate::pending::Pending;
+use crate::store::{Entry, Holder, Listed, Publication, PublishError, Replacement};
 use bytes::Bytes;
 use object_store::path::Path as ObjectPath;
 use object_store::{
-    Error, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, Result as StoreResult,
-    UpdateVersion,
+    Error, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    Result as StoreResult, UpdateVersion,
 };
 use std::collections::VecDeque;
 use std::fs::File;
@@ -44,20 +45,10 @@ const REPLACEMENTS: usize = 8;
 /// and an interrupted ingest should end soon.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
-impl RemoteFolder {
-    /// Returns whether versions can be published here. On a web server they cannot, because none lets a file be created
-    /// only if it does not exist.
-    #[must_use]
-    pub fn is_writable(&self) -> bool {
-        !self.is_web()
-    }
-
+impl RemoteStore {
     /// Creates an object, unless there is one with its name. Returns whether there was none.
-    ///
-    /// # Errors
-    /// The store refuses, or `interrupt` ends the wait. The object may exist nevertheless.
-    pub fn create(&self, name: &str, bytes: impl Into<Bytes>, interrupt: &Interrupt) -> io::Result<bool> {
-        let (store, path, payload) = (self.store.clone(), self.object(name), PutPayload::from(bytes.into()));
+    pub(super) fn create(&self, name: &str, bytes: Bytes, interrupt: &Interrupt) -> io::Result<bool> {
+        let (store, path, payload) = (self.store.clone(), self.object(name), PutPayload::from(bytes));
         let create = async move {
             match store.objects.put_opts(&path, payload, PutOptions::from(PutMode::Create)).await {
                 Ok(_) => Ok(true),
@@ -65,14 +56,11 @@ impl RemoteFolder {
                 Err(error) => Err(write_error(&error)),
             }
         };
-        wait(Pending::start(create), interrupt)
+        wait(start(create), interrupt)
     }
 
-    /// Sends a file, whose object must have a name of its own, because an object with that name is replaced.
-    ///
-    /// # Errors
-    /// The file cannot be read, the store refuses, or `interrupt` ends the wait. The object may exist nevertheless.
-    pub fn upload(&self, name: &str, file: &Path, interrupt: &Interrupt) -> io::Result<()> {
+    /// Sends a file, with one request or in parts.
+    pub(super) fn upload_file(&self, name: &str, file: &Path, interrupt: &Interrupt) -> io::Result<()> {
         let path = self.object(name);
         let length = file.metadata()?.len();
         if length <= WHOLE_BYTES {
@@ -80,7 +68,7 @@ impl RemoteFolder {
             File::open(file)?.read_to_end(&mut bytes)?;
             let store = self.store.clone();
             let put = async move { store.objects.put(&path, bytes.into()).await.map_err(|error| write_error(&error)) };
-            return wait(Pending::start(put), interrupt).map(drop);
+            return wait(start(put), interrupt).map(drop);
         }
         for _ in 1..ATTEMPTS {
             match self.upload_parts(&path, file, length, interrupt) {
@@ -98,7 +86,7 @@ impl RemoteFolder {
         let mut file = File::open(file)?;
         let (store, path) = (self.store.clone(), path.clone());
         let begin = async move { store.objects.put_multipart(&path).await.map_err(|error| write_error(&error)) };
-        let mut upload = wait(Pending::start(begin), interrupt)?;
+        let mut upload = wait(start(begin), interrupt)?;
         let sent = send_parts(&mut *upload, &mut file, length, interrupt);
         let end = async move {
             let ended = match sent {
@@ -110,14 +98,11 @@ impl RemoteFolder {
             }
             ended
         };
-        Pending::start(end).wait()
+        start(end).wait()
     }
 
     /// Removes an object, if it exists.
-    ///
-    /// # Errors
-    /// The store refuses, or does not answer in time.
-    pub fn remove(&self, name: &str) -> io::Result<()> {
+    pub(super) fn remove_object(&self, name: &str) -> io::Result<()> {
         let (store, path) = (self.store.clone(), self.object(name));
         let remove = async move {
             match tokio::time::timeout(CLEANUP_TIME, store.objects.delete(&path)).await {
@@ -126,40 +111,27 @@ impl RemoteFolder {
                 Err(late) => Err(late.into()),
             }
         };
-        Pending::<(), io::Error>::start(remove).wait()
+        start::<(), io::Error>(remove).wait()
     }
 
-    /// Lists the objects in a folder below this one, but not in folders below that; `""` is this one.
-    ///
-    /// # Errors
-    /// The store refuses.
-    pub fn objects(&self, below: &str) -> io::Result<Vec<RemoteObject>> {
+    /// Lists the objects in a folder below this one, but not in folders below that.
+    pub(super) fn objects(&self, below: &str) -> io::Result<Vec<Entry>> {
         let store = self.store.clone();
         let folder = if below.is_empty() { self.prefix.clone() } else { self.object(below) };
         let list = async move {
             let listed = store.objects.list_with_delimiter(Some(&folder)).await;
-            let objects = listed.map_err(|error| io_error(&error))?.objects.into_iter();
-            Ok(objects
-                .filter_map(|object| {
-                    let name = object.location.filename()?.to_owned();
-                    Some(RemoteObject { name, modified: object.last_modified.into(), size: object.size })
-                })
-                .collect())
+            Ok(listed.map_err(|error| io_error(&error))?.objects.iter().filter_map(entry).collect())
         };
-        Pending::<_, io::Error>::start(list).wait()
+        start::<_, io::Error>(list).wait()
     }
 
-    /// Replaces an object by what `replacement` makes of its bytes, if it is still the one that was read. Does nothing
-    /// if there is no object, or no replacement. If `replacement` fails, the answer may be damaged, so the object is
-    /// read again.
-    ///
-    /// # Errors
-    /// The store refuses, or `replacement` fails each time.
-    pub fn replace(&self, name: &str, replacement: impl Fn(&[u8]) -> io::Result<Option<Vec<u8>>>) -> io::Result<()> {
+    /// Replaces an object, if it is still the one that was read. If `replacement` fails, the answer may be damaged, so
+    /// the object is read again.
+    pub(super) fn replace(&self, name: &str, replacement: Replacement<'_>) -> io::Result<()> {
         let path = self.object(name);
         for left in (0..REPLACEMENTS).rev() {
             let (store, read) = (self.store.clone(), path.clone());
-            let found = Pending::<_, io::Error>::start(async move { Ok(store.read(&read).await) }).wait()?;
+            let found = start::<_, io::Error>(async move { Ok(store.read(&read).await) }).wait()?;
             let Some((bytes, version)) = found.map_err(|error| io_error(&error))? else { return Ok(()) };
             let bytes = match replacement(&bytes) {
                 Ok(Some(bytes)) => bytes,
@@ -171,7 +143,7 @@ impl RemoteFolder {
             let put = async move {
                 Ok(store.objects.put_opts(&path, bytes.into(), PutOptions::from(PutMode::Update(version))).await)
             };
-            match Pending::<_, io::Error>::start(put).wait()? {
+            match start::<_, io::Error>(put).wait()? {
                 Ok(_) => return Ok(()),
                 // It was replaced meanwhile, perhaps by a repetition of this request.
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. }) if left > 0 => {}
@@ -181,16 +153,18 @@ impl RemoteFolder {
         Ok(())
     }
 
-    /// Creates an object, and finds out whether it was created if the answer is lost: of several writers of one name,
-    /// exactly one succeeds. Nothing interrupts it. Also returns whether the outcome is that of the only request, so
-    /// that no other one was or will be applied.
-    pub fn publish(&self, name: &str, publication: Publication) -> (Result<(), PublishError>, bool) {
+    /// Creates an object, and finds out whether it was created.
+    pub(super) fn publish_object(&self, name: &str, publication: Publication) -> (Result<(), PublishError>, bool) {
         let (folder, path) = (self.clone(), self.object(name));
         let publish = async move { Ok(folder.store.publish(&path, &publication).await) };
-        Pending::start(publish)
-            .wait()
-            .unwrap_or_else(|error: io::Error| (Err(PublishError::Indeterminate(error)), false))
+        start(publish).wait().unwrap_or_else(|error: io::Error| (Err(PublishError::Indeterminate(error)), false))
     }
+}
+
+/// Returns an object as an entry of the list of its folder; `None` if it is the folder itself.
+fn entry(object: &ObjectMeta) -> Option<Entry> {
+    let name = object.location.filename()?.to_owned();
+    Some(Entry { name, listed: Some(Listed { modified: object.last_modified.into(), size: object.size }) })
 }
 
 /// What became of a request to create an object.
@@ -205,7 +179,7 @@ enum Created {
     Unknown(io::Error),
 }
 
-impl Store {
+impl Client {
     /// Creates an object. If it cannot find out whether it has, it takes the name with a fence, so that no request that
     /// is still under way can create the object later, and what the object names can be removed.
     async fn publish(&self, path: &ObjectPath, publication: &Publication) -> (Result<(), PublishError>, bool) {
@@ -326,7 +300,7 @@ fn send_parts(upload: &mut dyn MultipartUpload, file: &mut File, length: u64, in
         }
         left -= read;
         let part = upload.put_part(bytes.into());
-        sent.push_back(Pending::start(async move { part.await.map_err(|error| write_error(&error)) }));
+        sent.push_back(start(async move { part.await.map_err(|error| write_error(&error)) }));
         if sent.len() == PARTS {
             sent.pop_front().map_or(Ok(()), |part| wait(part, interrupt))?;
         }

@@ -3,11 +3,12 @@
 use super::super::error::ManifestError;
 use super::super::manifest::is_plain_name;
 use super::super::seal::checksum;
-use super::super::storage::{Entry, Storage, StorageFault};
+use super::super::storage::Storage;
 use super::{RECORD_PREFIX, UnnamedFile};
 use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, SystemTime};
+use trueup_store::{Entry, ReadFault};
 
 /// The first line of a record, which says to somebody who looks into the folder what the file is.
 const HEADER: &str = "Files of expired versions, which trueup removes when the grace period is over.";
@@ -91,14 +92,14 @@ pub(super) fn read_records(storage: &Storage<'_>, entries: &[Entry]) -> Result<V
         match read_record(storage, entry) {
             Ok(record) => records.push(record),
             // Somebody else removes the same record.
-            Err(StorageFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(ReadFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err(fault) => return Err(storage.failed("read", &entry.name, fault.into())),
         }
     }
     Ok(records)
 }
 
-fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, StorageFault> {
+fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, ReadFault> {
     // Perhaps only the first answer of a store is damaged.
     for _ in 0..2 {
         let (grace, files) = match decode(&storage.read(&entry.name, MAX_RECORD_BYTES)?) {
@@ -109,7 +110,7 @@ fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, StorageFa
         };
         return Ok(Record { name: entry.name.clone(), written: storage.modified(entry)?, grace, files });
     }
-    Err(StorageFault::Io(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")))
+    Err(ReadFault::Io(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")))
 }
 
 /// What is read of a record.

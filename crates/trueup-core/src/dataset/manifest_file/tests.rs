@@ -5,6 +5,7 @@ use super::super::expiry::{Expiry, Retention, Unnamed};
 use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::Interrupt;
+use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

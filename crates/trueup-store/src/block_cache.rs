@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::BLOCK_BYTES;
+use crate::BLOCK_BYTES;
 use crate::plain_file::{PositionedReader, open_plain};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
