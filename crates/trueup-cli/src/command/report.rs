@@ -10,7 +10,7 @@ use crate::notice;
 use crate::output::{self, OutputWriter};
 use crate::progress::Step;
 use clap::Args;
-use clap::builder::{PossibleValuesParser as ReportFormatParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jobs_file::{ReportJob, ReportJobsFile};
 use std::collections::HashMap;
 use std::fs;
@@ -73,7 +73,7 @@ pub(crate) struct ReportCommand {
     accounts: Vec<String>,
 
     /// Format of the report; by default the one for the ending of FILE, or html
-    #[arg(long, value_parser = ReportFormatParser::new(ReportFormat::NAMES).try_map(|name| name.parse::<ReportFormat>()), conflicts_with = "jobs")]
+    #[arg(long, value_parser = PossibleValuesParser::new(ReportFormat::NAMES).try_map(|name| name.parse::<ReportFormat>()), conflicts_with = "jobs")]
     format: Option<ReportFormat>,
 
     /// Write the report to this file instead of stdout. The file appears once it is complete, and must not exist yet
