@@ -1,12 +1,12 @@
 //! Accounts: an account of a later ingest replaces the stored account with the same key.
 
-use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::error::{ErrorContext, ErrorKind, FileFault};
 use crate::events::{ZoneChange, ZoneChanges};
 use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
 use crate::report::IgnoredColumn;
-use crate::row_check::{CheckFault, check_rows};
+use crate::row_check::check_rows;
 use crate::source::{ColumnNames, InputReader, check_fit};
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -52,30 +52,30 @@ fn read_input(
     let mut names = ColumnNames::default();
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
-        check_fit(schema, Table::Accounts).map_err(|fault| fault.of(&input.shown))?;
+        check_fit(schema, Table::Accounts).map_err(|fault| fault.at(&input.shown))?;
         let empty = RecordBatch::new_empty(schema.clone());
-        accounts.read(&empty).map_err(|fault| InputFault::from(fault).of(&input.shown))?;
+        accounts.read(&empty).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
         reader.warn_ignored(input, &ignored(schema));
     }
     while let Some(chunk) = source.next()? {
         reader.monitor.check()?;
         reader.monitor.add(0, chunk.bytes());
-        for decoded in chunk.decode(Table::Accounts, limits).map_err(|fault| fault.of(&input.shown))? {
-            let mut decoded = decoded.map_err(|fault| fault.of(&input.shown))?;
+        for decoded in chunk.decode(Table::Accounts, limits).map_err(|fault| fault.at(&input.shown))? {
+            let mut decoded = decoded.map_err(|fault| fault.at(&input.shown))?;
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
             let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
-                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(fault.into()))?;
+                let read = accounts.read(batch).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
                 Ok((read.rows.len(), read.faults))
             });
-            let (taken, faults) = checked.map_err(|fault| fault.of(&input.shown))?;
+            let (taken, faults) = checked?;
             check_size(accounts, limits.table_bytes())?;
             counts.taken += u64::try_from(taken).unwrap_or(0);
             reader.reject_rows(input, faults, counts)?;
             if let Some(fault) = fatal {
-                return Err(fault.of(&input.shown));
+                return Err(fault.at(&input.shown));
             }
-            names.add(&schema, limits).map_err(|fault| fault.of(&input.shown))?;
+            names.add(&schema, limits).map_err(|fault| fault.at(&input.shown))?;
             reader.warn_ignored(input, &ignored(&schema));
         }
     }

@@ -8,7 +8,6 @@ mod reading;
 mod repetition;
 
 use reading::EventOrigins;
-pub use repetition::{Difference, Repetition};
 
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::NewEvents;

@@ -1,16 +1,38 @@
-//! The error of an ingest: what it says about itself, and how failures of other libraries become one. `kind.rs` lists
-//! everything that can go wrong, `input.rs` what can be wrong with an input as a whole. `row_fault` describes faulty
-//! rows.
+//! What can go wrong, in four types. A fault is made where it is found, and gets its place with `at`:
+//!
+//! ```text
+//! RowFault       a row that breaks a rule: its location, column and value             row.rs, rejected_rows.rs
+//! FileFault      an input as a whole: its format, its text, its columns               file.rs
+//! MappingFault   a key of a mapping                                                   mapping.rs
+//! IngestError    any of these with its file, or another of the kinds of failures      kind.rs
+//! ```
+//!
+//! Some kinds have words of their own in a file: `output.rs`, `repetition.rs`, `spend_twice.rs` and `stage.rs`. This
+//! folder depends on no other one of the crate. Here is what an error says about itself, and how failures of other
+//! libraries become one.
 
-mod input;
+mod file;
 mod kind;
+mod mapping;
+mod output;
+mod rejected_rows;
+mod repetition;
+mod row;
+mod spend_twice;
+mod stage;
 
-pub use input::{InputFault, UnfitColumn};
-pub use kind::{ErrorKind, SpendTwice, TwiceRows};
+pub use file::{FileFault, UnfitColumn};
+pub use kind::ErrorKind;
+pub use mapping::MappingFault;
+pub(crate) use mapping::OfMapping;
+pub use output::OutputError;
+pub use rejected_rows::{BrokenRule, MaxRejects, NotMaxRejects, RejectedRow, RejectedRows};
+pub use repetition::{Difference, Repetition};
+pub(crate) use row::{CellText, RowCells, shortened, with_utc_offset};
+pub use row::{InputLocation, RowFault, Rule};
+pub use spend_twice::{SpendTwice, TwiceRows};
+pub use stage::StageFault;
 
-use crate::OutputError;
-use crate::rejected_rows::{RejectedRows, RowRejection};
-use crate::row_fault::{InputLocation, Rule};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -31,9 +53,10 @@ use trueup_core::dataset::manifest_file::ManifestError;
 /// let events = dir.path().join("events.csv");
 /// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,bought,2025-01-31\n")?;
 /// let error = Ingest::into(dir.path().join("dataset")).events(&events).run().unwrap_err();
-/// let row = error.row().ok_or("no row is at fault")?;
-/// assert_eq!((row.file, row.location), (&*events, InputLocation::Line(2)));
-/// assert_eq!((row.column, row.value, row.rule), (Some("type"), Some("bought"), Rule::Value(Reason::Stage)));
+/// let (file, row) = error.row().ok_or("no row is at fault")?;
+/// assert_eq!((file, row.location()), (&*events, InputLocation::Line(2)));
+/// assert_eq!((row.column(), row.value()), (Some("type"), Some("bought")));
+/// assert_eq!(row.rule(), &Rule::Value(Reason::Stage));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -46,21 +69,14 @@ impl IngestError {
         &self.0
     }
 
-    /// Returns the first row that breaks a rule, if that is why the ingest failed. `None` if too many rows were
-    /// rejected, or all rows of a table: [`rejected_rows`](Self::rejected_rows) has them. `None` also for a record of a
-    /// joined input that cannot become a row, which only the message names.
+    /// Returns the first row that breaks a rule, if that is why the ingest failed, and its file: the input, or the file
+    /// that a mapping joins if the value is in it. `None` if too many rows were rejected, or all rows of a table:
+    /// [`rejected_rows`](Self::rejected_rows) has them.
     #[must_use]
-    pub fn row(&self) -> Option<FaultyRow<'_>> {
+    pub fn row(&self) -> Option<(&Path, &RowFault)> {
         match self.kind() {
-            ErrorKind::Row { path, fault } => Some(FaultyRow {
-                file: path,
-                location: fault.location(),
-                column: fault.column(),
-                value: fault.value(),
-                rule: fault.rule().clone(),
-            }),
-            ErrorKind::Value(fault) => Some(fault.faulty_row()),
-            ErrorKind::Rejected(rejection) => rejection.first().row(),
+            ErrorKind::Row { path, fault } => Some((path, fault)),
+            ErrorKind::Rejected { first, .. } => first.row(),
             ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.row(),
             _ => None,
         }
@@ -74,11 +90,6 @@ impl IngestError {
             ErrorKind::Part { error, .. } => error.interruption(),
             _ => None,
         }
-    }
-
-    /// Returns what went wrong as an owned value.
-    pub(crate) fn into_kind(self) -> ErrorKind {
-        *self.0
     }
 
     /// Returns whether the data is at fault: an input that cannot be opened, is not in its format, or exceeds a limit;
@@ -100,8 +111,9 @@ impl IngestError {
             | ErrorKind::EmptyFolder(_)
             | ErrorKind::UnknownInFolder { .. }
             | ErrorKind::Row { .. }
-            | ErrorKind::Value(_)
-            | ErrorKind::Rejected(_)
+            | ErrorKind::Rejected { .. }
+            | ErrorKind::Mapping { .. }
+            | ErrorKind::MappingSyntax { .. }
             | ErrorKind::AllRejected { .. }
             | ErrorKind::ManyRejects { .. }
             | ErrorKind::ManySharedIds { .. }
@@ -125,7 +137,6 @@ impl IngestError {
             ErrorKind::Stage(fault) => !fault.is_usage(),
             // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
-            ErrorKind::Mapping(_) => true,
             _ => false,
         }
     }
@@ -147,9 +158,7 @@ impl IngestError {
     #[must_use]
     pub fn rejected_rows(&self) -> Option<&RejectedRows> {
         match &*self.0 {
-            ErrorKind::Rejected(RowRejection { rejected, .. }) | ErrorKind::AfterRejects { rejected, .. } => {
-                Some(rejected)
-            }
+            ErrorKind::Rejected { rejected, .. } | ErrorKind::AfterRejects { rejected, .. } => Some(rejected),
             ErrorKind::Part { error, .. } => error.rejected_rows(),
             _ => None,
         }
@@ -174,22 +183,6 @@ impl IngestError {
             _ => false,
         }
     }
-}
-
-/// A row that breaks a rule, whatever its input is, and with or without a mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FaultyRow<'e> {
-    /// The input; for a value in an input that a mapping joins, the joined file.
-    pub file: &'e Path,
-    /// Where the row is in this file.
-    pub location: InputLocation,
-    /// The column at fault; `None` if the record as a whole is.
-    pub column: Option<&'e str>,
-    /// The value at fault as text, as [`RowFault::value`](crate::RowFault::value) returns it.
-    pub value: Option<&'e str>,
-    /// The rule that the row breaks.
-    pub rule: Rule,
 }
 
 /// The action of opening an input. [`IngestError::is_data`] recognizes a missing input by it.

@@ -1,8 +1,8 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
-use crate::error::ErrorKind;
+use crate::error::FileFault;
 use crate::given::is_stream;
-use crate::mapping::{MappedTables, Mapping, MappingError};
+use crate::mapping::{MappedTables, Mapping};
 use crate::read::TableReader;
 use crate::source::ReadLimits;
 use crate::table::Table;
@@ -35,18 +35,12 @@ impl MappedInputs {
         if is_stream(&Input::given(path)) {
             let reason =
                 "a mapping is read more than once, which a pipe does not allow; write its content to a file first";
-            let refusal = MappingError::File { path: path.to_owned(), reason: reason.to_owned() };
-            return Err(ErrorKind::Mapping(Box::new(refusal)).into());
+            return Err(FileFault::Refused(reason.to_owned()).at(path));
         }
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
-        let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits, clock_zone));
-        let tables = tables.map_err(|error| match error {
-            MappingError::Value(fault) => ErrorKind::Value(fault).into(),
-            MappingError::Ingest(error) => error,
-            other => ErrorKind::Mapping(Box::new(other)).into(),
-        });
-        Ok(Self { tables: tables?, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
+        let tables = Mapping::read(path)?.tables(&raw, files, limits, clock_zone)?;
+        Ok(Self { tables, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
     }
 
     /// Sets the accounts whose time zones clock times may be in. Must be called before events are read.

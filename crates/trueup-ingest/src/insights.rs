@@ -1,9 +1,8 @@
 //! Insight documents: one per account and date, each kept byte for byte as published.
 
-use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use crate::error::{ErrorContext, ErrorKind, FileFault, InputLocation, OPEN, RowCells, RowFault, Rule, shortened};
 use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::{self, TextBlockFault, TextBlocks, member_cells};
 use crate::stored_copy::local_copy;
 use crate::table::Table;
@@ -59,7 +58,7 @@ pub(crate) fn ingest(
     let scratch = version.scratch()?;
     for (number, input) in inputs.iter().enumerate() {
         if input.size() == 0 {
-            return Err(InputFault::Empty.of(&input.shown));
+            return Err(FileFault::Empty.at(&input.shown));
         }
         let copy = scratch.path().join(format!("insights-{number}"));
         let is_copied = source::write_text(reader.files, input, &copy)?;
@@ -67,7 +66,7 @@ pub(crate) fn ingest(
         let file = reader.files.open(path).at(OPEN, path)?;
         // A compressed file, or one with a byte order mark, may have no text.
         if is_copied && file.metadata().at(OPEN, path)?.len() == 0 {
-            return Err(InputFault::Empty.of(&input.shown));
+            return Err(FileFault::Empty.at(&input.shown));
         }
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
         file.each_line(files.len(), &mut |location, line| {
@@ -142,7 +141,7 @@ impl DocumentIndex {
             // Checks again, because an input may change between the two reads.
             if str::from_utf8(&line).ok().and_then(|line| parse(line).ok()).as_ref() != Some(key) {
                 let what = "the document has changed while it was read";
-                return Err(InputFault::Record { line: location.line, what }.of(file.path()));
+                return Err(FileFault::Record { line: location.line, what }.at(file.path()));
             }
             output.write_all(&line).and_then(|()| output.write_all(b"\n")).at("write", &path)?;
         }
@@ -204,7 +203,7 @@ impl DocumentFile {
                 Ok(None) => return Ok(()),
                 Err(fault) => break fault,
             };
-            let text = block.text().map_err(|fault| fault.of(&shown))?;
+            let text = block.text().map_err(|fault| fault.at(&shown))?;
             for (line, text) in (block.line..).zip(text.split_inclusive('\n')) {
                 let document = text.trim_ascii();
                 if !document.is_empty() {
@@ -218,7 +217,7 @@ impl DocumentFile {
         drop(blocks);
         Err(match fault {
             TextBlockFault::Io(error) => self.failed(error),
-            TextBlockFault::TooLong { line, longest } => InputFault::LongDocument { line, longest }.of(&shown),
+            TextBlockFault::TooLong { line, longest } => FileFault::LongDocument { line, longest }.at(&shown),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Turns raw Parquet, CSV, NDJSON and XLSX files into a sorted, verified dataset. [`Ingest`] is the entry.
 //!
 //! ```text
-//! ingest              one ingest: its settings, its inputs as given, and its run to the next version of the dataset
+//! commands            what changes a dataset: each command with its settings, and how all of them run
+//!   ingest            one ingest: its inputs as given, and its run to the next version of the dataset
 //!   parts             an ingest that several processes run: its plan, and what its parts hand back
 //!   given             the paths and URLs as given: folders and patterns become files, and streams are opened
 //!   received          sources that are no local files: readers, URLs and record batches, which become files
@@ -12,8 +13,7 @@
 //!   accounts, events, spend, insights     ingest one table each
 //!     read            reads the inputs of a table in parallel, and keeps the order of their rows
 //!       source        decodes files of any format into batches (value_marks)
-//!       row_check     finds rows that break a rule (row_fault)
-//!       rejected_rows counts these rows by rule
+//!       row_check     finds rows that break a rule
 //!       rejects       writes these rows to a file (output)
 //!     spill_file      rows on disk that do not fit into memory
 //!     parquet_file    writes a Parquet file (pending_file)
@@ -22,28 +22,24 @@
 //!     stored_copy     copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
-//! `define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored files, also
-//! at the end of an ingest; `compact/choice` decides which. `forget` removes the events of customers;
-//! `forget/customers` reads a list of them, and `forget/rejects` removes their rejected rows. `expire` lets versions
-//! expire, and removes files that nobody needs any more. `settings` holds what ingests, compactions and forgetting let
-//! their callers set, `customer` names a customer, and `table` names the four tables. `monitor` reports the progress of
-//! an ingest and stops it when it is interrupted, `report` holds what an ingest returns, and `error` says how it fails
-//! (`error/input` if an input as a whole is at fault).
+//! `commands/define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored
+//! files, also at the end of an ingest; `compact/choice` decides which. `forget` removes the events of customers;
+//! `forget/customers` reads a list of them, and `forget/rejects` removes their rejected rows. `restore` makes the
+//! content of an earlier version that of the newest one. `expire` lets versions expire, and removes files that nobody
+//! needs any more. `settings` holds what all of them let their callers set, `customer` names a customer, and `table`
+//! names the four tables. `monitor` reports the progress of a command and stops it when it is interrupted, `report`
+//! holds what an ingest returns, and `error` says what can go wrong, from a row to a command.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accounts;
 mod batch;
-mod compact;
+mod commands;
 mod customer;
-mod define;
 mod error;
 mod events;
-mod expire;
-mod forget;
 mod given;
 mod held_chunks;
-mod ingest;
 mod input;
 mod insights;
 mod left_rows;
@@ -55,12 +51,9 @@ mod parts;
 mod pending_file;
 mod read;
 mod received;
-mod rejected_rows;
 mod rejects;
 mod report;
-mod restore;
 mod row_check;
-mod row_fault;
 mod row_source;
 mod settings;
 mod shared_id_places;
@@ -72,22 +65,20 @@ mod table;
 mod value_marks;
 mod version;
 
-pub use batch::{Difference, Repetition};
-pub use compact::Compact;
+pub use commands::{
+    Action, Command, Compact, Define, Expire, ExpireSummary, Forget, ForgetSummary, Ingest, Restore, RestoreSummary,
+    StagedIngest, WritesRows,
+};
 pub use customer::Customer;
-pub use define::Define;
-pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, SpendTwice, TwiceRows, UnfitColumn};
-pub use expire::{Expire, ExpireSummary};
-pub use forget::{Forget, ForgetSummary};
-pub use ingest::{Ingest, StagedIngest};
+pub use error::{
+    BrokenRule, Difference, ErrorKind, FileFault, IngestError, InputLocation, MappingFault, MaxRejects, NotMaxRejects,
+    OutputError, RejectedRow, RejectedRows, Repetition, RowFault, Rule, SpendTwice, StageFault, TwiceRows, UnfitColumn,
+};
 pub use monitor::{Phase, Progress};
-pub use output::{OutputError, OutputFile, Outputs};
-pub use parts::{StageFault, StagePlan, Staged, part_of};
+pub use output::{OutputFile, Outputs};
+pub use parts::{StagePlan, Staged, part_of};
 pub use received::Source;
-pub use rejected_rows::{BrokenRule, MaxRejects, NotMaxRejects, RejectedRow, RejectedRows, RowRejection};
 pub use report::{CompactSummary, IngestSummary, RemovedSource, ReplacedSpend, RowCounts};
-pub use restore::{Restore, RestoreSummary};
-pub use row_fault::{InputLocation, RowFault, Rule};
 pub use source::{FORMATS, FileFormat, TextEncoding, UnknownEncoding, UnknownFormat, listed};
 pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};

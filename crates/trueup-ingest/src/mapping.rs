@@ -17,7 +17,7 @@
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
 //!
-//! `faults` holds what is wrong with rows, and `error` what is wrong with a mapping. `draft` drafts a mapping of files.
+//! `faults` holds what is wrong with rows. `draft` drafts a mapping of files.
 
 mod canonical;
 mod cells;
@@ -29,7 +29,6 @@ mod credit;
 mod dates;
 mod declaration;
 mod draft;
-mod error;
 mod faults;
 mod held;
 mod inputs;
@@ -40,12 +39,10 @@ mod times;
 mod values;
 
 pub use draft::{DraftOptions, draft};
-pub use error::{MappingError, ValueFault};
 
-use crate::error::ErrorContext;
+use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping, RejectedRows};
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
-use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, RowCounts};
 use crate::source::{FileFormat, Input, ReadLimits, ReadOptions};
@@ -56,7 +53,6 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile};
-use error::KeyFault;
 use held::{HeldMemory, MemoryUse};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
@@ -66,6 +62,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use table::{TableMapper, TablePlanner};
 use times::{AccountZones, ClockRule};
 use trueup_core::dataset::manifest::checksum;
@@ -135,14 +132,13 @@ impl Mapping {
     /// # Errors
     /// The file cannot be read, is not TOML, has a key that mappings do not have or a wrong kind of value, has a key
     /// that cannot be carried out, or is a draft with open questions.
-    pub fn read(path: &Path) -> Result<Self, MappingError> {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
-        let file: MappingFile = toml::from_str(&text).map_err(|source| match single_table(&text) {
-            Some(fault) => fault.of(path),
-            None => MappingError::Syntax { path: path.to_owned(), source: Box::new(source) },
+    pub fn read(path: &Path) -> Result<Self, IngestError> {
+        let text = std::fs::read_to_string(path).at(OPEN, path)?;
+        let file: MappingFile = toml::from_str(&text).map_err(|error| match single_table(&text) {
+            Some(fault) => fault.at(path),
+            None => ErrorKind::MappingSyntax { path: path.to_owned(), error: Box::new(error) }.into(),
         })?;
-        check::mapping(&file).map_err(|fault| fault.of(path))?;
+        check::mapping(&file).of_mapping(path)?;
         let events_checksum = events_checksum(&text, &file);
         Ok(Self { path: path.to_owned(), file, events_checksum })
     }
@@ -159,12 +155,12 @@ impl Mapping {
     /// `many`, a row without a match is refused, a row matches too many combinations of rows, or a value cannot be
     /// read; the first such row is reported. A time without an offset is such a value, unless the mapping has a
     /// `time_zone` for its column. Files written before the error stay in the folder and are of no use.
-    pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
+    pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, IngestError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
         let tables = self.tables(&inputs, &files, limits, None)?;
         let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
-        let monitor = Monitor::new(None, Interrupt::default());
+        let monitor = Monitor::new(None, Interrupt::default(), Duration::ZERO);
         let (files, monitor, shared_ids) = (&files, &monitor, None);
         let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
         tables.find_first_conversions(&reader)?;
@@ -190,7 +186,7 @@ impl Mapping {
         files: &Files,
         limits: ReadLimits,
         clock_zone: Option<ClockZone>,
-    ) -> Result<MappedTables, MappingError> {
+    ) -> Result<MappedTables, IngestError> {
         check_distinct(inputs)?;
         let account_zones = Arc::default();
         let clock = ClockRule::of_option(clock_zone, &account_zones);
@@ -308,11 +304,11 @@ fn events_checksum(text: &str, file: &MappingFile) -> String {
 }
 
 /// Finds `[events]` in place of `[[events]]`, about which the parser says only that it expected a sequence.
-fn single_table(text: &str) -> Option<KeyFault> {
+fn single_table(text: &str) -> Option<MappingFault> {
     let file: toml::Table = toml::from_str(text).ok()?;
     let is_single = |name: &&str| file.get(*name).is_some_and(toml::Value::is_table);
     let name = ["events", "spend", "accounts"].into_iter().find(is_single)?;
-    Some(KeyFault::new(name, format!("expected `[[{name}]]` in double brackets, because there may be several")))
+    Some(MappingFault::new(name, format!("expected `[[{name}]]` in double brackets, because there may be several")))
 }
 
 /// Writes the rows of a canonical table to a Parquet file.
@@ -363,13 +359,11 @@ impl RowRules<RecordBatch> for EveryRow {
 }
 
 /// Checks that no file is given twice, because its rows would count twice.
-fn check_distinct(files: &[Input]) -> Result<(), MappingError> {
+fn check_distinct(files: &[Input]) -> Result<(), IngestError> {
     let mut seen = BTreeSet::new();
     for file in files {
-        let path = file.path.clone();
-        let real = path.canonicalize().map_err(|source| MappingError::Io { path, source })?;
-        if !seen.insert(real) {
-            return Err(MappingError::File { path: file.shown.clone(), reason: "the file is given twice".to_owned() });
+        if !seen.insert(file.path.canonicalize().at(OPEN, &file.path)?) {
+            return Err(FileFault::Refused("the file is given twice".to_owned()).at(&file.shown));
         }
     }
     Ok(())

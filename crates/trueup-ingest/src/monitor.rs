@@ -13,8 +13,8 @@ use trueup_core::dataset::DatasetError;
 use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::{Interrupt, Interruption};
 
-/// How far an ingest is, or an [`Expire`](crate::Expire), a [`Define`](crate::Define), a [`Compact`](crate::Compact) or
-/// a [`Forget`](crate::Forget). Their `progress` reports it.
+/// How far an ingest or another [`Command`](crate::Command) is. [`Command::progress`](crate::Command::progress) reports
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -38,7 +38,7 @@ pub struct Progress {
 /// [`ReadingStoredEvents`](Self::ReadingStoredEvents) if files are written again after the events of touched customers
 /// were read. [`RemovingFiles`](Self::RemovingFiles) follows [`Waiting`](Self::Waiting), if files of expired versions
 /// are due. All begin again if another ingest into the object store was first, and this one may
-/// [wait](crate::Ingest::wait). If the ingest merges files when it ends, the phases of a compaction follow.
+/// [wait](crate::Command::wait). If the ingest merges files when it ends, the phases of a compaction follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -134,6 +134,12 @@ pub(crate) struct Monitor {
     is_impatient: AtomicBool,
 }
 
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitor").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
 struct Reporter {
     /// `None` before the first phase.
     progress: Option<Progress>,
@@ -148,24 +154,11 @@ struct Stop {
 }
 
 impl Monitor {
-    pub(crate) fn new(report: Option<ReportProgress>, interrupt: Interrupt) -> Self {
+    pub(crate) fn new(report: Option<ReportProgress>, interrupt: Interrupt, wait: Duration) -> Self {
         let reporter = report.map(|report| Mutex::new(Reporter { progress: None, report }));
         let stop = Arc::new(Stop { interrupt, stopped_by: OnceLock::new() });
         let (span, phase) = (tracing::debug_span!("ingest"), Mutex::new(Span::none()));
-        Self {
-            reporter,
-            stop,
-            span,
-            phase,
-            begun: Instant::now(),
-            wait: Duration::ZERO,
-            is_impatient: AtomicBool::new(false),
-        }
-    }
-
-    /// Lets the ingest wait for others, at most this long from now.
-    pub(crate) fn waiting(self, wait: Duration) -> Self {
-        Self { begun: Instant::now(), wait, ..self }
+        Self { reporter, stop, span, phase, begun: Instant::now(), wait, is_impatient: AtomicBool::new(false) }
     }
 
     /// Returns how long the ingest may wait for others in all.

@@ -3,8 +3,9 @@
 
 mod file;
 
-pub use file::{OutputError, OutputFile};
+pub use file::OutputFile;
 
+use crate::error::OutputError;
 use crate::version::{FOLDERS, RECORD_PREFIX};
 use file::{OutputContext, OutputTarget, TemporaryFile, folder_of};
 use std::ffi::OsStr;

@@ -9,17 +9,16 @@
 //! that process    StagedIngest::commit   checks that the parts are whole, publishes once    ingest/staged_ingest
 //! ```
 
-mod fault;
 mod plan;
 mod staged;
 
-pub use fault::StageFault;
 pub use plan::StagePlan;
 pub(crate) use plan::{PartSettings, base_of};
 pub use staged::Staged;
 pub(crate) use staged::in_order;
 
 use crate::IngestError;
+use crate::error::StageFault;
 use std::collections::BTreeSet;
 
 /// The most parts of an ingest. More would only make small files.

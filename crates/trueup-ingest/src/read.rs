@@ -10,13 +10,11 @@
 //!   RowSink::take_chunk    rejects faulty rows, and passes the sound ones on, in file order
 //! ```
 
-use crate::error::{ErrorKind, InputFault};
+use crate::error::{ErrorContext, FileFault, RejectedRows, RowFault};
 use crate::monitor::Monitor;
-use crate::rejected_rows::RejectedRows;
 use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
-use crate::row_check::{BatchFaults, CheckFault, check_rows};
-use crate::row_fault::{RowFault, ValueFault};
+use crate::row_check::{BatchFaults, CHECK, check_rows};
 use crate::shared_id_places::SharedIdPlaces;
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
 use crate::table::Table;
@@ -77,12 +75,12 @@ impl TableReader<'_> {
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
-            check_fit(schema, table).map_err(|fault| fault.of(input.declared_by()))?;
-            let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault).of(input.declared_by()))?;
+            check_fit(schema, table).map_err(|fault| fault.at(input.declared_by()))?;
+            let rules = make_rules(schema).map_err(|fault| FileFault::Schema(fault).at(input.declared_by()))?;
             self.warn_ignored(input, &rules.ignored());
         }
         let monitor = self.monitor;
-        let checker = ChunkChecker { table, make_rules, limits: self.limits, monitor };
+        let checker = ChunkChecker { input, table, make_rules, limits: self.limits, monitor };
         let check = |chunk: RawChunk| {
             let bytes = chunk.bytes();
             let checked = checker.check(chunk);
@@ -153,16 +151,12 @@ impl TableReader<'_> {
             },
             None => fault,
         };
-        let error = |fault: RowFault| match ValueFault::new(&input.shown, &fault) {
-            Some(fault) => IngestError::from(ErrorKind::Value(Box::new(fault))),
-            None => ErrorKind::Row { path: input.shown.clone(), fault }.into(),
-        };
         match &mut self.faulty_rows {
             FaultyRows::PassOver => return Ok(()),
-            FaultyRows::Stop => return Err(error(fault)),
+            FaultyRows::Stop => return Err(fault.at(&input.shown)),
             FaultyRows::Refuse { first } => {
                 self.rejected.add(&input.shown, &fault);
-                first.get_or_insert_with(|| error(fault));
+                first.get_or_insert_with(|| fault.at(&input.shown));
             }
             FaultyRows::Reject(rejects) => {
                 self.rejected.add(&input.shown, &fault);
@@ -201,6 +195,7 @@ enum InputEnd {
 
 /// Decodes and checks chunks.
 struct ChunkChecker<'a, 'r, R> {
+    input: &'a Input,
     table: Table,
     make_rules: &'a MakeRowRules<'r, R>,
     limits: ReadLimits,
@@ -213,7 +208,7 @@ struct CheckedChunk<R> {
     /// The rows that did not fit in memory and are not decoded yet.
     rest: Option<ChunkDecoder>,
     /// The reason why nothing after the batches can be taken, if there is one.
-    fault: Option<CheckFault>,
+    fault: Option<IngestError>,
 }
 
 /// A batch whose rows are checked: the sound rows, and the faults of the others.
@@ -224,7 +219,7 @@ struct CheckedBatch<R> {
     rows: R,
     faults: BatchFaults,
     /// The reason why the rest of the file cannot be read, if there is one.
-    fatal: Option<InputFault>,
+    fatal: Option<FileFault>,
 }
 
 impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
@@ -232,7 +227,7 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
     fn check(&self, chunk: RawChunk) -> CheckedChunk<R> {
         match chunk.decode(self.table, self.limits) {
             Ok(decoder) => self.check_more(decoder),
-            Err(fault) => CheckedChunk { batches: Vec::new(), rest: None, fault: Some(CheckFault::Input(fault)) },
+            Err(fault) => CheckedChunk { batches: Vec::new(), rest: None, fault: Some(fault.at(&self.input.shown)) },
         }
     }
 
@@ -241,7 +236,8 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
         let mut batches = Vec::new();
         let mut bytes = 0;
         while let Some(decoded) = rest.next() {
-            match decoded.map_err(CheckFault::Input).and_then(|decoded| self.check_batch(decoded)) {
+            let decoded = decoded.map_err(|fault| fault.at(&self.input.shown));
+            match decoded.and_then(|decoded| self.check_batch(decoded)) {
                 Ok(checked) => {
                     bytes += checked.rows.bytes() + checked.faults.bytes();
                     batches.push(checked);
@@ -255,13 +251,13 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
         CheckedChunk { batches, rest: None, fault: None }
     }
 
-    fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, CheckFault> {
+    fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, IngestError> {
         let schema = decoded.batch.schema();
-        let rules = (self.make_rules)(&schema).map_err(|fault| CheckFault::Input(InputFault::Schema(fault)))?;
+        let rules = (self.make_rules)(&schema).map_err(|fault| FileFault::Schema(fault).at(&self.input.shown))?;
         let fatal = decoded.fatal.take();
         self.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
         let (rows, faults) =
-            check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).map_err(CheckFault::Arrow))?;
+            check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).doing(CHECK))?;
         Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal })
     }
 }
@@ -281,7 +277,7 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         loop {
             chunk.batches.into_iter().try_for_each(|batch| self.take_batch(reader, batch))?;
             if let Some(fault) = chunk.fault {
-                return Err(fault.of(&self.input.shown));
+                return Err(fault);
             }
             let Some(rest) = chunk.rest else { return Ok(()) };
             chunk = self.checker.check_more(rest);
@@ -292,9 +288,9 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         let input = self.input;
         reader.reject_rows(input, checked.faults, self.counts)?;
         if let Some(fault) = checked.fatal {
-            return Err(fault.of(&input.shown));
+            return Err(fault.at(&input.shown));
         }
-        self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.of(&input.shown))?;
+        self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.at(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
         self.counts.taken += u64::try_from(checked.rows.rows()).unwrap_or(0);
         if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }

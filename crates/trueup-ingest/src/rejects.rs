@@ -1,10 +1,8 @@
 //! The rejects file: the rows that broke a rule, one JSON object per row.
 
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{CellText, ErrorContext, ErrorKind, InputLocation, RejectedRows, RowFault, Rule};
 use crate::output::{OutputFile, Outputs};
-use crate::rejected_rows::{RejectedRows, RowRejection};
-use crate::row_fault::{CellText, InputLocation, RowFault, Rule};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -100,7 +98,7 @@ pub(crate) fn settle<T>(
         (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error, rejected.clone())),
         (written, FaultyRows::Refuse { first: Some(first) }) => match written.err() {
             Some(error) if !error.is_data() => Err(error),
-            then => Err(ErrorKind::Rejected(RowRejection { first, rejected: rejected.clone(), then }).into()),
+            then => Err(ErrorKind::Rejected { first, rejected: rejected.clone(), then }.into()),
         },
         (Ok(written), _) => Ok((written, PlacedRejects(None))),
         (Err(error), _) => Err(error),

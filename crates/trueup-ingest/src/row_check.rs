@@ -2,46 +2,31 @@
 //! the rejects file.
 
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
+use crate::error::{ErrorContext, InputLocation, RowCells, RowFault, Rule};
 use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter_record_batch;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use trueup_core::model::CellFault;
 
-/// Why the rows of a batch cannot be checked at all.
-pub(crate) enum CheckFault {
-    Input(InputFault),
-    Arrow(ArrowError),
-}
-
-impl CheckFault {
-    /// Adds the file.
-    pub(crate) fn of(self, path: &Path) -> IngestError {
-        match self {
-            Self::Input(fault) => fault.of(path),
-            Self::Arrow(error) => ErrorKind::Internal { action: "check the rows", source: Box::new(error) }.into(),
-        }
-    }
-}
+/// The action of checking rows, which no input can make fail.
+pub(crate) const CHECK: &str = "check the rows";
 
 /// Checks the rows of a batch. A text of more than `longest` bytes is a fault of its row; `rules` checks the other
 /// rows, and returns the sound ones in the form of their table together with the faults of the others.
 pub(crate) fn check_rows<T>(
     decoded: DecodedBatch,
     longest: usize,
-    rules: impl FnOnce(&RecordBatch) -> Result<(T, Vec<CellFault>), CheckFault>,
-) -> Result<(T, BatchFaults), CheckFault> {
+    rules: impl FnOnce(&RecordBatch) -> Result<(T, Vec<CellFault>), IngestError>,
+) -> Result<(T, BatchFaults), IngestError> {
     let long = find_long_texts(&decoded.batch, longest);
     let (checked, faults) = if long.is_empty() {
         rules(&decoded.batch)?
     } else {
-        let (rest, rows) = without_rows(&decoded.batch, &long).map_err(CheckFault::Arrow)?;
+        let (rest, rows) = without_rows(&decoded.batch, &long).doing(CHECK)?;
         let (checked, mut faults) = rules(&rest)?;
         faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
         (checked, faults)

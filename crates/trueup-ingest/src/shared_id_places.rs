@@ -1,6 +1,6 @@
 //! Where the rows are that share an event id although they are several events.
 
-use crate::row_fault::{InputLocation, RowFault, Rule};
+use crate::error::{InputLocation, RowFault, Rule};
 use std::path::{Path, PathBuf};
 use trueup_core::Shown;
 use trueup_core::model::Reason;

@@ -40,7 +40,7 @@ pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 pub(crate) use text_input::write_text;
 
 use crate::IngestError;
-use crate::error::InputFault;
+use crate::error::FileFault;
 use arrow_schema::SchemaRef;
 use chunk::FormatReader;
 use columns::text_schema;
@@ -67,7 +67,7 @@ impl<'a> InputReader<'a> {
     /// many columns or one with too long a name, or has a column that a folder gives, too.
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let (format, reader) = detect::open(files, input, limits)?;
-        let of_input = |fault: InputFault| fault.of(&input.shown);
+        let of_input = |fault: FileFault| fault.at(&input.shown);
         let columns =
             reader.schema.as_ref().map(|schema| input.options.columns(schema)).transpose().map_err(of_input)?;
         columns.iter().try_for_each(|columns| limits.check_columns(columns)).map_err(of_input)?;
@@ -93,14 +93,14 @@ impl<'a> InputReader<'a> {
         if let Some(columns) = self.columns {
             return Ok(columns);
         }
-        let (options, of_input) = (&self.input.options, |fault: InputFault| fault.of(&self.input.shown));
+        let (options, of_input) = (&self.input.options, |fault: FileFault| fault.at(&self.input.shown));
         let mut names = BTreeSet::new();
         loop {
             let mut chunks = Vec::new();
             while chunks.len() < ReadLimits::chunks()
                 && let Some(chunk) = self.reader.chunks.next()
             {
-                chunks.push(chunk.map_err(|fault| fault.of("read", self.input))?.rows);
+                chunks.push(chunk.map_err(|fault| fault.at("read", self.input))?.rows);
             }
             if chunks.is_empty() {
                 let members = text_schema(&names.into_iter().collect::<Vec<String>>());
@@ -110,7 +110,7 @@ impl<'a> InputReader<'a> {
             let found = found.map_err(of_input)?.into_iter().flatten();
             names.extend(found.filter(|name| options.reads(name)));
             if names.len() > limits.max_columns {
-                return Err(of_input(InputFault::ManyColumns { limit: limits.max_columns }));
+                return Err(of_input(FileFault::ManyColumns { limit: limits.max_columns }));
             }
             names.iter().try_for_each(|name| check_name(name)).map_err(of_input)?;
         }
@@ -120,7 +120,7 @@ impl<'a> InputReader<'a> {
     pub(crate) fn next(&mut self) -> Result<Option<RawChunk>, IngestError> {
         let Input { options, mapper, .. } = self.input;
         let is_checked = self.columns.is_some();
-        let chunk = self.reader.chunks.next().transpose().map_err(|fault| fault.of("read", self.input))?;
+        let chunk = self.reader.chunks.next().transpose().map_err(|fault| fault.at("read", self.input))?;
         let file_bytes = self.reader.read.swap(0, Ordering::Relaxed);
         Ok(chunk.map(|chunk| RawChunk {
             chunk,

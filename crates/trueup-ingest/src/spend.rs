@@ -9,7 +9,7 @@ mod new_spend;
 mod replaced;
 mod stored_spend;
 
-use crate::error::{ErrorContext, ErrorKind, InputFault, SpendTwice};
+use crate::error::{ErrorContext, ErrorKind, FileFault, SpendTwice};
 use crate::left_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
@@ -126,7 +126,7 @@ pub(crate) fn ingest(
             quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
-            return Err(InputFault::Schema(fault).of(&input.shown));
+            return Err(FileFault::Schema(fault).at(&input.shown));
         }
     }
     if counts.taken == 0 && replaced_source.is_none() || reader.is_refusing() {

@@ -31,11 +31,11 @@ mod vectors;
 pub(crate) use file_names::{RECORD_PREFIX, writer_of};
 pub(crate) use scratch::Scratch;
 
-use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
 use crate::monitor::{Monitor, Phase};
 use crate::pending_file::PendingFile;
 use crate::table::Table;
+use crate::{CREATED_BY, IngestError};
 use clock::StorageClock;
 use file_lists::StoredLists;
 use file_names::{has_id, is_id, random_id};
@@ -256,34 +256,6 @@ impl VersionBuilder {
         Ok(latest)
     }
 
-    /// Makes a version after the newest one of a dataset with `publish`, which gets that one's manifest. If another
-    /// version was published meanwhile, begins again from it, as long as `monitor` may wait.
-    ///
-    /// # Errors
-    /// There is no such dataset, the version cannot be [begun](Self::begin), or `publish` fails.
-    pub(crate) fn after_newest<T>(
-        dataset: &Path,
-        monitor: &Monitor,
-        publish: impl Fn(Self, Manifest) -> Result<T, IngestError>,
-    ) -> Result<T, IngestError> {
-        let no_dataset = || IngestError::from(ErrorKind::NoDataset(without_credentials(dataset)));
-        monitor.check()?;
-        // A folder without a dataset must not become one.
-        if manifest_file::versions(dataset)?.is_empty() {
-            return Err(no_dataset());
-        }
-        let attempt = || {
-            let (version, latest) = Self::begin(&monitor.stoppable(Files::default()), dataset, monitor)?;
-            publish(version, latest.ok_or_else(no_dataset)?)
-        };
-        loop {
-            match attempt() {
-                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
-                done => return done.map_err(|error| monitor.explain(error)),
-            }
-        }
-    }
-
     /// Lets this version consist of what an earlier one has, instead of the newest one.
     pub(crate) fn restore(&mut self, earlier: &Manifest) {
         self.lists = StoredLists::of(Some(earlier));
@@ -461,8 +433,8 @@ impl VersionBuilder {
         new.check_columns(&columns).map_err(|error| ErrorKind::Definitions(error).into())
     }
 
-    /// Writes the lists of the files of events and spend that the manifest names, and deletion vectors, and makes the
-    /// version visible. From the publication on, nothing is undone.
+    /// Gives the manifest its number, writes the lists of the files of events and spend that it names, and deletion
+    /// vectors, and makes the version visible. From the publication on, nothing is undone.
     ///
     /// # Errors
     /// Another ingest has published a version with this number or a later one, the ingest is interrupted, or the file
@@ -474,6 +446,8 @@ impl VersionBuilder {
         monitor: &Monitor,
     ) -> Result<(), IngestError> {
         self.check_definitions(manifest)?;
+        manifest.version = self.number;
+        CREATED_BY.clone_into(&mut manifest.created_by);
         let lists = std::mem::take(&mut self.lists);
         lists.write(manifest, &mut self).map_err(|error| monitor.explain(error))?;
         let superseded = std::mem::take(&mut self.superseded);

@@ -178,13 +178,13 @@ fn ingest(py: Python<'_>, error: &IngestError) -> PyResult<PyErr> {
     let attributes = PyDict::new(py);
     attributes.set_item("may_be_published", error.may_be_published())?;
     attributes.set_item("rejected_rows", error.rejected_rows().map_or(0, |rows| rows.rows()))?;
-    if let Some(row) = error.row() {
-        attributes.set_item("file", row.file.to_string_lossy())?;
-        attributes.set_item("line", row.location.line())?;
-        attributes.set_item("location", row.location.to_string())?;
-        attributes.set_item("column", row.column)?;
-        attributes.set_item("value", row.value)?;
-        attributes.set_item("rule", row.rule.to_string())?;
+    if let Some((file, row)) = error.row() {
+        attributes.set_item("file", file.to_string_lossy())?;
+        attributes.set_item("line", row.location().line())?;
+        attributes.set_item("location", row.location().to_string())?;
+        attributes.set_item("column", row.column())?;
+        attributes.set_item("value", row.value())?;
+        attributes.set_item("rule", row.rule().to_string())?;
     }
     exception(py, "IngestError", &message_with_causes(error), Some(&attributes))
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Keywords, unexpected};
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run_apart};
+use crate::run::run_command;
 use crate::versions::{AGE, FileCount};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -113,11 +113,7 @@ pub(crate) fn forget(
     if let Some(threads) = keywords.threads()? {
         forget = forget.threads(threads.get());
     }
-    forget = forget.wait(keywords.wait()?);
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
-    keywords.finish()?;
-    let forget = forget.interrupt(call.interrupt());
-    let forgotten = run_apart(py, &call, || forget.run())?.unless_signaled()?;
+    let forgotten = run_command(py, keywords, forget)?.unless_signaled()?;
     Ok(forgotten.map_err(Failure::Removal)?.into())
 }
 

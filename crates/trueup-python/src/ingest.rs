@@ -3,7 +3,7 @@
 use crate::arguments::{Keywords, texts};
 use crate::dataset::warn;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, Outcome, run_apart};
+use crate::run::{Outcome, run_command};
 use crate::source::sources;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -122,12 +122,8 @@ pub(crate) fn ingest(
     if let Some(name) = keywords.value::<String>("replace_source", "the name of a source")? {
         ingest = ingest.replace_source(name);
     }
-    ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?).wait(keywords.wait()?);
-    let given = keywords.value("interrupt", "a trueup.Interrupt")?;
-    let call = CallInterrupt::new(given, keywords.timeout()?);
-    keywords.finish()?;
-    ingest = ingest.interrupt(call.interrupt());
-    IngestReport::of(py, run_apart(py, &call, || ingest.run())?)
+    ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
+    IngestReport::of(py, run_command(py, keywords, ingest)?)
 }
 
 /// Adds an input of a table to an ingest.

@@ -2,7 +2,7 @@
 
 use crate::arguments::Keywords;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run_apart};
+use crate::run::run_command;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -48,10 +48,6 @@ pub(crate) fn restore(
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<RestoreReport, Failure> {
     let keywords = Keywords::new("restore", options)?;
-    let restore = Restore::of(&dataset, to).wait(keywords.wait()?);
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
-    keywords.finish()?;
-    let restore = restore.interrupt(call.interrupt());
-    let summary = run_apart(py, &call, || restore.run())?.unless_signaled()?;
+    let summary = run_command(py, keywords, Restore::of(&dataset, to))?.unless_signaled()?;
     summary.map(RestoreReport::from).map_err(Failure::Removal)
 }

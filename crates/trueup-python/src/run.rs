@@ -1,12 +1,14 @@
 //! Runs work of trueup from Python: without the GIL, on threads of the package, until it is done or Python has a
 //! signal.
 
+use crate::arguments::Keywords;
 use crate::error::Failure;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use trueup::ingest::{Action, Command, IngestError};
 
 /// Cancels queries, ingests and other calls from another thread.
 ///
@@ -103,6 +105,19 @@ pub(crate) fn run_apart<T: Send>(
 ) -> PyResult<Outcome<T>> {
     let threads = start_threads()?;
     run_on(&threads, py, call, work)
+}
+
+/// Runs a command that changes a dataset, with the keyword arguments that all of them have, the last ones to be taken.
+pub(crate) fn run_command<A: Action>(
+    py: Python<'_>,
+    keywords: Keywords<'_>,
+    command: Command<A>,
+) -> Result<Outcome<Result<A::Summary, IngestError>>, Failure> {
+    let command = command.wait(keywords.wait()?);
+    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
+    keywords.finish()?;
+    let command = command.interrupt(call.interrupt());
+    Ok(run_apart(py, &call, || command.run())?)
 }
 
 fn run_on<T: Send>(

@@ -3,12 +3,12 @@
 use crate::arguments::{self, Keywords};
 use crate::dataset::Dataset;
 use crate::error::Failure;
-use crate::run::{CallInterrupt, run_apart};
+use crate::run::run_command;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use trueup::ingest::{Expire, ExpireSummary, IngestError};
+use trueup::ingest::{Expire, ExpireSummary};
 use trueup::query::EventsQuery;
 use trueup::versions::{AsOf, VersionSummary};
 use trueup::{DatasetError, Execution, ResultTable};
@@ -189,7 +189,7 @@ pub(crate) fn expire(
         return Err(Failure::Value("`keep_last`: the newest version never expires, so expected at least 1".to_owned()));
     }
     let expire = Expire::of(&dataset).keep_last(keep_last.unwrap_or(1)).older_than(older_than.unwrap_or_default());
-    remove(py, keywords, expire, Expire::run)
+    remove(py, keywords, expire)
 }
 
 /// Removes the files of expired versions whose grace period is over, and the leftovers of killed ingests.
@@ -209,28 +209,19 @@ pub(crate) fn vacuum(
     dataset: PathBuf,
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<ExpireReport, Failure> {
-    remove(py, Keywords::new("vacuum", options)?, Expire::of(&dataset), Expire::vacuum)
+    remove(py, Keywords::new("vacuum", options)?, Expire::of(&dataset).vacuum())
 }
 
 /// What an age is.
 pub(crate) const AGE: &str = "a datetime.timedelta that is not negative";
 
-fn remove<'a>(
-    py: Python<'_>,
-    keywords: Keywords<'_>,
-    mut expire: Expire<'a>,
-    run_on: fn(Expire<'a>) -> Result<ExpireSummary, IngestError>,
-) -> Result<ExpireReport, Failure> {
+fn remove(py: Python<'_>, keywords: Keywords<'_>, mut expire: Expire) -> Result<ExpireReport, Failure> {
     if let Some(grace) = keywords.value("grace", AGE)? {
         expire = expire.grace(grace);
     }
     if keywords.flag("dry_run")? {
         expire = expire.dry_run();
     }
-    let wait = keywords.wait()?;
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
-    keywords.finish()?;
-    let expire = expire.wait(wait).interrupt(call.interrupt());
-    let removed = run_apart(py, &call, || run_on(expire))?.unless_signaled()?;
+    let removed = run_command(py, keywords, expire)?.unless_signaled()?;
     Ok(removed.map_err(Failure::Removal)?.into())
 }

@@ -43,9 +43,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let Err(error) = Ingest::into(&path).events(Source::batches(batches).named("crm")).run() else {
         return Err("`bought` is no stage".into());
     };
-    let row = error.row().ok_or("no row is at fault")?;
-    assert_eq!((row.file, row.location), (Path::new("crm"), InputLocation::Batch { batch: 1, row: 0 }));
-    assert_eq!((row.column, row.value, row.rule), (Some("type"), Some("bought"), Rule::Value(Reason::Stage)));
+    let (file, row) = error.row().ok_or("no row is at fault")?;
+    assert_eq!((file, row.location()), (Path::new("crm"), InputLocation::Batch { batch: 1, row: 0 }));
+    assert_eq!((row.column(), row.value(), row.rule()), (Some("type"), Some("bought"), &Rule::Value(Reason::Stage)));
 
     // An interrupt stops the ingest in any phase, from any thread. Nothing of it is left.
     let interrupt = Interrupt::default();

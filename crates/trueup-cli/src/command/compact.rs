@@ -5,8 +5,6 @@ use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output::{self, ObjectFormat};
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -53,7 +51,7 @@ pub(crate) struct CompactCommand {
 
 impl CompactCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut compact = Compact::of(&self.dataset).wait(self.wait.time());
+        let mut compact = Compact::of(&self.dataset);
         if self.all {
             compact = compact.all();
         }
@@ -63,11 +61,8 @@ impl CompactCommand {
         if let Some(threads) = self.threads {
             compact = compact.threads(threads.get());
         }
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let compact = compact.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
-        let summary = compact.run().map_err(|error| match error.interruption() {
-            Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", signals.exit()),
+        let summary = self.wait.run(compact, |error, stopped| match error.interruption() {
+            Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", stopped),
             None => error.into(),
         })?;
         match self.format {

@@ -2,11 +2,9 @@
 
 use super::open_dataset;
 use super::wait::WaitArgs;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::notice;
 use crate::output;
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use crate::terminal::printable;
 use clap::Args;
 use std::fs;
@@ -65,19 +63,16 @@ impl DefineCommand {
             None => return self.show(),
         };
         let before = open_version(&self.dataset);
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let define = Define::of(&self.dataset, &definitions).wait(self.wait.time()).interrupt(signals.interrupt());
-        let version =
-            define.progress(move |now| progress.show(now)).run().map_err(|error| self.failure(error, &signals))?;
+        let define = Define::of(&self.dataset, &definitions);
+        let version = self.wait.run(define, |error, stopped| self.failure(error, stopped))?;
         output::print(|out| self.write_summary(version, before == Some(version), &definitions, out))
     }
 
     /// Returns the failure, which names the file of definitions if these are at fault.
-    fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
+    fn failure(&self, error: IngestError, stopped: Exit) -> Failure {
         match (error.kind(), &self.file) {
             (ErrorKind::Definitions(fault), Some(file)) => of_file(file, fault),
-            _ => Failure::ingest(error, signals.exit()),
+            _ => Failure::ingest(error, stopped),
         }
     }
 

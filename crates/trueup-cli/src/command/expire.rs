@@ -5,14 +5,12 @@ use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output::{self, ObjectFormat};
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueup::versions::version_ranges;
-use trueup_ingest::{Expire, ExpireSummary, IngestError};
+use trueup_ingest::{Expire, ExpireSummary};
 
 const EXPIRE_EXAMPLES: &str = "\
 Examples:
@@ -90,33 +88,25 @@ impl ExpireCommand {
         if let Some(age) = self.older_than {
             expire = expire.older_than(age);
         }
-        self.args.remove(expire, Expire::run)
+        self.args.run(expire)
     }
 }
 
 impl VacuumCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        self.args.remove(Expire::of(&self.args.dataset), Expire::vacuum)
+        self.args.run(Expire::of(&self.args.dataset).vacuum())
     }
 }
 
 impl RemovalArgs {
-    fn remove<'a>(
-        &'a self,
-        mut expire: Expire<'a>,
-        run: fn(Expire<'a>) -> Result<ExpireSummary, IngestError>,
-    ) -> Result<(), Failure> {
+    fn run(&self, mut expire: Expire) -> Result<(), Failure> {
         if let Some(grace) = self.grace {
             expire = expire.grace(grace);
         }
         if self.dry_run {
             expire = expire.dry_run();
         }
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let expire = expire.wait(self.wait.time()).interrupt(signals.interrupt());
-        let expire = expire.progress(move |now| progress.show(now));
-        let summary = run(expire).map_err(|error| Failure::ingest(error, signals.exit()))?;
+        let summary = self.wait.run(expire, Failure::ingest)?;
         match self.format {
             ObjectFormat::Json => output::print_json(&ExpireReport::new(&summary, self.dry_run)),
             ObjectFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),

@@ -6,8 +6,6 @@ use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, ObjectFormat};
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -85,11 +83,8 @@ pub(crate) struct ForgetCommand {
 
 impl ForgetCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let forget = self.forget().progress(move |now| progress.show(now)).interrupt(signals.interrupt());
-        let summary = forget.run().map_err(|error| match error.interruption() {
-            Some(_) => Failure::stopped("the command was canceled; run it again to complete it", signals.exit()),
+        let summary = self.wait.run(self.forget(), |error, stopped| match error.interruption() {
+            Some(_) => Failure::stopped("the command was canceled; run it again to complete it", stopped),
             None => error.into(),
         })?;
         for customer in summary.absent.iter().take(NAMED) {
@@ -106,7 +101,7 @@ impl ForgetCommand {
     }
 
     fn forget(&self) -> Forget {
-        let mut forget = Forget::of(&self.dataset).wait(self.wait.time());
+        let mut forget = Forget::of(&self.dataset);
         for id in &self.ids {
             forget = forget.customer(self.account.as_deref().unwrap_or_default(), id);
         }

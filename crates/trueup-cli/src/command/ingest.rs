@@ -3,11 +3,9 @@
 use super::compact::merged;
 use super::option_values;
 use super::wait::WaitArgs;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::notice;
 use crate::output;
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use crate::terminal::printable;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -152,7 +150,7 @@ pub(super) fn endings() -> String {
 
 impl IngestCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut ingest = trueup_ingest::Ingest::into(&self.into).wait(self.wait.time());
+        let mut ingest = trueup_ingest::Ingest::into(&self.into);
         for path in &self.inputs {
             ingest = ingest.events(path);
         }
@@ -214,10 +212,7 @@ impl IngestCommand {
         if let Some(threads) = self.threads {
             ingest = ingest.threads(threads.get());
         }
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let ingest = ingest.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
-        let summary = ingest.run().map_err(|error| self.failure(error, &signals))?;
+        let summary = self.wait.run(ingest, |error, stopped| self.failure(error, stopped))?;
         if let Some(path) = self.rejects.as_ref().filter(|_| summary.rejected.rows() > 0) {
             notice::warning(format!("rows that break a rule are in `{}` and not in the dataset:", path.display()));
             show_rejected(&summary.rejected);
@@ -229,9 +224,9 @@ impl IngestCommand {
     }
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
-    fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
+    fn failure(&self, error: IngestError, stopped: Exit) -> Failure {
         if error.interruption().is_some() {
-            return Failure::stopped("the ingest was canceled, and nothing was ingested", signals.exit());
+            return Failure::stopped("the ingest was canceled, and nothing was ingested", stopped);
         }
         let Some(rejected) = error.rejected_rows() else { return error.into() };
         if rejected.rows() > 1 {

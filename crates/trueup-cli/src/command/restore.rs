@@ -3,8 +3,6 @@
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output;
-use crate::progress::IngestProgress;
-use crate::signals::StopSignals;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,11 +33,7 @@ pub(crate) struct RestoreCommand {
 
 impl RestoreCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let signals = StopSignals::hear()?;
-        let mut progress = IngestProgress::default();
-        let restore = Restore::of(&self.dataset, self.to).wait(self.wait.time()).interrupt(signals.interrupt());
-        let restored = restore.progress(move |now| progress.show(now)).run();
-        let restored = restored.map_err(|error| Failure::ingest(error, signals.exit()))?;
+        let restored = self.wait.run(Restore::of(&self.dataset, self.to), Failure::ingest)?;
         let (dataset, to) = (self.dataset.display(), self.to);
         output::print(|out| {
             if restored.version == to {

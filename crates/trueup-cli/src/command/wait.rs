@@ -1,7 +1,11 @@
-//! The option of commands that write to a dataset, and may have to wait for others that do.
+//! The option of commands that write to a dataset, and may have to wait for others that do; and how they run.
 
 use super::option_values;
+use crate::exit::{Exit, Failure};
+use crate::progress::IngestProgress;
+use crate::signals::StopSignals;
 use std::time::Duration;
+use trueup_ingest::{Action, Command, IngestError};
 
 /// How long a command waits for others.
 #[derive(Debug, clap::Args)]
@@ -15,8 +19,16 @@ pub(super) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Returns the time; zero without the option.
-    pub(super) fn time(&self) -> Duration {
-        self.wait.unwrap_or_default()
+    /// Runs a command, shows its progress, and stops it at a signal. `failure` gets its error, and the exit if a signal
+    /// has stopped it.
+    pub(super) fn run<A: Action>(
+        &self,
+        command: Command<A>,
+        failure: impl FnOnce(IngestError, Exit) -> Failure,
+    ) -> Result<A::Summary, Failure> {
+        let signals = StopSignals::hear()?;
+        let mut progress = IngestProgress::default();
+        let command = command.wait(self.wait.unwrap_or_default()).interrupt(signals.interrupt());
+        command.progress(move |now| progress.show(now)).run().map_err(|error| failure(error, signals.exit()))
     }
 }

@@ -1,109 +1,18 @@
 //! What went wrong in an ingest, and the words for it.
 
-use super::InputFault;
-use crate::batch::Repetition;
-use crate::mapping::MappingError;
-use crate::parts::StageFault;
-use crate::rejected_rows::{MaxRejects, RejectedRows, RowRejection, Rows};
-use crate::row_fault::{RowFault, ValueFault};
-use crate::{IngestError, OutputError};
-use std::fmt;
+use super::rejected_rows::Rows;
+use super::{
+    FileFault, MappingFault, MaxRejects, OutputError, RejectedRows, Repetition, RowFault, SpendTwice, StageFault,
+};
+use crate::IngestError;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-use trueup_core::dataset::DatasetError;
 use trueup_core::dataset::manifest::OtherTzdata;
 use trueup_core::dataset::manifest_file::ManifestError;
+use trueup_core::dataset::{DatasetError, without_credentials};
 use trueup_core::definitions::DefinitionError;
-use trueup_core::{Day, Interruption, Shown};
-
-/// Spend with a source and spend without one that would both count, because they have the same account, day and
-/// channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpendTwice {
-    /// The source of the stored rows that new spend would count next to, empty for none; `None` if the ingest itself
-    /// has both.
-    pub stored: Option<String>,
-    /// The rows.
-    pub rows: TwiceRows,
-}
-
-/// Rows of spend that would count twice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TwiceRows {
-    /// The number of stored rows of the source, or that of accounts, days and channels of the ingest.
-    pub count: u64,
-    /// The account, the day and the channel of the first few.
-    pub first: Vec<(String, Day, String)>,
-}
-
-/// The most rows that would count twice which are named.
-const NAMED_TWICE: usize = 3;
-
-impl TwiceRows {
-    /// Adds a row. Days are counted from 1970-01-01.
-    pub(crate) fn add(&mut self, account: &str, day: i32, channel: &str) {
-        // A checked date is always a `Day`.
-        let day = Day::from_number(u16::try_from(day).unwrap_or(u16::MAX));
-        self.merge(Self { count: 1, first: vec![(account.to_owned(), day, channel.to_owned())] });
-    }
-
-    /// Adds the rows of `other`.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.count += other.count;
-        self.first.extend(other.first);
-        self.first.sort();
-        self.first.dedup();
-        self.first.truncate(NAMED_TWICE);
-    }
-}
-
-impl fmt::Display for SpendTwice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stored, rows: TwiceRows { count, first } } = self;
-        let (rows, they) = if *count == 1 { ("row of spend", "it") } else { ("rows of spend", "they") };
-        let have = if *count == 1 { "has" } else { "have" };
-        match stored.as_deref() {
-            Some("") => write!(
-                f,
-                "{count} stored {rows} without a source {have} the account, the day and the channel of spend that now comes \
-                 with a source, so that {they} would count in addition: "
-            )?,
-            Some(source) => write!(
-                f,
-                "{count} stored {rows} with the source `{}` {have} the account, the day and the channel of spend that now \
-                 comes without a source, so that {they} would count in addition: ",
-                Shown(source)
-            )?,
-            None => f.write_str(
-                "this ingest has spend of the same account, day and channel both with a source and without one, so that it \
-                 would count twice: ",
-            )?,
-        }
-        for (at, (account, day, channel)) in first.iter().enumerate() {
-            let before = if at == 0 { "" } else { "; " };
-            write!(f, "{before}account `{}`, {day}, ", Shown(account))?;
-            match channel.as_str() {
-                "" => f.write_str("no channel")?,
-                channel => write!(f, "channel `{}`", Shown(channel))?,
-            }
-        }
-        if *count > first.len() as u64 {
-            f.write_str("; ...")?;
-        }
-        f.write_str(match stored.as_deref() {
-            Some("") => {
-                ". Give the new spend without a source, or pass `--replace-source \"\"`, which first removes all stored \
-                 spend and all stored events without a source"
-            }
-            Some(_) => {
-                ". Give the new spend this source (`--source`), or pass `--replace-source` with it, which first removes all \
-                 stored spend and all stored events of this source"
-            }
-            None => ". Give all of this spend a source, or none of it",
-        })
-    }
-}
+use trueup_core::{Interruption, Shown};
 
 /// What went wrong in an ingest. Match on it with [`IngestError::kind`].
 #[derive(Debug, thiserror::Error)]
@@ -180,22 +89,26 @@ pub enum ErrorKind {
         /// The input.
         path: PathBuf,
         /// What is wrong with it.
-        fault: InputFault,
+        fault: FileFault,
     },
     /// A row breaks a rule.
     #[error("`{}`, {fault}", path.display())]
     Row {
-        /// The input.
+        /// The file that the value is in: the input, or the one that a mapping joins.
         path: PathBuf,
         /// The row, its column and value, and the rule.
         fault: RowFault,
     },
-    /// A row has a value that the mapping cannot read.
-    #[error(transparent)]
-    Value(Box<ValueFault>),
     /// Rows break a rule, and there is no rejects file.
-    #[error("{0}")]
-    Rejected(RowRejection),
+    #[error("{first}{}{}", more_rows(rejected.rows().saturating_sub(1)), then.as_ref().map_or_else(String::new, |then| format!("; and {then}")))]
+    Rejected {
+        /// The error of the first row.
+        first: IngestError,
+        /// All rows that break a rule.
+        rejected: RejectedRows,
+        /// What kept the inputs from being read to their end, if anything did.
+        then: Option<IngestError>,
+    },
     /// Every row of a table breaks a rule.
     #[error("every row of the {table} breaks a rule ({})", Rows(*.rows))]
     AllRejected {
@@ -436,9 +349,22 @@ pub enum ErrorKind {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The mapping cannot be read or run.
-    #[error("{0}")]
-    Mapping(Box<MappingError>),
+    /// A key of the mapping cannot be carried out.
+    #[error("mapping `{}`, {fault}", without_credentials(path).display())]
+    Mapping {
+        /// The mapping.
+        path: PathBuf,
+        /// The key, and the reason.
+        fault: MappingFault,
+    },
+    /// The mapping is not TOML, or has a key that mappings do not have or a wrong kind of value.
+    #[error("mapping `{}`: {error}", without_credentials(path).display())]
+    MappingSyntax {
+        /// The mapping.
+        path: PathBuf,
+        /// Where and why it does not parse.
+        error: Box<toml::de::Error>,
+    },
     /// A part of a distributed ingest failed.
     #[error(
         "part {part} of {parts}: {error}{}",
@@ -467,6 +393,15 @@ fn after_waiting(waited: Duration) -> String {
         return "try again when it is done, or wait for it with `--wait 30s`".to_owned();
     }
     format!("it was not done after a wait of {waited:?}")
+}
+
+/// Counts the rows that break a rule after the first.
+fn more_rows(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; 1 more row breaks a rule".to_owned(),
+        more => format!("; {more} more rows break a rule"),
+    }
 }
 
 const fn interrupted(interruption: &Interruption) -> &'static str {

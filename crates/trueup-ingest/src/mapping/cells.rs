@@ -3,7 +3,7 @@
 use super::columns::ColumnRef;
 use super::held::{HeldRow, HeldRows};
 use super::rows::RowPlan;
-use crate::row_fault::InputLocation;
+use crate::error::InputLocation;
 use crate::value_marks::value_marks;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;

@@ -2,28 +2,28 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
-use super::error::KeyFault;
 use super::origin::ValueOrigin;
 use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
+use crate::error::MappingFault;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::model::{SPEND_COLUMNS, Stage, Zone, is_leading_column};
 
-type CheckResult = Result<(), KeyFault>;
+type CheckResult = Result<(), MappingFault>;
 
 /// Checks a whole mapping.
 pub(super) fn mapping(file: &MappingFile) -> CheckResult {
     if !file.open_questions.is_empty() {
         let numbers: Vec<String> = file.open_questions.iter().map(ToString::to_string).collect();
         let reason = "this draft has open questions; answer each where it stands, and remove its number here";
-        return Err(KeyFault::new("open_questions", reason).with_value(numbers.join(", ")));
+        return Err(MappingFault::new("open_questions", reason).with_value(numbers.join(", ")));
     }
     for (name, found) in &file.input {
         check_input(name, found)?;
     }
     if file.events.is_empty() && file.spend.is_empty() && file.accounts.is_empty() {
         let reason = "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]";
-        return Err(KeyFault::new("events", reason));
+        return Err(MappingFault::new("events", reason));
     }
     for (at, table) in file.events.iter().enumerate() {
         check_events(file, table, &format!("events[{at}]"))?;
@@ -46,17 +46,17 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
 fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     let key = format!("input.{name}");
     if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_') {
-        return Err(KeyFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
+        return Err(MappingFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
     }
     if input.file.is_empty() || input.file.contains(['/', '\\']) {
         let reason = "expected the name of a file without its folder; `*` and `?` match other characters";
-        return Err(KeyFault::new(format!("{key}.file"), reason).with_value(&input.file));
+        return Err(MappingFault::new(format!("{key}.file"), reason).with_value(&input.file));
     }
     if let Some(twice) = repeated(input.rename.values()) {
-        return Err(KeyFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice));
+        return Err(MappingFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice));
     }
     if let Some(twice) = repeated(input.header.iter().flatten()) {
-        return Err(KeyFault::new(format!("{key}.header"), "two columns have this name").with_value(twice));
+        return Err(MappingFault::new(format!("{key}.header"), "two columns have this name").with_value(twice));
     }
     Ok(())
 }
@@ -73,30 +73,32 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     check_sources(file, CanonicalTable::Events, &table.columns, &own)?;
     if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
         let reason = "a column of this name is made under `columns`";
-        return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
+        return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     if let Some(name) = table.keep.iter().find(|name| is_leading_column(name)) {
         let reason = "only dimensions can be kept; make this column under `columns`";
-        return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
+        return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
         if !has("type") {
-            return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
+            return Err(MappingFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
         }
         return check_required(CanonicalTable::Events, &dates, key, has);
     }
     if table.columns.contains_key("type") {
-        return Err(KeyFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
+        return Err(MappingFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
     }
     for (stage, columns) in &table.stages {
         let key = format!("{key}.stages.{stage}");
         if Stage::from_name(stage).is_none() {
-            return Err(KeyFault::new(&key, format!("expected one of {}", stage_names().join(", "))).with_value(stage));
+            return Err(
+                MappingFault::new(&key, format!("expected one of {}", stage_names().join(", "))).with_value(stage)
+            );
         }
         if columns.contains_key("type") {
-            return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
+            return Err(MappingFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
         check_sources(file, CanonicalTable::Events, columns, &key)?;
         check_required(CanonicalTable::Events, &dates, &key, |name| {
@@ -111,23 +113,23 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
     let known = |name: &str, key: String| {
         let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
         let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
-        if file.input.contains_key(name) { Ok(()) } else { Err(KeyFault::new(key, reason()).with_value(name)) }
+        if file.input.contains_key(name) { Ok(()) } else { Err(MappingFault::new(key, reason()).with_value(name)) }
     };
     if target == CanonicalTable::Accounts && table.source.is_some() {
-        return Err(KeyFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
+        return Err(MappingFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
     }
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
         return if target == CanonicalTable::Accounts && !needs {
             Ok(())
         } else {
-            Err(KeyFault::new(format!("{key}.from"), "expected the name of an input"))
+            Err(MappingFault::new(format!("{key}.from"), "expected the name of an input"))
         };
     };
     known(from, format!("{key}.from"))?;
     for (name, conditions) in [("where", &table.only), ("unless", &table.unless)] {
         if let Some((column, _)) = conditions.iter().find(|(_, values)| values.texts().is_empty()) {
-            return Err(KeyFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
+            return Err(MappingFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
         }
     }
     let mut aliases = BTreeSet::from([from.as_str()]);
@@ -135,14 +137,16 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         let key = format!("{key}.join[{at}]");
         known(&join.input, format!("{key}.input"))?;
         if join.alias().is_empty() || join.alias().contains('.') {
-            return Err(KeyFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias()));
+            return Err(
+                MappingFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias())
+            );
         }
         if !aliases.insert(join.alias()) {
             let reason = "an input of this table already has this name; `as` can give another";
-            return Err(KeyFault::new(key, reason).with_value(join.alias()));
+            return Err(MappingFault::new(key, reason).with_value(join.alias()));
         }
         if join.on.pairs().is_empty() {
-            return Err(KeyFault::new(format!("{key}.on"), "expected at least one column"));
+            return Err(MappingFault::new(format!("{key}.on"), "expected at least one column"));
         }
     }
     Ok(())
@@ -158,7 +162,7 @@ fn check_sources(
         let key = format!("{key}.{name}");
         if let Some(columns) = target.columns().filter(|columns| !columns.contains(&name.as_str())) {
             let reason = format!("a table of {} has only the columns {}", target.key(), columns.join(", "));
-            return Err(KeyFault::new(key, reason).with_value(name));
+            return Err(MappingFault::new(key, reason).with_value(name));
         }
         check_source(file, source, target.column_type(name), &key)?;
     }
@@ -170,23 +174,25 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
     let reader = ValueReader::new(column_type, source, &ClockRule::Zone(Zone::UTC), key)?;
     let rules = TextRules::new(source, &file.map, key)?;
     for (from, to) in rules.map().filter(|(_, to)| !to.is_empty()) {
-        reader.check(to).map_err(|reason| KeyFault::new(format!("{key}.map.{from}"), reason).with_value(to))?;
+        reader.check(to).map_err(|reason| MappingFault::new(format!("{key}.map.{from}"), reason).with_value(to))?;
     }
     if let Some(default) = source.default.as_ref().map(|default| &default.0).filter(|text| !text.is_empty()) {
-        reader.check(default).map_err(|reason| KeyFault::new(format!("{key}.default"), reason).with_value(default))?;
+        reader
+            .check(default)
+            .map_err(|reason| MappingFault::new(format!("{key}.default"), reason).with_value(default))?;
     }
     match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {
             let required = matches!(column_type, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();
             let read = if required { Err("expected a value".to_owned()) } else { reader.check(&value.0) };
-            read.map_err(|reason| KeyFault::new(key, reason).with_value(&value.0))
+            read.map_err(|reason| MappingFault::new(key, reason).with_value(&value.0))
         }
         ValueOrigin::Parts(parts) => {
             for (name, part) in parts {
                 check_source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
             if parts.iter().all(|(_, part)| part.value.is_some()) {
-                return Err(KeyFault::new(key, "at least one of the parts must be a column"));
+                return Err(MappingFault::new(key, "at least one of the parts must be a column"));
             }
             Ok(())
         }
@@ -197,10 +203,10 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
 /// Checks that a table has the columns that it needs. One of the dates is enough.
 fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
     if let Some(missing) = target.required().iter().find(|name| !has(name)) {
-        return Err(KeyFault::new(key, format!("expected the column `{missing}`")));
+        return Err(MappingFault::new(key, format!("expected the column `{missing}`")));
     }
     if !dates.is_empty() && !dates.iter().any(|name| has(name)) {
-        return Err(KeyFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
+        return Err(MappingFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
     }
     Ok(())
 }
@@ -213,14 +219,14 @@ fn check_measure(table: &TableDeclaration, key: &str) -> CheckResult {
     if measures.iter().any(|name| table.columns.contains_key(*name)) {
         return Ok(());
     }
-    Err(KeyFault::new(key, format!("expected one of the columns `{}`", measures.join("`, `"))))
+    Err(MappingFault::new(key, format!("expected one of the columns `{}`", measures.join("`, `"))))
 }
 
 fn check_first_touch(file: &MappingFile) -> CheckResult {
     let Some(first_touch) = &file.first_touch else { return Ok(()) };
     let key = "first_touch.copy";
     if first_touch.copy.is_empty() || file.events.is_empty() {
-        return Err(KeyFault::new(key, "expected columns of [[events]] to copy"));
+        return Err(MappingFault::new(key, "expected columns of [[events]] to copy"));
     }
     let mut seen = BTreeSet::new();
     for name in &first_touch.copy {
@@ -238,7 +244,7 @@ fn check_first_touch(file: &MappingFile) -> CheckResult {
         } else {
             continue;
         };
-        return Err(KeyFault::new(key, reason).with_value(name));
+        return Err(MappingFault::new(key, reason).with_value(name));
     }
     Ok(())
 }

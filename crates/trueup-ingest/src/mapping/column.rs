@@ -6,12 +6,12 @@ use super::canonical::ColumnType;
 use super::columns::{ColumnRef, KnownColumn, KnownColumns};
 use super::dates::read_day;
 use super::declaration::{Constant, ValueSource};
-use super::error::KeyFault;
 use super::faults::ColumnSite;
 use super::origin::ValueOrigin;
 use super::rows::RowPlan;
 use super::times::ClockRule;
 use super::values::{NamedMaps, TextRules, ValueReader, read_constant_time, read_count, read_truth};
+use crate::error::MappingFault;
 use crate::source::coded_text;
 use arrow_array::types::{Date32Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, TimestampMicrosecondArray};
@@ -80,7 +80,7 @@ impl ColumnPlanner<'_> {
         source: &ValueSource,
         column_type: ColumnType,
         key: &str,
-    ) -> Result<ColumnPlan, KeyFault> {
+    ) -> Result<ColumnPlan, MappingFault> {
         let reader = ValueReader::new(column_type, source, self.clock, key)?;
         let of = |known: &KnownColumn| ColumnSite { key: key.to_owned(), column: known.name.clone(), at: known.at };
         let (site, data_type, cells) = match ValueOrigin::new(source, column_type, key)? {
@@ -95,7 +95,7 @@ impl ColumnPlanner<'_> {
                 let [year, month, day] = parts;
                 let parts = [year?, month?, day?];
                 let site = parts.iter().find_map(DatePart::site).cloned();
-                let site = site.ok_or_else(|| KeyFault::new(key, "at least one of the parts must be a column"))?;
+                let site = site.ok_or_else(|| MappingFault::new(key, "at least one of the parts must be a column"))?;
                 (site, DataType::Date32, CellPlan::Parts(parts))
             }
             ValueOrigin::Column(name) => {
@@ -114,7 +114,7 @@ impl ColumnPlanner<'_> {
                 let known: Vec<&KnownColumn> =
                     names.iter().map(|name| self.known.find(name, key)).collect::<Result<_, _>>()?;
                 let columns = known.iter().map(|known| Ok(self.rows.add_text(known.text(key)?)));
-                let origin = TextOrigin::Columns(columns.collect::<Result<_, KeyFault>>()?, separator.to_owned());
+                let origin = TextOrigin::Columns(columns.collect::<Result<_, MappingFault>>()?, separator.to_owned());
                 let (data_type, cells) = text_cells(origin, TextRules::new(source, self.maps, key)?, reader);
                 (of(known[0]), data_type, cells)
             }
@@ -122,7 +122,7 @@ impl ColumnPlanner<'_> {
         Ok(ColumnPlan { site, data_type, cells })
     }
 
-    fn plan_part(&mut self, part: &ValueSource, key: &str) -> Result<DatePart, KeyFault> {
+    fn plan_part(&mut self, part: &ValueSource, key: &str) -> Result<DatePart, MappingFault> {
         let plan = self.plan(part, ColumnType::Text, key)?;
         Ok(match plan.cells {
             CellPlan::Texts(cells) => DatePart::Column(plan.site, cells),
@@ -149,7 +149,7 @@ fn native(
     reader: &ValueReader,
     rules: &TextRules,
     key: &str,
-) -> Result<Option<(DataType, CellPlan)>, KeyFault> {
+) -> Result<Option<(DataType, CellPlan)>, MappingFault> {
     if !rules.is_plain() {
         return Ok(None);
     }
@@ -159,14 +159,14 @@ fn native(
             (ValueReader::Instant(_, clock), None) => (instants(), CellPlan::ClockTimes(clock.clone())),
             (ValueReader::Instant(..), Some(zone)) if source.time_zone.is_some() => {
                 let reason = format!("the column `{}` already has the time zone {zone}", known.name);
-                return Err(KeyFault::new(format!("{key}.time_zone"), reason));
+                return Err(MappingFault::new(format!("{key}.time_zone"), reason));
             }
             (ValueReader::Instant(..), Some(_)) => (instants(), CellPlan::Timestamps),
             (ValueReader::Day(_), None) => (DataType::Date32, CellPlan::DaysOfTimestamps),
             (ValueReader::Day(_), Some(_)) => {
                 let reason = "a timestamp with a time zone is no date; \
                               leave `date` out, and it is computed from `dateTime` in the account's time zone";
-                return Err(KeyFault::new(key, reason).with_value(&known.name));
+                return Err(MappingFault::new(key, reason).with_value(&known.name));
             }
             _ if column_type == ColumnType::Dimension => (found.clone(), CellPlan::AsItIs),
             _ => return Ok(None),
@@ -203,9 +203,9 @@ fn instants() -> DataType {
 }
 
 /// Returns an array with one row that holds the value.
-fn constant(value: &Constant, reader: &ValueReader, key: &str) -> Result<ArrayRef, KeyFault> {
+fn constant(value: &Constant, reader: &ValueReader, key: &str) -> Result<ArrayRef, MappingFault> {
     let text = value.0.as_str();
-    let refused = |reason: String| KeyFault::new(key, reason).with_value(text);
+    let refused = |reason: String| MappingFault::new(key, reason).with_value(text);
     reader.check(text).map_err(refused)?;
     Ok(match reader {
         ValueReader::Day(format) => {

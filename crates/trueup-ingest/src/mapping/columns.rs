@@ -1,7 +1,7 @@
 //! The columns that the keys of a table can name.
 
-use super::error::KeyFault;
 use super::inputs::InputColumn;
+use crate::error::MappingFault;
 use arrow_schema::DataType;
 
 /// A column of the inputs of a table.
@@ -57,7 +57,7 @@ impl KnownColumns {
     }
 
     /// Finds the column that a key calls `name` or `input.name`.
-    pub(super) fn find(&self, name: &str, key: &str) -> Result<&KnownColumn, KeyFault> {
+    pub(super) fn find(&self, name: &str, key: &str) -> Result<&KnownColumn, MappingFault> {
         let plain: Vec<&KnownColumn> = self.0.iter().filter(|known| known.name == name && !known.is_shadowed).collect();
         if let [one] = plain[..] {
             return Ok(one);
@@ -65,14 +65,14 @@ impl KnownColumns {
         if plain.len() > 1 {
             let names: Vec<String> = plain.iter().map(|known| format!("`{}.{}`", known.alias, known.name)).collect();
             let reason = format!("more than one input has this column; name one of {}", names.join(", "));
-            return Err(KeyFault::new(key, reason).with_value(name));
+            return Err(MappingFault::new(key, reason).with_value(name));
         }
         let exact = name
             .split_once('.')
             .and_then(|(alias, column)| self.0.iter().find(|known| known.alias == alias && known.name == column));
         exact.ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|known| known.name.as_str()).collect();
-            KeyFault::new(key, format!("no input has this column; the columns are: {}", names.join(", ")))
+            MappingFault::new(key, format!("no input has this column; the columns are: {}", names.join(", ")))
                 .with_value(name)
         })
     }
@@ -80,7 +80,7 @@ impl KnownColumns {
 
 impl KnownColumn {
     /// Checks that the values can be read as text. Returns the column.
-    pub(super) fn text(&self, key: &str) -> Result<ColumnRef, KeyFault> {
+    pub(super) fn text(&self, key: &str) -> Result<ColumnRef, MappingFault> {
         let found = &self.data_type;
         let reads = found.is_string()
             || found.is_integer()
@@ -91,6 +91,6 @@ impl KnownColumn {
             return Ok(self.at);
         }
         let reason = format!("a column of type {found} cannot be read as text");
-        Err(KeyFault::new(key, reason).with_value(&self.name))
+        Err(MappingFault::new(key, reason).with_value(&self.name))
     }
 }

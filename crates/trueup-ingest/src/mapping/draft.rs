@@ -17,8 +17,9 @@ mod sample;
 mod table;
 mod text;
 
-use super::error::MappingError;
+use crate::IngestError;
 use crate::TextEncoding;
+use crate::error::FileFault;
 use crate::given::is_stream;
 use crate::source::{Input, file_name, unpacked_name};
 use kind::{FileKind, kinds};
@@ -61,7 +62,7 @@ pub struct DraftOptions {
 /// assert!(draft.contains("QUESTION 1: no column is certainly the key of the account"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
+pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, IngestError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     given.iter().try_for_each(check_place)?;
     super::check_distinct(&given)?;
@@ -105,7 +106,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Mappin
 }
 
 /// Refuses a URL, and a pipe: a sample is read in several passes, and the second would wait forever.
-fn check_place(input: &Input) -> Result<(), MappingError> {
+fn check_place(input: &Input) -> Result<(), IngestError> {
     let reason = if is_url(&input.path) {
         "a draft reads files of this machine; download the file first"
     } else if is_stream(input) {
@@ -113,12 +114,12 @@ fn check_place(input: &Input) -> Result<(), MappingError> {
     } else {
         return Ok(());
     };
-    Err(MappingError::File { path: input.path.clone(), reason: reason.to_owned() })
+    Err(FileFault::Refused(reason.to_owned()).at(&input.path))
 }
 
 /// Refuses a file that has the name of another one, with or without the ending that says how it is compressed: the
 /// inputs of both would read it, and such a mapping does not load.
-fn check_names(given: &[Input]) -> Result<(), MappingError> {
+fn check_names(given: &[Input]) -> Result<(), IngestError> {
     let reads =
         |name: &Path, file: &Path| [file_name(file), file_name(&unpacked_name(file))].contains(&file_name(name));
     for file in given {
@@ -128,7 +129,7 @@ fn check_names(given: &[Input]) -> Result<(), MappingError> {
                  the draft if both have the same columns, or else rename one",
                 other.path.display()
             );
-            return Err(MappingError::File { path: file.path.clone(), reason });
+            return Err(FileFault::Refused(reason).at(&file.path));
         }
     }
     Ok(())

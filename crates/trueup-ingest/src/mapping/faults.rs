@@ -2,7 +2,7 @@
 
 use super::cells::RowView;
 use super::columns::ColumnRef;
-use crate::row_fault::{FoundValue, InputLocation, RowCells, RowFault, Rule};
+use crate::error::{InputLocation, RowCells, RowFault, Rule};
 use crate::source::{RawRows, ReadLimits};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,37 +39,33 @@ impl FoundFault {
 
     fn into_row_fault(self, location: InputLocation, cells: RowCells) -> RowFault {
         let Self { key, column, value, expected, joined } = self;
-        let place = joined.as_ref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
-        let place = place.unwrap_or_default();
-        let found = format!(", but found {}{place} (mapping key `{key}`)", FoundValue(&value));
-        let rule = Rule::Mapping { key, expected };
-        let (column, value, joined) = (Some(column), Some(value), joined.map(Box::new));
-        RowFault { location, column, value, rule, found, cells, joined }
-    }
-}
-
-/// A fault, and its row in the batch of the first input.
-pub(super) struct RawFault {
-    pub(super) row: usize,
-    pub(super) fault: FoundFault,
-}
-
-impl RawFault {
-    /// Makes the faults of a batch, in its order. A row that is repeated with the same fault is at fault once.
-    pub(super) fn into_row_faults(mut faults: Vec<Self>, raw: &RawRows, limits: ReadLimits) -> Vec<RowFault> {
-        faults.sort_by_key(|fault| fault.row);
-        let batch = Arc::new(raw.decoded.batch.clone());
-        let mut made: Vec<(usize, RowFault)> = Vec::with_capacity(faults.len());
-        for Self { row, fault } in faults {
-            let cells = RowCells::of_batch(&batch, row, limits.max_text_bytes);
-            let fault = fault.into_row_fault(raw.decoded.locations.in_file(row), cells);
-            let is_repeated = made.last().is_some_and(|(last, other)| *last == row && other.is_like(&fault));
-            if !is_repeated {
-                made.push((row, fault));
-            }
+        RowFault {
+            location,
+            column: Some(column),
+            value: Some(value),
+            rule: Rule::Mapping { key, expected },
+            found: String::new(),
+            cells,
+            joined: joined.map(Box::new),
         }
-        made.into_iter().map(|(_, fault)| fault).collect()
     }
+}
+
+/// Makes the faults of a batch, in its order, of faults with their rows in the batch. A row that is repeated with the
+/// same fault is at fault once.
+pub(super) fn row_faults(mut faults: Vec<(usize, FoundFault)>, raw: &RawRows, limits: ReadLimits) -> Vec<RowFault> {
+    faults.sort_by_key(|(row, _)| *row);
+    let batch = Arc::new(raw.decoded.batch.clone());
+    let mut made: Vec<(usize, RowFault)> = Vec::with_capacity(faults.len());
+    for (row, fault) in faults {
+        let cells = RowCells::of_batch(&batch, row, limits.max_text_bytes);
+        let fault = fault.into_row_fault(raw.decoded.locations.in_file(row), cells);
+        let is_repeated = made.last().is_some_and(|(last, other)| *last == row && other.is_like(&fault));
+        if !is_repeated {
+            made.push((row, fault));
+        }
+    }
+    made.into_iter().map(|(_, fault)| fault).collect()
 }
 
 /// The faults of picked rows: for each row, the one that is reported.
@@ -107,8 +103,8 @@ impl PickedFaults {
     }
 
     /// Returns the faults with their rows in the batch, given the row of each picked row there.
-    pub(super) fn into_raw(self, from: &[u32]) -> impl Iterator<Item = RawFault> {
-        self.0.into_iter().map(|(row, fault)| RawFault { row: from[row] as usize, fault })
+    pub(super) fn into_raw(self, from: &[u32]) -> impl Iterator<Item = (usize, FoundFault)> {
+        self.0.into_iter().map(|(row, fault)| (from[row] as usize, fault))
     }
 }
 

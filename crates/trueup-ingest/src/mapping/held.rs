@@ -2,8 +2,7 @@
 
 use super::inputs::Reading;
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
-use crate::row_fault::InputLocation;
+use crate::error::{ErrorContext, ErrorKind, InputLocation};
 use crate::source::{DecodedBatch, Input, InputReader, RawChunk, ReadLimits, RowLocations};
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
@@ -150,12 +149,12 @@ fn read_rows(
         }
         let decoded: Vec<_> = chunks.into_par_iter().map(decode).collect();
         for batches in decoded {
-            for mut batch in batches.map_err(|fault| fault.of(&input.shown))? {
+            for mut batch in batches.map_err(|fault| fault.at(&input.shown))? {
                 if let Some(fault) = batch.malformed.into_iter().next() {
-                    return Err(ErrorKind::Row { path: input.shown.clone(), fault }.into());
+                    return Err(fault.at(&input.shown));
                 }
                 if let Some(fault) = batch.fatal.take() {
-                    return Err(fault.of(&input.shown));
+                    return Err(fault.at(&input.shown));
                 }
                 take(DecodedBatch { malformed: Vec::new(), ..batch })?;
             }

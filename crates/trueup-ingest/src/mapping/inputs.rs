@@ -1,9 +1,9 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
 use super::declaration::{InputDeclaration, MappingFile};
-use super::error::{KeyFault, MappingError};
 use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
+use crate::error::{FileFault, MappingFault, OfMapping};
 use crate::source::{
     FORMATS, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, TextEncoding, file_name, listed,
     separator, unpacked_name,
@@ -59,7 +59,7 @@ pub(super) fn open(
     declaration: &MappingFile,
     reading: Reading<'_>,
     files: &[Input],
-) -> Result<BTreeMap<String, OpenedInput>, MappingError> {
+) -> Result<BTreeMap<String, OpenedInput>, IngestError> {
     let mut owners = vec![None; files.len()];
     for (name, input) in &declaration.input {
         for (file, owner) in files.iter().zip(&mut owners) {
@@ -94,15 +94,15 @@ fn open_input<'f>(
     files: impl Iterator<Item = &'f Input>,
     mentioned: &BTreeSet<&str>,
     reading: Reading<'_>,
-) -> Result<OpenedInput, MappingError> {
+) -> Result<OpenedInput, IngestError> {
     let key = format!("input.{name}");
     let mut opened = OpenedInput { files: Vec::new(), columns: Vec::new(), held: OnceLock::new() };
     for given in files {
         let path = given.shown.as_path();
-        let mut options = read_options(given, input, &key).map_err(|fault| fault.of(reading.mapping))?;
+        let mut options = read_options(given, input, &key).of_mapping(reading.mapping)?;
         let mut file = Input { options: Arc::new(options.clone()), ..given.clone() };
         let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns(reading.limits)?;
-        let columns = named_columns(&schema, input, path, &key).map_err(|fault| fault.of(reading.mapping))?;
+        let columns = named_columns(&schema, input, path, &key).of_mapping(reading.mapping)?;
         // Other columns may hold anything, because nothing reads them.
         let read = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
         options.columns = Some(read.map(|column| column.in_file.clone()).collect());
@@ -115,14 +115,14 @@ fn open_input<'f>(
         opened.files.push(file);
     }
     if opened.files.is_empty() {
-        let fault = KeyFault::new(format!("{key}.file"), "no file that was given has this name");
-        return Err(fault.with_value(&input.file).of(reading.mapping));
+        let fault = MappingFault::new(format!("{key}.file"), "no file that was given has this name");
+        return Err(fault.with_value(&input.file).at(reading.mapping));
     }
     Ok(opened)
 }
 
 /// Returns how a file is read: as the mapping says, or else as the options of the input or its name say.
-fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
+fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, MappingFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
     // Record batches have no other format, whatever the mapping says.
     let declared = input.format.filter(|_| given.format != Some(FileFormat::BATCHES));
@@ -131,7 +131,7 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
         None => {
             let formats = listed(FORMATS.iter().map(|format| format.title), "or");
             let reason = format!("the name of `{}` does not say whether it is {formats}; set this key", path.display());
-            return Err(KeyFault::new(format!("{key}.format"), reason));
+            return Err(MappingFault::new(format!("{key}.format"), reason));
         }
     };
     // An encoding is no fault in another format, as the option `--encoding` is none.
@@ -144,18 +144,18 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
         if is_set && !format.takes(setting) {
             let others = FORMATS.iter().filter(|other| other.takes(setting));
             let whose = listed(others.map(|other| other.title), "and");
-            return Err(KeyFault::new(format!("{key}.{name}"), format!("only {whose} files can have this key")));
+            return Err(MappingFault::new(format!("{key}.{name}"), format!("only {whose} files can have this key")));
         }
     }
     let separator = match input.separator.map(separator) {
         Some(None) => {
             let reason = "expected an ASCII character that is neither a quote nor a line end";
-            return Err(KeyFault::new(format!("{key}.separator"), reason));
+            return Err(MappingFault::new(format!("{key}.separator"), reason));
         }
         separator => separator.flatten().or(given.separator),
     };
     let encoding = input.encoding.as_deref().map(str::parse::<TextEncoding>).transpose();
-    let encoding = encoding.map_err(|unknown| KeyFault::new(format!("{key}.encoding"), unknown.to_string()))?;
+    let encoding = encoding.map_err(|unknown| MappingFault::new(format!("{key}.encoding"), unknown.to_string()))?;
     let encoding = encoding.or(given.encoding);
     let sheet = input.sheet.clone().or_else(|| given.sheet.clone());
     let (header, empty) = (input.header.clone(), input.empty.clone());
@@ -168,17 +168,17 @@ fn named_columns(
     input: &InputDeclaration,
     path: &Path,
     key: &str,
-) -> Result<Vec<InputColumn>, KeyFault> {
+) -> Result<Vec<InputColumn>, MappingFault> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     for (from, to) in &input.rename {
         if !names.contains(&from.as_str()) {
             let reason =
                 format!("`{}` has no column of this name; the columns are: {}", path.display(), names.join(", "));
-            return Err(KeyFault::new(format!("{key}.rename"), reason).with_value(from));
+            return Err(MappingFault::new(format!("{key}.rename"), reason).with_value(from));
         }
         if names.contains(&to.as_str()) && !input.rename.contains_key(to) {
             let reason = format!("`{}` already has a column of this name", path.display());
-            return Err(KeyFault::new(format!("{key}.rename.{from}"), reason).with_value(to));
+            return Err(MappingFault::new(format!("{key}.rename.{from}"), reason).with_value(to));
         }
     }
     let column = |field: &Arc<Field>| {
@@ -213,8 +213,8 @@ fn check_same_columns(first: &[InputColumn], other: &[InputColumn]) -> Result<()
     }
 }
 
-fn refused(file: &Path, reason: String) -> MappingError {
-    MappingError::File { path: file.to_owned(), reason }
+fn refused(file: &Path, reason: String) -> IngestError {
+    FileFault::Refused(reason).at(file)
 }
 
 /// Returns whether a pattern matches the name of a file, with or without the ending that says how it is compressed.

@@ -4,12 +4,11 @@ use super::cells::{PickedRows, Texts};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Join, TableDeclaration, Unmatched};
-use super::error::{KeyFault, PlanFault};
-use super::faults::{FoundFault, RawFault};
+use super::faults::FoundFault;
 use super::held::{HeldRow, HeldRows, MemoryUse};
 use super::inputs::{InputColumn, OpenedInput, Reading};
 use crate::IngestError;
-use crate::error::ErrorContext;
+use crate::error::{ErrorContext, MappingFault, OfMapping};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType};
 use hashbrown::HashMap;
@@ -53,18 +52,19 @@ impl RowPlan {
         inputs: &BTreeMap<String, OpenedInput>,
         key: &str,
         reading: Reading<'_>,
-    ) -> Result<(Self, KnownColumns), PlanFault> {
+    ) -> Result<(Self, KnownColumns), IngestError> {
         let mut plan = Self::default();
         let Some(from) = &table.from else { return Ok((plan, KnownColumns::default())) };
-        let mut known = plan.add_input(from, from, inputs, &format!("{key}.from"))?;
+        let mapping = reading.mapping;
+        let mut known = plan.add_input(from, from, inputs, &format!("{key}.from")).of_mapping(mapping)?;
         for (at, join) in table.join.iter().enumerate() {
             plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
         }
         for (name, conditions, wanted) in [("where", &table.only, true), ("unless", &table.unless, false)] {
             for (column, values) in conditions {
                 let key = format!("{key}.{name}.{column}");
-                let known = known.find(column, &key)?;
-                let column = plan.add_text(known.text(&key)?);
+                let known = known.find(column, &key).of_mapping(mapping)?;
+                let column = plan.add_text(known.text(&key).of_mapping(mapping)?);
                 plan.conditions.push(Condition::new(key, &known.alias, column, values.texts(), wanted));
             }
         }
@@ -77,7 +77,7 @@ impl RowPlan {
         alias: &str,
         inputs: &BTreeMap<String, OpenedInput>,
         key: &str,
-    ) -> Result<KnownColumns, KeyFault> {
+    ) -> Result<KnownColumns, MappingFault> {
         let opened = find_input(name, inputs, key)?;
         let known = KnownColumns::new(alias, self.columns.len(), &opened.columns);
         self.columns.push(opened.columns.clone());
@@ -91,20 +91,22 @@ impl RowPlan {
         known: &mut KnownColumns,
         key: &str,
         reading: Reading<'_>,
-    ) -> Result<(), PlanFault> {
-        let there = self.add_input(&join.input, join.alias(), inputs, &format!("{key}.input"))?;
+    ) -> Result<(), IngestError> {
+        let mapping = reading.mapping;
+        let there = self.add_input(&join.input, join.alias(), inputs, &format!("{key}.input")).of_mapping(mapping)?;
         let on = format!("{key}.on");
         let (mut here_keys, mut there_keys, mut shared, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (here, other) in join.on.pairs() {
-            let (here, other) = (known.find(here, &on)?, there.find(other, &on)?);
+            let here = known.find(here, &on).of_mapping(mapping)?;
+            let other = there.find(other, &on).of_mapping(mapping)?;
             names.push(here.name.clone());
             if here.name == other.name {
                 shared.push(other.name.clone());
             }
-            here_keys.push(self.add_text(here.text(&on)?));
-            there_keys.push(other.text(&on)?);
+            here_keys.push(self.add_text(here.text(&on).of_mapping(mapping)?));
+            there_keys.push(other.text(&on).of_mapping(mapping)?);
         }
-        let held = find_input(&join.input, inputs, &on)?.held_rows(reading)?;
+        let held = find_input(&join.input, inputs, &on).of_mapping(mapping)?.held_rows(reading)?;
         let there_keys: Vec<&str> = there_keys.into_iter().map(|column| self.name_in_file(column)).collect();
         let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
@@ -112,7 +114,7 @@ impl RowPlan {
                 "the input `{}` has {rows} rows with this key; set `many = true` to take all of them",
                 join.input
             );
-            return Err(KeyFault::new(on, reason).with_value(value.join(", ")).into());
+            return Err(MappingFault::new(on, reason).with_value(value.join(", ")).at(mapping));
         }
         let expected = format!("expected a row of the input `{}` with the same key", join.input);
         let refusal = FoundFault::new(&on, &names.join(", "), expected);
@@ -197,7 +199,7 @@ impl RowPlan {
         first: usize,
         rows: usize,
         limit: usize,
-    ) -> (PickedRows, usize, Vec<RawFault>) {
+    ) -> (PickedRows, usize, Vec<(usize, FoundFault)>) {
         let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
         let others = vec![FirstTexts::default(); self.conditions.len()];
         let (chosen, faults) = (Vec::new(), Vec::new());
@@ -226,8 +228,8 @@ fn find_input<'i>(
     name: &str,
     inputs: &'i BTreeMap<String, OpenedInput>,
     key: &str,
-) -> Result<&'i OpenedInput, KeyFault> {
-    inputs.get(name).ok_or_else(|| KeyFault::new(key, "no [input] has this name").with_value(name))
+) -> Result<&'i OpenedInput, MappingFault> {
+    inputs.get(name).ok_or_else(|| MappingFault::new(key, "no [input] has this name").with_value(name))
 }
 
 /// Picks the rows of a batch one by one. It calls itself for each join in turn, because each may match several rows.
@@ -241,7 +243,7 @@ struct RowPicker<'a> {
     picked: PickedRows,
     /// What rows have instead of the values of the conditions.
     others: Vec<FirstTexts>,
-    faults: Vec<RawFault>,
+    faults: Vec<(usize, FoundFault)>,
 }
 
 impl RowPicker<'_> {
@@ -278,7 +280,7 @@ impl RowPicker<'_> {
                 }
                 let mut fault = join.refusal.clone();
                 fault.value = self.key_text(join, row);
-                self.faults.push(RawFault { row, fault });
+                self.faults.push((row, fault));
                 true
             }
         }
@@ -303,12 +305,12 @@ impl RowPicker<'_> {
 
     /// Returns the fault of a row that matches more than `most` combinations, at its last join with `many`. Without
     /// such a join, a row matches at most one combination.
-    fn excess(&self, row: usize, most: usize) -> Option<RawFault> {
+    fn excess(&self, row: usize, most: usize) -> Option<(usize, FoundFault)> {
         let join = self.plan.joins[..self.chosen.len()].iter().rfind(|join| join.many)?;
         let mut fault = join.refusal.clone();
         fault.value = self.key_text(join, row);
         fault.expected = format!("expected a key that at most {most} combinations of rows of the joined inputs match");
-        Some(RawFault { row, fault })
+        Some((row, fault))
     }
 
     /// Returns the key of a row in a join.

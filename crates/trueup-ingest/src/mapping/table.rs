@@ -6,14 +6,13 @@ use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
 use super::credit::FirstTouchCredit;
 use super::declaration::{Constant, EventTableDeclaration, TableDeclaration, ValueSource};
-use super::error::{MappingError, PlanFault};
-use super::faults::{ColumnSite, PickedFaults, RawFault};
+use super::faults::{ColumnSite, PickedFaults, row_faults};
 use super::inputs::{OpenedInput, Reading};
 use super::rows::RowPlan;
 use super::times::ClockRule;
 use super::values::NamedMaps;
 use crate::IngestError;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, MappingFault, OfMapping};
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -65,19 +64,19 @@ impl TablePlanner<'_> {
         target: CanonicalTable,
         table: &TableDeclaration,
         at: usize,
-    ) -> Result<TableMapper, MappingError> {
+    ) -> Result<TableMapper, IngestError> {
         let key = format!("{}[{at}]", target.key());
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
         let mut made = self.plan(target, table, &key, vec![(columns.collect(), false)])?;
         made.pop().ok_or_else(|| {
             let source = Box::new(ArrowError::ComputeError("no table was planned".to_owned()));
-            IngestError::from(ErrorKind::Internal { action: "plan a table of the mapping", source }).into()
+            ErrorKind::Internal { action: "plan a table of the mapping", source }.into()
         })
     }
 
     /// Plans the tables of events of one declaration: one table if it is long, one per stage if it is wide.
-    pub(super) fn events(&self, table: &EventTableDeclaration, at: usize) -> Result<Vec<TableMapper>, MappingError> {
+    pub(super) fn events(&self, table: &EventTableDeclaration, at: usize) -> Result<Vec<TableMapper>, IngestError> {
         let key = format!("events[{at}]");
         let own = |name: &String| ValueSource { column: Some(name.clone()), ..ValueSource::default() };
         let kept: Vec<(&str, ValueSource)> = table.keep.iter().map(|name| (name.as_str(), own(name))).collect();
@@ -115,28 +114,26 @@ impl TablePlanner<'_> {
         table: &TableDeclaration,
         key: &str,
         tables: Vec<(ValueSources<'_>, bool)>,
-    ) -> Result<Vec<TableMapper>, MappingError> {
-        let plan = || -> Result<Vec<TableMapper>, PlanFault> {
-            let (mut rows, known) = RowPlan::new(table, self.inputs, key, self.reading)?;
-            let mut planned = Vec::new();
-            for (sources, skips_undated) in &tables {
-                planned.push(self.plan_columns(target, sources, &known, &mut rows, *skips_undated)?);
-            }
-            let rows = Arc::new(rows.finish(self.reading)?);
-            let credit = self.credit.filter(|_| target == CanonicalTable::Events);
-            let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
-            let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
-                let fields = columns.iter().map(|(name, plan)| Field::new(name, plan.data_type.clone(), true));
-                let mut fields: Vec<Field> = fields.collect();
-                let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
-                let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
-                fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
-                let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
-                TableMapper { shown: shown.clone(), rows: rows.clone(), columns, dates, credit, schema }
-            };
-            Ok(planned.into_iter().map(mapper).collect())
+    ) -> Result<Vec<TableMapper>, IngestError> {
+        let (mut rows, known) = RowPlan::new(table, self.inputs, key, self.reading)?;
+        let mut planned = Vec::new();
+        for (sources, skips_undated) in &tables {
+            let columns = self.plan_columns(target, sources, &known, &mut rows, *skips_undated);
+            planned.push(columns.of_mapping(self.reading.mapping)?);
+        }
+        let rows = Arc::new(rows.finish(self.reading)?);
+        let credit = self.credit.filter(|_| target == CanonicalTable::Events);
+        let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
+        let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
+            let fields = columns.iter().map(|(name, plan)| Field::new(name, plan.data_type.clone(), true));
+            let mut fields: Vec<Field> = fields.collect();
+            let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
+            let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
+            fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
+            let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
+            TableMapper { shown: shown.clone(), rows: rows.clone(), columns, dates, credit, schema }
         };
-        plan().map_err(|fault| fault.of(self.reading.mapping))
+        Ok(planned.into_iter().map(mapper).collect())
     }
 
     /// Plans the columns of a table, and what is required of its dates.
@@ -147,7 +144,7 @@ impl TablePlanner<'_> {
         known: &KnownColumns,
         rows: &mut RowPlan,
         skips_undated: bool,
-    ) -> Result<(Vec<(String, ColumnPlan)>, Dates), PlanFault> {
+    ) -> Result<(Vec<(String, ColumnPlan)>, Dates), MappingFault> {
         let mut planner = ColumnPlanner { maps: self.maps, clock: self.clock, known, rows };
         let mut columns = Vec::new();
         for (name, (source, key)) in sources {
@@ -239,7 +236,7 @@ impl RowMapper for TableMapper {
             mapped = credit.apply(&mapped)?;
         }
         let locations = picked.from.iter().map(|row| raw.decoded.locations.in_file(*row as usize)).collect();
-        let row_faults = RawFault::into_row_faults(raw_faults, raw, limits);
+        let row_faults = row_faults(raw_faults, raw, limits);
         Ok(raw.finish(end, mapped, locations, row_faults))
     }
 }

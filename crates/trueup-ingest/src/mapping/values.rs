@@ -4,8 +4,8 @@ use super::canonical::{ColumnType, stage_names};
 use super::cells::CellForm;
 use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
-use super::error::KeyFault;
 use super::times::ClockRule;
+use crate::error::MappingFault;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use trueup_core::model::{GivenTime, Stage, UtcMicros, Zone};
@@ -25,19 +25,19 @@ pub(super) struct TextRules {
 }
 
 impl TextRules {
-    pub(super) fn new(source: &ValueSource, maps: &NamedMaps, key: &str) -> Result<Self, KeyFault> {
+    pub(super) fn new(source: &ValueSource, maps: &NamedMaps, key: &str) -> Result<Self, MappingFault> {
         let map = match &source.map {
             None => None,
             Some(ValueMap::Inline(map)) => Some(map.clone()),
             Some(ValueMap::Named(name)) => {
-                let found = maps
-                    .get(name)
-                    .ok_or_else(|| KeyFault::new(format!("{key}.map"), "no [map] has this name").with_value(name))?;
+                let found = maps.get(name).ok_or_else(|| {
+                    MappingFault::new(format!("{key}.map"), "no [map] has this name").with_value(name)
+                })?;
                 Some(found.clone())
             }
         };
         if map.is_none() && source.unmapped.is_some() {
-            return Err(KeyFault::new(format!("{key}.unmapped"), "only a column with a `map` can have this key"));
+            return Err(MappingFault::new(format!("{key}.unmapped"), "only a column with a `map` can have this key"));
         }
         Ok(Self {
             remove: source.remove.clone().unwrap_or_default(),
@@ -132,9 +132,9 @@ impl ValueReader {
         source: &ValueSource,
         clock: &ClockRule,
         key: &str,
-    ) -> Result<Self, KeyFault> {
+    ) -> Result<Self, MappingFault> {
         let needless = |name: &str, fields: &str| {
-            Err(KeyFault::new(format!("{key}.{name}"), format!("only {fields} can have this key")))
+            Err(MappingFault::new(format!("{key}.{name}"), format!("only {fields} can have this key")))
         };
         if source.format.is_some() && !matches!(column_type, ColumnType::Day | ColumnType::Instant) {
             return needless("format", "`date` and `dateTime`");
@@ -149,7 +149,7 @@ impl ValueReader {
         let format = match &source.format {
             None => None,
             Some(formats) => Some(DateFormat::any(formats.texts()).ok_or_else(|| {
-                KeyFault::new(format!("{key}.format"), "expected strftime specifiers such as `%Y-%m-%d`")
+                MappingFault::new(format!("{key}.format"), "expected strftime specifiers such as `%Y-%m-%d`")
                     .with_value(formats.texts().join(", "))
             })?),
         };
@@ -160,12 +160,12 @@ impl ValueReader {
             } else {
                 "expected specifiers of a date, such as `%Y-%m-%d`"
             };
-            return Err(KeyFault::new(format!("{key}.format"), wanted).with_value(incomplete));
+            return Err(MappingFault::new(format!("{key}.format"), wanted).with_value(incomplete));
         }
         let clock = match &source.time_zone {
             None => clock.clone(),
             Some(name) => ClockRule::Zone(name.parse::<Zone>().map_err(|_| {
-                KeyFault::new(format!("{key}.time_zone"), "expected an IANA time zone such as `America/New_York`")
+                MappingFault::new(format!("{key}.time_zone"), "expected an IANA time zone such as `America/New_York`")
                     .with_value(name)
             })?),
         };

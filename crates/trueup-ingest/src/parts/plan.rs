@@ -1,8 +1,8 @@
 //! The plan of a distributed ingest: what every part needs to know.
 
-use super::{PartOfAccounts, StageFault, part_of};
+use super::{PartOfAccounts, part_of};
 use crate::IngestError;
-use crate::error::ErrorContext;
+use crate::error::{ErrorContext, StageFault};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::dataset::manifest::{DataFile, Manifest, checksum, hex};

@@ -1,8 +1,8 @@
 //! What a part of a distributed ingest hands back, and the check that all parts together make up the ingest.
 
-use super::{StageFault, StagePlan};
+use super::StagePlan;
 use crate::IngestError;
-use crate::error::ErrorContext;
+use crate::error::{ErrorContext, StageFault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use trueup_core::dataset::manifest::{DataFile, checksum};

@@ -2,7 +2,7 @@
 
 use super::each_received;
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::error::{ErrorContext, ErrorKind, FileFault};
 use crate::monitor::{Monitor, Phase};
 use crate::version::Scratch;
 use arrow_array::RecordBatch;
@@ -59,7 +59,7 @@ impl<'a> Spool<'a> {
             ArrowError::IoError(_, source) => {
                 IngestError::from(ErrorKind::Io { action: "write", path: path.clone(), source })
             }
-            error => InputFault::Unreadable(Box::new(error)).of(shown),
+            error => FileFault::Unreadable(Box::new(error)).at(shown),
         };
         let (mut file, mut writer) = (Some(file), None);
         let mut write = |schema: &Schema, batch: Option<&RecordBatch>| {
@@ -76,16 +76,16 @@ impl<'a> Spool<'a> {
         }
         let (mut columns, mut count) = (schema, 0);
         produce(&mut |batch| {
-            let batch = batch.map_err(|error| InputFault::Unreadable(Box::new(error)).of(shown))?;
+            let batch = batch.map_err(|error| FileFault::Unreadable(Box::new(error)).at(shown))?;
             let first = columns.get_or_insert_with(|| batch.schema());
             if !has_same_columns(first, batch.schema_ref()) {
-                return Err(InputFault::OtherColumns { batch: count }.of(shown));
+                return Err(FileFault::OtherColumns { batch: count }.at(shown));
             }
             count += 1;
             monitor.add(batch.num_rows(), u64::try_from(batch.get_array_memory_size()).unwrap_or(0));
             write(first, Some(&batch))
         })?;
-        let Some(writer) = writer else { return Err(InputFault::NoBatches.of(shown)) };
+        let Some(writer) = writer else { return Err(FileFault::NoBatches.at(shown)) };
         writer.into_inner().map_err(failed)?.flush().at("write", &path)?;
         Ok(path)
     }

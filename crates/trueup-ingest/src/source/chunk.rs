@@ -3,7 +3,7 @@
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::input::{Input, ReadOptions, RowMapper};
 use crate::IngestError;
-use crate::error::{ErrorKind, InputFault};
+use crate::error::{ErrorKind, FileFault};
 use crate::table::Table;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::io;
@@ -25,7 +25,7 @@ impl FormatReader {
     pub(super) fn of_rows(
         schema: Option<SchemaRef>,
         read: Arc<AtomicU64>,
-        rows: impl Iterator<Item = Result<DecodedBatch, InputFault>> + 'static,
+        rows: impl Iterator<Item = Result<DecodedBatch, FileFault>> + 'static,
     ) -> Self {
         let chunk =
             |rows: DecodedBatch| FormatChunk { memory: rows.batch.get_array_memory_size(), rows: Box::new(rows) };
@@ -43,20 +43,20 @@ pub(super) struct FormatChunk {
 /// The rows of a chunk before they are decoded.
 pub(super) trait ChunkRows: Send {
     /// Begins to decode the rows as those of a table.
-    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, InputFault>;
+    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, FileFault>;
 
     /// Returns the names of all columns, in any order, if the file declares none.
-    fn names(self: Box<Self>) -> Result<Vec<String>, InputFault> {
+    fn names(self: Box<Self>) -> Result<Vec<String>, FileFault> {
         Ok(Vec::new())
     }
 }
 
 /// The rows of a chunk, decoded batch by batch, because decoded text may take far more memory than the chunk.
-pub(super) type DecodedBatches = Box<dyn Iterator<Item = Result<DecodedBatch, InputFault>> + Send>;
+pub(super) type DecodedBatches = Box<dyn Iterator<Item = Result<DecodedBatch, FileFault>> + Send>;
 
 /// Rows that are decoded already.
 impl ChunkRows for DecodedBatch {
-    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, InputFault> {
+    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, FileFault> {
         Ok(Box::new(std::iter::once(Ok(*self))))
     }
 }
@@ -65,16 +65,16 @@ impl ChunkRows for DecodedBatch {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadFault {
     #[error(transparent)]
-    Input(#[from] InputFault),
+    Input(#[from] FileFault),
     #[error(transparent)]
     Io(io::Error),
 }
 
 impl ReadFault {
     /// Adds the file, and what was done with it.
-    pub(super) fn of(self, action: &'static str, input: &Input) -> IngestError {
+    pub(super) fn at(self, action: &'static str, input: &Input) -> IngestError {
         match self {
-            Self::Input(fault) => fault.of(&input.shown),
+            Self::Input(fault) => fault.at(&input.shown),
             Self::Io(source) => ErrorKind::Io { action, path: input.path.clone(), source }.into(),
         }
     }
@@ -83,7 +83,7 @@ impl ReadFault {
 impl From<io::Error> for ReadFault {
     /// What unpacks or recodes a text reports the faults of its file as errors of the file system.
     fn from(error: io::Error) -> Self {
-        error.downcast::<InputFault>().map_or_else(Self::Io, Self::Input)
+        error.downcast::<FileFault>().map_or_else(Self::Io, Self::Input)
     }
 }
 
@@ -110,7 +110,7 @@ impl RawChunk {
     }
 
     /// Begins to decode the chunk as rows of a table.
-    pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, InputFault> {
+    pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, FileFault> {
         let Self { chunk, is_checked, options, mapper, .. } = self;
         let batches = chunk.rows.decode(table, limits)?;
         Ok(ChunkDecoder { batches, is_checked, options, limits, mapper, raw: None })
@@ -130,7 +130,7 @@ pub(crate) struct ChunkDecoder {
 
 impl ChunkDecoder {
     /// Returns the next rows as the file has them, or `None` after the last.
-    fn next_raw(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+    fn next_raw(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
         let Some(decoded) = self.batches.next().transpose()? else { return Ok(None) };
         if !self.is_checked {
             self.options.columns(decoded.batch.schema_ref())?;
@@ -140,7 +140,7 @@ impl ChunkDecoder {
     }
 
     /// Returns the next rows, mapped if there is a mapper, or `None` after the last.
-    fn next_rows(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+    fn next_rows(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
         if self.raw.is_none() {
             let Some(decoded) = self.next_raw()? else { return Ok(None) };
             self.raw = Some(RawRows { decoded, done: 0 });
@@ -156,7 +156,7 @@ impl ChunkDecoder {
 }
 
 impl Iterator for ChunkDecoder {
-    type Item = Result<DecodedBatch, InputFault>;
+    type Item = Result<DecodedBatch, FileFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_rows().transpose()
@@ -164,6 +164,6 @@ impl Iterator for ChunkDecoder {
 }
 
 /// Returns the fault of an error that only a batch of too many rows or bytes causes.
-fn arrow_fault(error: ArrowError) -> InputFault {
-    InputFault::Unreadable(Box::new(error))
+fn arrow_fault(error: ArrowError) -> FileFault {
+    FileFault::Unreadable(Box::new(error))
 }

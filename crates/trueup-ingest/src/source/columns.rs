@@ -2,7 +2,7 @@
 //! columns that the names of its folders give.
 
 use super::input::ReadOptions;
-use crate::error::{InputFault, UnfitColumn};
+use crate::error::{FileFault, UnfitColumn};
 use crate::table::Table;
 use crate::value_marks::marked;
 use arrow_array::builder::StringBuilder;
@@ -103,10 +103,10 @@ impl ReadOptions {
     }
 
     /// Returns the columns of the rows, from those of the file.
-    pub(super) fn columns(&self, file: &Schema) -> Result<SchemaRef, InputFault> {
+    pub(super) fn columns(&self, file: &Schema) -> Result<SchemaRef, FileFault> {
         let read: Vec<&FieldRef> = file.fields().iter().filter(|field| self.reads(field.name())).collect();
         if let Some(both) = self.folder_columns().find(|column| read.iter().any(|field| *field.name() == column.name)) {
-            return Err(InputFault::ColumnOfFolder { column: both.name.clone(), folder: both.shown() });
+            return Err(FileFault::ColumnOfFolder { column: both.name.clone(), folder: both.shown() });
         }
         let fields = read.into_iter().map(|field| if becomes_text(field) { as_text(field) } else { field.clone() });
         Ok(Arc::new(Schema::new(fields.chain(self.folder_columns().map(FolderColumn::field)).collect::<Vec<_>>())))
@@ -175,7 +175,7 @@ fn texts(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
 
 /// Checks that the columns of canonical rows can be read: every further column of events becomes a dimension, and no
 /// table has nested columns.
-pub(crate) fn check_fit(schema: &Schema, table: Table) -> Result<(), InputFault> {
+pub(crate) fn check_fit(schema: &Schema, table: Table) -> Result<(), FileFault> {
     let is_unfit = |field: &&FieldRef| {
         let is_extra = table == Table::Events && !is_leading_column(field.name());
         field.data_type().is_nested() || is_extra && !is_dimension_type(field.data_type())
@@ -184,7 +184,7 @@ pub(crate) fn check_fit(schema: &Schema, table: Table) -> Result<(), InputFault>
     let unfit: Vec<UnfitColumn> = unfit
         .map(|field| UnfitColumn { name: field.name().clone(), data_type: field.data_type().to_string() })
         .collect();
-    if unfit.is_empty() { Ok(()) } else { Err(InputFault::UnfitColumns(unfit)) }
+    if unfit.is_empty() { Ok(()) } else { Err(FileFault::UnfitColumns(unfit)) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Files that are compressed as a whole: which program did it, and their unpacked bytes.
 
-use crate::error::InputFault;
+use crate::error::FileFault;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,14 +38,10 @@ pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The name says that it is compressed, and its first bytes say otherwise.
-pub(super) fn detect_compression(name: &Path, begin: &[u8]) -> Result<Option<Compression>, InputFault> {
+pub(super) fn detect_compression(name: &Path, begin: &[u8]) -> Result<Option<Compression>, FileFault> {
     if let Some(named) = named_compression(name) {
         let is_compressed = FIRST_BYTES.iter().any(|(of, magic)| *of == named && begin.starts_with(magic));
-        return if is_compressed {
-            Ok(Some(named))
-        } else {
-            Err(InputFault::NotCompressed { program: program(named) })
-        };
+        return if is_compressed { Ok(Some(named)) } else { Err(FileFault::NotCompressed { program: program(named) }) };
     }
     // No text begins with the bytes of gzip and zstd. `BZh` alone may begin a text.
     let starts = |magic: &[u8]| begin.starts_with(magic) && (magic != b"BZh" || begin.get(4..10) == Some(b"1AY&SY"));
@@ -106,12 +102,12 @@ impl Read for Unpacker {
             io::ErrorKind::Interrupted => error,
             // The file itself cannot be read.
             _ if error.raw_os_error().is_some() => error,
-            _ => io::Error::other(InputFault::DamagedCompression { program, source: error }),
+            _ => io::Error::other(FileFault::DamagedCompression { program, source: error }),
         })?;
         self.unpacked += length as u64;
         let most = self.packed.load(Ordering::Relaxed).saturating_mul(MAX_RATIO).max(ANY_RATIO_BYTES);
         if self.unpacked > most {
-            return Err(io::Error::other(InputFault::CompressionBomb { ratio: MAX_RATIO }));
+            return Err(io::Error::other(FileFault::CompressionBomb { ratio: MAX_RATIO }));
         }
         Ok(length)
     }

@@ -1,7 +1,6 @@
 //! What decoders of every format share: the batch that they return, and the limits that they keep.
 
-use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::error::{FileFault, InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use hashbrown::HashSet;
@@ -14,7 +13,7 @@ pub(crate) struct DecodedBatch {
     /// Records that could not become rows, in file order.
     pub(crate) malformed: Vec<RowFault>,
     /// The reason why the rest of the file cannot be read, if there is one.
-    pub(crate) fatal: Option<InputFault>,
+    pub(crate) fatal: Option<FileFault>,
 }
 
 /// Decoded rows that become other rows, part by part.
@@ -216,22 +215,22 @@ impl ReadLimits {
     }
 
     /// Checks the number of columns and the length of their names.
-    pub(super) fn check_columns(self, schema: &Schema) -> Result<(), InputFault> {
+    pub(super) fn check_columns(self, schema: &Schema) -> Result<(), FileFault> {
         let (count, limit) = (schema.fields().len(), self.max_columns);
         if count > limit {
-            return Err(InputFault::TooManyColumns { count, limit });
+            return Err(FileFault::TooManyColumns { count, limit });
         }
         schema.fields().iter().try_for_each(|field| check_name(field.name()))
     }
 }
 
 /// Checks the length of a column's name.
-pub(super) fn check_name(name: &str) -> Result<(), InputFault> {
+pub(super) fn check_name(name: &str) -> Result<(), FileFault> {
     if name.len() <= MAX_NAME_BYTES {
         return Ok(());
     }
     let begin = shortened(name, 0).to_owned();
-    Err(InputFault::LongName { begin, bytes: name.len(), limit: MAX_NAME_BYTES })
+    Err(FileFault::LongName { begin, bytes: name.len(), limit: MAX_NAME_BYTES })
 }
 
 /// The names of all columns of an input so far. Chunks of NDJSON may have different columns.
@@ -240,7 +239,7 @@ pub(crate) struct ColumnNames(HashSet<String>);
 
 impl ColumnNames {
     /// Adds the columns of a chunk, and checks the number of all columns and the length of new names.
-    pub(crate) fn add(&mut self, schema: &Schema, limits: ReadLimits) -> Result<(), InputFault> {
+    pub(crate) fn add(&mut self, schema: &Schema, limits: ReadLimits) -> Result<(), FileFault> {
         for field in schema.fields() {
             if !self.0.contains(field.name()) {
                 check_name(field.name())?;
@@ -248,6 +247,6 @@ impl ColumnNames {
             }
         }
         let limit = limits.max_columns;
-        if self.0.len() > limit { Err(InputFault::ManyColumns { limit }) } else { Ok(()) }
+        if self.0.len() > limit { Err(FileFault::ManyColumns { limit }) } else { Ok(()) }
     }
 }

@@ -8,7 +8,7 @@ use super::formats::{Binary, Content, FORMATS, FileFormat};
 use super::input::Input;
 use super::text_input;
 use crate::IngestError;
-use crate::error::{ErrorContext, InputFault, OPEN};
+use crate::error::{ErrorContext, FileFault, OPEN};
 use std::io::{self, Read, Seek, SeekFrom};
 use trueup_core::files::{Files, OpenFile};
 
@@ -63,20 +63,20 @@ pub(super) fn open(
     {
         return Ok((format, open(files, input, limits)?));
     }
-    let of_input = |fault: InputFault| fault.of(&input.shown);
+    let of_input = |fault: FileFault| fault.at(&input.shown);
     let mut file = files.open(path).at(OPEN, path)?;
     let begin = read_begin(&mut file).at(OPEN, path)?;
     if let Some((format, binary)) = binary_format(&begin).map_err(of_input)? {
         check_wanted(wanted, format, binary).map_err(of_input)?;
-        let reader = (binary.open)(file, input, limits).map_err(|fault| fault.of("read", input))?;
+        let reader = (binary.open)(file, input, limits).map_err(|fault| fault.at("read", input))?;
         return Ok((format, reader));
     }
     let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
-    let text = text_input::open(file, compression, options.encoding).map_err(|fault| fault.of(OPEN, input))?;
+    let text = text_input::open(file, compression, options.encoding).map_err(|fault| fault.at(OPEN, input))?;
     let format = text_format(wanted, &text.begin).map_err(of_input)?;
     let reader = match format.content {
-        Content::Text { open, .. } => open(text, input, limits).map_err(|fault| fault.of("read", input))?,
-        Content::Binary(binary) => return Err(of_input(InputFault::NotInFormat(binary.is_not))),
+        Content::Text { open, .. } => open(text, input, limits).map_err(|fault| fault.at("read", input))?,
+        Content::Binary(binary) => return Err(of_input(FileFault::NotInFormat(binary.is_not))),
         Content::Produced(open) => open(files, input, limits)?,
     };
     Ok((format, reader))
@@ -94,24 +94,24 @@ fn binaries() -> impl Iterator<Item = (FileFormat, Binary)> {
 ///
 /// # Errors
 /// The file is empty, or is in no format that is read.
-fn binary_format(begin: &[u8]) -> Result<Option<(FileFormat, Binary)>, InputFault> {
+fn binary_format(begin: &[u8]) -> Result<Option<(FileFormat, Binary)>, FileFault> {
     if begin.is_empty() {
-        return Err(InputFault::Empty);
+        return Err(FileFault::Empty);
     }
     for (format, binary) in binaries() {
         if (binary.begins)(begin)? {
             return Ok(Some((format, binary)));
         }
     }
-    other_file(begin).map_or(Ok(None), |what| Err(InputFault::NoTable { what }))
+    other_file(begin).map_or(Ok(None), |what| Err(FileFault::NoTable { what }))
 }
 
 /// Checks that a file in a binary format is not called or given as another one.
-fn check_wanted(wanted: Option<FileFormat>, format: FileFormat, binary: Binary) -> Result<(), InputFault> {
+fn check_wanted(wanted: Option<FileFormat>, format: FileFormat, binary: Binary) -> Result<(), FileFault> {
     match wanted.filter(|wanted| *wanted != format).map(|wanted| wanted.content) {
         None => Ok(()),
-        Some(Content::Binary(wanted)) => Err(InputFault::NotInFormat(wanted.is_not)),
-        Some(_) => Err(InputFault::IsInFormat(binary.is)),
+        Some(Content::Binary(wanted)) => Err(FileFault::NotInFormat(wanted.is_not)),
+        Some(_) => Err(FileFault::IsInFormat(binary.is)),
     }
 }
 
@@ -119,12 +119,12 @@ fn check_wanted(wanted: Option<FileFormat>, format: FileFormat, binary: Binary) 
 ///
 /// # Errors
 /// The text is empty, or no text but a file that was compressed.
-fn text_format(wanted: Option<FileFormat>, begin: &[u8]) -> Result<FileFormat, InputFault> {
+fn text_format(wanted: Option<FileFormat>, begin: &[u8]) -> Result<FileFormat, FileFault> {
     if begin.is_empty() {
-        return Err(InputFault::Empty);
+        return Err(FileFault::Empty);
     }
     if binaries().any(|(_, binary)| matches!((binary.begins)(begin), Ok(true))) {
-        return Err(InputFault::CompressedBinary);
+        return Err(FileFault::CompressedBinary);
     }
     let is_shown = |format: &FileFormat| matches!(format.content, Content::Text { begins, .. } if begins(begin));
     // A text in which no format recognizes itself is CSV, because anything may be the first line of one.

@@ -1,6 +1,6 @@
 //! The encodings of texts: text of another encoding becomes UTF-8, and text that is not UTF-8 is recognized.
 
-use crate::error::InputFault;
+use crate::error::FileFault;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::io::{self, Read};
@@ -157,7 +157,7 @@ impl<R: Read> Read for Recoder<R> {
             if let Some(offset) = self.fault {
                 // The encoding that the byte order mark says, if the text has one.
                 let encoding = self.decoder.encoding().name();
-                return Err(io::Error::other(InputFault::NotInEncoding { encoding, offset }));
+                return Err(io::Error::other(FileFault::NotInEncoding { encoding, offset }));
             }
             if self.is_done {
                 return Ok(0);

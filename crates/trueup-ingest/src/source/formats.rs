@@ -17,7 +17,7 @@ use super::decoded::ReadLimits;
 use super::input::Input;
 use super::text_input::TextInput;
 use crate::IngestError;
-use crate::error::InputFault;
+use crate::error::FileFault;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::path::Path;
@@ -73,7 +73,7 @@ type OpenProduced = fn(&Files, &Input, ReadLimits) -> Result<FormatReader, Inges
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binary {
     /// Returns whether the first bytes of a file are those of this format, or why no such file can be read.
-    pub(super) begins: fn(&[u8]) -> Result<bool, InputFault>,
+    pub(super) begins: fn(&[u8]) -> Result<bool, FileFault>,
     /// The message for a file that should be in this format and is not.
     pub(super) is_not: &'static str,
     /// The message for a file that is in this format and should not be.

@@ -1,8 +1,7 @@
 //! Splits a text file into blocks of whole records.
 
 use super::encoding;
-use crate::error::InputFault;
-use crate::row_fault::InputLocation;
+use crate::error::{FileFault, InputLocation};
 use std::io::{self, Read};
 use std::str::Utf8Error;
 
@@ -20,7 +19,7 @@ impl TextBlock {
     ///
     /// # Errors
     /// The bytes are not UTF-8.
-    pub(crate) fn text(&self) -> Result<&str, InputFault> {
+    pub(crate) fn text(&self) -> Result<&str, FileFault> {
         let at = |sound: &[u8]| InputLocation::Line(self.line + count_lines(sound));
         str::from_utf8(&self.bytes).map_err(|error| not_utf8(at, self.offset, &self.bytes, &error))
     }
@@ -29,7 +28,7 @@ impl TextBlock {
     ///
     /// # Errors
     /// The bytes are not UTF-8.
-    pub(super) fn into_text(self, location: impl Fn(u64) -> InputLocation) -> Result<String, InputFault> {
+    pub(super) fn into_text(self, location: impl Fn(u64) -> InputLocation) -> Result<String, FileFault> {
         let (line, offset) = (self.line, self.offset);
         let at = |sound: &[u8]| location(line + count_lines(sound));
         String::from_utf8(self.bytes).map_err(|error| not_utf8(at, offset, error.as_bytes(), &error.utf8_error()))
@@ -37,9 +36,9 @@ impl TextBlock {
 }
 
 /// Returns the fault of a block that is not UTF-8. `at` returns the location that follows some bytes of the block.
-fn not_utf8(at: impl Fn(&[u8]) -> InputLocation, offset: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
+fn not_utf8(at: impl Fn(&[u8]) -> InputLocation, offset: u64, bytes: &[u8], error: &Utf8Error) -> FileFault {
     let (sound, rest) = bytes.split_at(error.valid_up_to());
-    InputFault::NotUtf8 {
+    FileFault::NotUtf8 {
         location: at(sound),
         offset: offset + sound.len() as u64,
         byte: rest.first().copied().unwrap_or_default(),

@@ -8,8 +8,7 @@ use super::encoding::{self, Recoder, TextEncoding, UTF8_MARK};
 use super::input::Input;
 use super::text_blocks::{TextBlock, TextBlockFault, TextBlocks};
 use crate::IngestError;
-use crate::error::{ErrorContext, InputFault, OPEN};
-use crate::row_fault::InputLocation;
+use crate::error::{ErrorContext, FileFault, InputLocation, OPEN};
 use crate::table::Table;
 use arrow_schema::SchemaRef;
 use std::io::{self, Cursor, Read, Write};
@@ -51,7 +50,7 @@ pub(super) fn open(
     let mut begin = Vec::new();
     text.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin)?;
     if let Some(likely) = encoding::utf16(&begin) {
-        return Err(InputFault::Utf16 { likely }.into());
+        return Err(FileFault::Utf16 { likely }.into());
     }
     let skipped = if begin.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
     begin.drain(..skipped);
@@ -106,7 +105,7 @@ impl Iterator for InputBlocks {
         let block = self.blocks.next().map_err(|fault| match fault {
             TextBlockFault::Io(error) => error.into(),
             TextBlockFault::TooLong { line, longest } => {
-                InputFault::LongRecord { location: (self.location)(line), longest }.into()
+                FileFault::LongRecord { location: (self.location)(line), longest }.into()
             }
         });
         block.transpose()
@@ -116,7 +115,7 @@ impl Iterator for InputBlocks {
 /// How a format decodes the blocks of a text.
 pub(super) trait TextRows: Send + Sync {
     /// Decodes the next rows of a block, of which some text is left.
-    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault>;
+    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, FileFault>;
 
     /// Returns the names of all columns of a text, in any order, if the file declares none.
     fn names(&self, _: &str) -> Vec<String> {
@@ -140,14 +139,14 @@ struct TextChunk {
 }
 
 impl ChunkRows for TextChunk {
-    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, InputFault> {
+    fn decode(self: Box<Self>, table: Table, limits: ReadLimits) -> Result<DecodedBatches, FileFault> {
         let Self { block, location, rows } = *self;
         let mut block = BlockText { line: block.line, at: 0, text: block.into_text(location)? };
         let next = move || (block.at < block.text.len()).then(|| rows.decode(&mut block, table, limits));
         Ok(Box::new(std::iter::from_fn(next)))
     }
 
-    fn names(self: Box<Self>) -> Result<Vec<String>, InputFault> {
+    fn names(self: Box<Self>) -> Result<Vec<String>, FileFault> {
         let Self { block, location, rows } = *self;
         Ok(rows.names(&block.into_text(location)?))
     }
@@ -159,13 +158,13 @@ const COPIED_BYTES: usize = 1 << 20;
 /// Writes the text of an input to a file if the input is compressed, is in an encoding other than UTF-8, or begins with
 /// a byte order mark. Returns whether the file was written.
 pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool, IngestError> {
-    let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
+    let (path, of_input) = (&input.path, |fault: FileFault| fault.at(&input.shown));
     let mut file = files.open(path).at(OPEN, path)?;
     let begin = read_begin(&mut file).at(OPEN, path)?;
     let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
     let encoding = input.options.encoding;
     let TextInput { reader: mut text, skipped, .. } =
-        open(file, compression, encoding).map_err(|fault| fault.of(OPEN, input))?;
+        open(file, compression, encoding).map_err(|fault| fault.at(OPEN, input))?;
     if compression.is_none() && encoding.is_none_or(|encoding| encoding.is_utf8()) && skipped == 0 {
         return Ok(false);
     }
@@ -176,7 +175,7 @@ pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool
             Ok(0) => return Ok(true),
             Ok(length) => file.write_all(&block[..length]).at("write", to)?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(ReadFault::from(error).of("read", input)),
+            Err(error) => return Err(ReadFault::from(error).at("read", input)),
         }
     }
 }

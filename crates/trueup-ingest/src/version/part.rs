@@ -9,9 +9,9 @@
 use super::file_names::{RECORD_PREFIX, is_id, random_id};
 use super::{DatasetLock, Made, Outcome, StoreVersion, VersionBuilder, local_folder, without_credentials};
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
+use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET, StageFault};
 use crate::monitor::Monitor;
-use crate::parts::{StageFault, StagePlan, Staged};
+use crate::parts::{StagePlan, Staged};
 use crate::table::Table;
 use std::fs;
 use std::io;

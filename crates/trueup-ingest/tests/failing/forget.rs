@@ -44,7 +44,7 @@ fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
     assert_eq!(&answers(&dataset), if is_new { new } else { old }, "{what}");
     assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
     if is_new {
-        Expire::of(&dataset).vacuum().unwrap();
+        Expire::of(&dataset).vacuum().run().unwrap();
     } else {
         assert_eq!(purge(case, Files::default()).run().unwrap().version, 4, "{what}");
     }

@@ -286,7 +286,7 @@ fn a_reader_of_an_earlier_version_goes_on_until_the_grace_period_is_over() {
     // No command removes the files before the grace period is over; a day later, any command that writes does.
     let again = case.forget().customer("a", ANN).purge().run().unwrap();
     assert_eq!((again.waiting, again.version), (summary.waiting, 4));
-    assert_eq!(Expire::of(&case.dataset()).vacuum().unwrap().waiting, summary.waiting);
+    assert_eq!(Expire::of(&case.dataset()).vacuum().run().unwrap().waiting, summary.waiting);
     for name in unnamed(&case.dataset()).iter().filter(|name| name.starts_with(".trueup-expired-")) {
         let record = File::options().write(true).open(case.dataset().join(name)).unwrap();
         record.set_modified(SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();

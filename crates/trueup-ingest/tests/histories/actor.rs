@@ -219,7 +219,7 @@ impl<'a> Actor<'a> {
                     drop(Expire::of(&self.location).keep_last(keep).grace(grace).run());
                 }
                 Action::Restore { back } => self.restore(back),
-                Action::Vacuum => drop(Expire::of(&self.location).vacuum()),
+                Action::Vacuum => drop(Expire::of(&self.location).vacuum().run()),
                 Action::Read => self.read(),
             }
             let time = self.store.scheduler.now().duration_since(begun).unwrap_or_default();

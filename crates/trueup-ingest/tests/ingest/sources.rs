@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use trueup_ingest::{
-    ErrorKind, FileFormat, Ingest, InputFault, InputLocation, Interrupt, Interruption, Phase, Progress, Reason, Rule,
+    ErrorKind, FileFault, FileFormat, Ingest, InputLocation, Interrupt, Interruption, Phase, Progress, Reason, Rule,
     Source,
 };
 
@@ -127,11 +127,11 @@ fn the_error_of_a_row_says_where_it_is() {
     };
     for memory in [1 << 30, 1] {
         let error = run(memory);
-        let row = error.row().unwrap();
-        assert_eq!(row.file.to_str(), Some("crm"));
-        assert_eq!(row.location, InputLocation::Batch { batch: 1, row: 1 });
-        assert_eq!((row.column, row.value), (Some("type"), Some("bought")));
-        assert_eq!(row.rule, Rule::Value(Reason::Stage));
+        let (file, row) = error.row().unwrap();
+        assert_eq!(file.to_str(), Some("crm"));
+        assert_eq!(row.location(), InputLocation::Batch { batch: 1, row: 1 });
+        assert_eq!((row.column(), row.value()), (Some("type"), Some("bought")));
+        assert_eq!(row.rule(), &Rule::Value(Reason::Stage));
         assert!(
             error
                 .to_string()
@@ -175,16 +175,16 @@ fn a_source_that_fails_leaves_nothing() {
     assert_eq!(error.to_string(), "`events`: Compute error: no more");
     let other = events(&[("1", "sold")]).project(&[0, 1]).unwrap();
     let error = fault(case.ingest().spend(Source::batches([batches()[0].clone(), other])));
-    assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::OtherColumns { batch: 1 }, .. }));
+    assert!(matches!(error.kind(), ErrorKind::Input { fault: FileFault::OtherColumns { batch: 1 }, .. }));
     assert_eq!(
         error.to_string(),
         "`spend`: record batch 1 (counted from 0) has other columns than its source states or, if it states none, than the \
          first batch"
     );
     let error = fault(case.ingest().events(Source::batches([])));
-    assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::NoBatches, .. }));
+    assert!(matches!(error.kind(), ErrorKind::Input { fault: FileFault::NoBatches, .. }));
     let error = fault(case.ingest().insights(Source::batches(batches())));
-    assert!(matches!(error.kind(), ErrorKind::Input { fault: InputFault::NotDocuments, .. }));
+    assert!(matches!(error.kind(), ErrorKind::Input { fault: FileFault::NotDocuments, .. }));
 }
 
 #[test]

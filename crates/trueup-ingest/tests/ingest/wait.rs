@@ -130,7 +130,7 @@ fn definitions_and_expiry_wait_too() {
     for command in [&define as Command<'_>, &expire] {
         let folder = File::open(&dataset).unwrap();
         folder.lock().unwrap();
-        let refused = Expire::of(&dataset).vacuum().unwrap_err();
+        let refused = Expire::of(&dataset).vacuum().run().unwrap_err();
         assert!(matches!(refused.kind(), ErrorKind::Busy { .. }), "{refused}");
         let (sender, waits) = channel();
         thread::scope(|scope| {

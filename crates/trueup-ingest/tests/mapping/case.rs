@@ -10,8 +10,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_ingest::Ingest;
-use trueup_ingest::mapping::{MappedFiles, Mapping, MappingError};
+use trueup_ingest::mapping::{MappedFiles, Mapping};
+use trueup_ingest::{Ingest, IngestError};
 
 /// A row: its cells by column name. An empty text is null.
 pub(crate) type Row = BTreeMap<String, String>;
@@ -50,7 +50,7 @@ impl Case {
     }
 
     /// Runs the mapping outside an ingest, and writes its tables to a folder.
-    pub(crate) fn run(&self) -> Result<MappedFiles, MappingError> {
+    pub(crate) fn run(&self) -> Result<MappedFiles, IngestError> {
         let out = self.folder.path().join("out");
         std::fs::create_dir_all(&out).unwrap();
         Mapping::read(&self.mapping)?.run(&self.files, &out)

@@ -136,7 +136,7 @@ fn xlsx_that_cannot_be_read_is_refused() {
     let named = |case: Case| case.refusal().replace(&jobs().display().to_string(), "jobs.xlsx");
     assert_eq!(
         named(workbook(&format!("{DATED}paid = \"paid\""), "")),
-        "`jobs.xlsx`: row 6, column `paid`: expected a value, but the cell F6 of the sheet `Jobs` holds the error `#N/A`"
+        "`jobs.xlsx`, row 6, column `paid`: expected a value, but the cell F6 of the sheet `Jobs` holds the error `#N/A`"
     );
     // Nothing reads the column that holds the error.
     assert_eq!(workbook(DATED, "").events().len(), 3);

@@ -60,10 +60,10 @@ fn a_time_without_an_offset_is_refused_unless_its_time_zone_is_stated() {
          `--time-zone America/New_York` (or any other), but found `2025-07-01 22:30` (mapping key `events[0].columns.dateTime`); \
          1 more row breaks a rule"
     );
-    let row = error.row().unwrap();
-    assert_eq!((row.column, row.value), (Some("t"), Some("2025-07-01 22:30")));
-    assert_eq!(row.location, InputLocation::Line(3));
-    assert!(matches!(&row.rule, Rule::Mapping { key, .. } if key == "events[0].columns.dateTime"));
+    let (_, row) = error.row().unwrap();
+    assert_eq!((row.column(), row.value()), (Some("t"), Some("2025-07-01 22:30")));
+    assert_eq!(row.location(), InputLocation::Line(3));
+    assert!(matches!(row.rule(), Rule::Mapping { key, .. } if key == "events[0].columns.dateTime"));
     // The library's `Mapping::run` has no option.
     assert!(case.refusal().starts_with("`log.csv`, line 3, column `t`: expected a point in time with an offset"));
 }

@@ -169,7 +169,7 @@ fn a_row_that_breaks_a_rule_is_shown() {
     let text = error.to_string();
     assert!(text.starts_with("part 0 of 1: `events`, record batch 0, row 0 "), "{text}");
     assert!(text.contains("but found `bought`; 1 more row breaks a rule; the row: account = `a1`, opportunityId = `7`, type = `bought`"), "{text}");
-    assert_eq!(error.row().unwrap().value, Some("bought"));
+    assert_eq!(error.row().unwrap().1.value(), Some("bought"));
     assert!(error.is_data() && error.rejected_rows().unwrap().rows() == 2);
     assert_eq!(manifest_file::versions(&dataset).unwrap(), [1]);
 }

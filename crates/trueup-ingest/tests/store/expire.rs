@@ -28,7 +28,7 @@ fn versions_expire_and_their_files_go_after_the_grace_period() {
         assert_eq!(waiting.len(), before.len() + 1);
         let record = File::options().write(true).open(store.served("acme").join(record)).unwrap();
         record.set_modified(SystemTime::now() - Duration::from_secs(25 * 3_600)).unwrap();
-        let removed = Expire::of(&url).vacuum().unwrap();
+        let removed = Expire::of(&url).vacuum().run().unwrap();
         assert_eq!((removed.removed, removed.waiting.files), (summary.waiting, 0));
         assert_eq!(store.names("acme").len() as u64, before.len() as u64 - summary.waiting.files);
         assert_sound(&url, "");

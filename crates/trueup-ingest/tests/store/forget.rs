@@ -69,7 +69,7 @@ fn the_next_command_completes_a_purge_that_failed_after_its_version_was_publishe
         store.server().heal();
         let after = answers(&url);
         assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2, 3]);
-        let summary = Expire::of(&url).vacuum().unwrap();
+        let summary = Expire::of(&url).vacuum().run().unwrap();
         assert_eq!((summary.expired, summary.kept, summary.waiting.files), (vec![2], vec![1, 3], 0));
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
         assert_eq!(answers(&url), after);

@@ -154,7 +154,7 @@ fn a_slow_restoration_does_not_bring_a_purged_customer_back() {
             },
         );
         assert!(is_conflict(late.as_ref().unwrap_err()), "{late:?}");
-        Expire::of(&url).grace(Duration::ZERO).vacuum().unwrap();
+        Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap();
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
         assert_sound(&url, "");
     });
@@ -176,7 +176,7 @@ fn a_version_whose_purge_is_not_complete_is_not_restored() {
         let error = Restore::of(&url, 1).run().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotRestored { version: 1, .. }), "{error}");
         store.server().heal();
-        assert_eq!(Expire::of(&url).grace(Duration::ZERO).vacuum().unwrap().expired, [1]);
+        assert_eq!(Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap().expired, [1]);
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
     });
 }
@@ -243,7 +243,7 @@ fn a_slow_publication_does_not_bring_a_purged_customer_back() {
         });
         assert!(is_conflict(late.as_ref().unwrap_err()), "{late:?}");
         for _ in 0..2 {
-            Expire::of(&url).grace(Duration::ZERO).vacuum().unwrap();
+            Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap();
         }
         assert_eq!(manifest_file::versions(&url).unwrap(), [3]);
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
@@ -263,7 +263,7 @@ fn tombstones_go_behind_the_floor_and_numbers_stay_taken() {
             assert!(store.names("acme").contains(&SECOND.to_owned()));
             // An hour later, the next writer removes the tombstones. Then nothing has the name.
             age(store, "acme");
-            Expire::of(&url).vacuum().unwrap();
+            Expire::of(&url).vacuum().run().unwrap();
             let names = store.names("acme");
             assert!(names.contains(&"expired-to-00000002".to_owned()), "{names:?}");
             assert!(!names.iter().any(|name| name == SECOND || name == "manifest-00000001.json"), "{names:?}");

@@ -171,7 +171,7 @@ fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
     assert_eq!(gone, format!("version 1 of `{path}` has expired; the dataset has versions 3, 4"));
     // Neither a vacuum nor an ingest removes the files before their time.
     let before = files(&case.dataset);
-    assert_eq!(Expire::of(&case.dataset).vacuum().unwrap().waiting, summary.waiting);
+    assert_eq!(Expire::of(&case.dataset).vacuum().run().unwrap().waiting, summary.waiting);
     ingest(&case.folder, &case.dataset, &mut Random::new(99));
     assert!(before.iter().all(|file| case.dataset.join(file).exists()));
     // A day later an ingest does.
@@ -192,7 +192,7 @@ fn the_removal_of_files_that_were_due_is_reported() {
             reported.fetch_max(now.bytes, Ordering::Relaxed);
         }
     });
-    let removed = vacuum.vacuum().unwrap().removed;
+    let removed = vacuum.vacuum().run().unwrap().removed;
     assert_eq!((removed, bytes.load(Ordering::Relaxed)), (waiting, waiting.bytes));
 }
 
@@ -210,7 +210,7 @@ fn the_next_command_removes_a_record_that_was_not_written_to_its_end() {
         }
         match command {
             0 => drop(Expire::of(&case.dataset).keep_last(3).grace(day).run().unwrap()),
-            1 => drop(Expire::of(&case.dataset).grace(day).vacuum().unwrap()),
+            1 => drop(Expire::of(&case.dataset).grace(day).vacuum().run().unwrap()),
             _ => case.ingest(&mut Random::new(12)),
         }
         let after = files(&case.dataset);
@@ -226,7 +226,7 @@ fn files_that_trueup_did_not_write_stay() {
     let foreign = ["events/readme.txt", "events/00000001-0000-0123456789abcdef0123456789abcdef.parquet", "notes"];
     foreign.iter().for_each(|name| fs::write(case.dataset.join(name), "foreign").unwrap());
     Expire::of(&case.dataset).grace(Duration::ZERO).run().unwrap();
-    Expire::of(&case.dataset).grace(Duration::ZERO).vacuum().unwrap();
+    Expire::of(&case.dataset).grace(Duration::ZERO).vacuum().run().unwrap();
     let mut expected = [named(&case.dataset), foreign.map(str::to_owned).to_vec()].concat();
     expected.sort();
     assert_eq!(files(&case.dataset), expected);
@@ -237,11 +237,11 @@ fn files_that_trueup_did_not_write_stay() {
     let checksum: String = checksum(&record);
     let path = case.dataset.join(".trueup-expired-x");
     fs::write(&path, format!("{record}{checksum}\n")).unwrap();
-    Expire::of(&case.dataset).vacuum().unwrap();
+    Expire::of(&case.dataset).vacuum().run().unwrap();
     assert_eq!(files(&case.dataset), expected);
     // One that is damaged says nothing.
     fs::write(&path, format!("{record}{}\n", checksum.replace('0', "1"))).unwrap();
-    let error = Expire::of(&case.dataset).vacuum().unwrap_err().to_string();
+    let error = Expire::of(&case.dataset).vacuum().run().unwrap_err().to_string();
     assert_eq!(error, format!("cannot read `{}`: it is damaged", path.display()));
     fs::remove_file(path).unwrap();
     assert_eq!(manifest_file::versions(&case.dataset).unwrap(), [3]);

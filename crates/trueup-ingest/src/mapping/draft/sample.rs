@@ -1,11 +1,10 @@
 //! The beginning of a file: its columns, and the values that the first rows have in each.
 
 use super::DraftOptions;
+use crate::IngestError;
 use crate::TextEncoding;
-use crate::error::ErrorKind;
+use crate::error::{ErrorContext, FileFault, RowFault, Rule, with_utc_offset};
 use crate::mapping::cells::Texts;
-use crate::mapping::error::MappingError;
-use crate::row_fault::{RowFault, Rule, with_utc_offset};
 use crate::source::{DecodedBatch, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
@@ -65,7 +64,7 @@ const SEPARATORS: [u8; 3] = *b";\t|";
 
 impl FileSample {
     /// Reads the sample of a file.
-    pub(super) fn read(path: &Path, given: &DraftOptions) -> Result<Self, MappingError> {
+    pub(super) fn read(path: &Path, given: &DraftOptions) -> Result<Self, IngestError> {
         let files = Files::default();
         let limits = ReadLimits { rows: MAX_ROWS, ..ReadLimits::default() };
         let DraftOptions { encoding, sheet } = given.clone();
@@ -92,7 +91,7 @@ impl FileSample {
             // Errors of a sheet, and members that are objects or arrays: the rows are read again without them.
             let faults: Vec<&RowFault> = batches.iter().flat_map(|batch| &batch.malformed).collect();
             if let Some(fault) = faults.iter().find(|fault| fault.rule == Rule::SavedFormula) {
-                return Err(MappingError::File { path: path.to_owned(), reason: fault.to_string() });
+                return Err(FileFault::Refused(fault.to_string()).at(path));
             }
             let (errors, others): (Vec<_>, Vec<_>) =
                 faults.into_iter().partition(|fault| fault.rule == Rule::SheetValue);
@@ -105,7 +104,7 @@ impl FileSample {
                 if batches.iter().all(|batch| batch.batch.num_rows() == 0)
                     && let Some(fault) = batches.iter().find_map(|batch| batch.malformed.first())
                 {
-                    return Err(MappingError::File { path: path.to_owned(), reason: fault.to_string() });
+                    return Err(FileFault::Refused(fault.to_string()).at(path));
                 }
                 break (batches, is_whole);
             }
@@ -124,10 +123,7 @@ impl FileSample {
             is_whole,
             unreadable,
         };
-        sample.add_columns(&schema, &batches).map_err(|error| {
-            let kind = ErrorKind::Internal { action: "sample a file", source: Box::new(error) };
-            MappingError::from(crate::IngestError::from(kind))
-        })?;
+        sample.add_columns(&schema, &batches).doing("sample a file")?;
         Ok(sample)
     }
 
@@ -163,14 +159,14 @@ impl FileSample {
 }
 
 /// Returns the first rows of an input, and whether these are certainly all.
-fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<DecodedBatch>, bool), MappingError> {
+fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<DecodedBatch>, bool), IngestError> {
     let mut reader = InputReader::open(files, input, limits)?;
     let (mut batches, mut rows) = (Vec::new(), 0);
     while let Some(chunk) = reader.next()? {
-        for batch in chunk.decode(Table::Events, limits).map_err(|fault| fault.of(&input.shown))? {
-            let mut batch = batch.map_err(|fault| fault.of(&input.shown))?;
+        for batch in chunk.decode(Table::Events, limits).map_err(|fault| fault.at(&input.shown))? {
+            let mut batch = batch.map_err(|fault| fault.at(&input.shown))?;
             if let Some(fault) = batch.fatal.take() {
-                return Err(fault.of(&input.shown).into());
+                return Err(fault.at(&input.shown));
             }
             // Malformed records count, too, because a file may have no others.
             rows += batch.batch.num_rows() + batch.malformed.len();

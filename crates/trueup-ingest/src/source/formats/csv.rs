@@ -4,8 +4,7 @@
 //! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
 use super::{Content, FileFormat, Setting};
-use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
 use crate::source::compression::unpacked_name;
@@ -51,10 +50,10 @@ pub(crate) fn separator(char: char) -> Option<u8> {
 
 /// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
 /// A separator `is_assumed` if nobody gave it.
-fn read_header(block: &TextBlock, separator: u8, is_assumed: bool) -> Result<(SchemaRef, TextBlock), InputFault> {
+fn read_header(block: &TextBlock, separator: u8, is_assumed: bool) -> Result<(SchemaRef, TextBlock), FileFault> {
     let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
-    let line = records.read(&mut cells)?.ok_or(InputFault::NoHeader)?;
+    let line = records.read(&mut cells)?.ok_or(FileFault::NoHeader)?;
     let location = InputLocation::Line(line);
     if let ([cell], true) = (cells.as_slice(), is_assumed) {
         check_separator(cell, separator)?;
@@ -62,15 +61,15 @@ fn read_header(block: &TextBlock, separator: u8, is_assumed: bool) -> Result<(Sc
     let mut names = HashSet::with_capacity(cells.len());
     for (at, cell) in cells.iter().enumerate() {
         if cell.is_empty() {
-            return Err(InputFault::NamelessColumn { location, at: at + 1 });
+            return Err(FileFault::NamelessColumn { location, at: at + 1 });
         }
         // Without this, a file whose lines end in carriage returns alone would be a header without rows.
         if cell.contains('\r') && !cell.contains('\n') {
             let what = "a column name has a carriage return; end each line with a line feed";
-            return Err(InputFault::Record { line, what });
+            return Err(FileFault::Record { line, what });
         }
         if !names.insert(cell.as_ref()) {
-            return Err(InputFault::RepeatedColumn { location, name: cell.to_string() });
+            return Err(FileFault::RepeatedColumn { location, name: cell.to_string() });
         }
     }
     let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
@@ -79,7 +78,7 @@ fn read_header(block: &TextBlock, separator: u8, is_assumed: bool) -> Result<(Sc
 }
 
 /// Refuses a header of one column that has other separators.
-fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
+fn check_separator(header: &str, separator: u8) -> Result<(), FileFault> {
     let count = |candidate: u8| header.bytes().filter(|byte| *byte == candidate).count();
     let others: Vec<(char, usize)> = b",;\t|"
         .iter()
@@ -90,7 +89,7 @@ fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
     let most = others.iter().copied().max_by_key(|(_, count)| *count);
     match most.filter(|(_, count)| *count > 0) {
         Some((candidate, _)) => {
-            Err(InputFault::OtherSeparator { assumed: char::from(separator), found: others, candidate })
+            Err(FileFault::OtherSeparator { assumed: char::from(separator), found: others, candidate })
         }
         None => Ok(()),
     }
@@ -98,11 +97,11 @@ fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
 
 /// Checks the first record of a file without a header, which has the columns `header`. Returns the columns, all of them
 /// text.
-fn check_first(block: &TextBlock, separator: u8, header: &[String]) -> Result<SchemaRef, InputFault> {
+fn check_first(block: &TextBlock, separator: u8, header: &[String]) -> Result<SchemaRef, FileFault> {
     let mut cells = Vec::new();
     let first = CsvRecords::new(block.text()?, block, separator).read(&mut cells)?;
     if first.is_some() && cells.len() != header.len() {
-        return Err(InputFault::OtherWidth { expected: header.len(), found: cells.len() });
+        return Err(FileFault::OtherWidth { expected: header.len(), found: cells.len() });
     }
     Ok(text_schema(header))
 }
@@ -112,7 +111,7 @@ fn open(text: TextInput, input: &Input, limits: ReadLimits) -> Result<FormatRead
     let options = &input.options;
     let separator = options.separator.unwrap_or_else(|| named_separator(&input.shown));
     let mut blocks = InputBlocks::new(text, true, InputLocation::Line, limits);
-    let first = blocks.next().transpose()?.ok_or(InputFault::NoHeader)?;
+    let first = blocks.next().transpose()?.ok_or(FileFault::NoHeader)?;
     let (schema, first) = match &options.header {
         Some(header) => (check_first(&first, separator, header)?, first),
         None => read_header(&first, separator, options.separator.is_none())?,
@@ -130,7 +129,7 @@ struct CsvFormat {
 
 impl TextRows for CsvFormat {
     /// An empty cell is null, and so is one that the options list as empty.
-    fn decode(&self, block: &mut BlockText, _: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault> {
+    fn decode(&self, block: &mut BlockText, _: Table, limits: ReadLimits) -> Result<DecodedBatch, FileFault> {
         let Self { schema, separator, options } = self;
         let mut records = CsvRecords { text: &block.text, at: block.at, line: block.line, separator: *separator };
         let width = schema.fields().len();
@@ -164,7 +163,7 @@ impl TextRows for CsvFormat {
         let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-            .map_err(|error| InputFault::Unreadable(Box::new(error)))?;
+            .map_err(|error| FileFault::Unreadable(Box::new(error)))?;
         Ok(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal })
     }
 }
@@ -203,7 +202,7 @@ impl<'a> CsvRecords<'a> {
     }
 
     /// Reads the next record that is not an empty line. Returns the line on which it begins, or `None` at the end.
-    fn read(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<Option<u64>, InputFault> {
+    fn read(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<Option<u64>, FileFault> {
         cells.clear();
         loop {
             match self.rest().as_bytes() {
@@ -220,7 +219,7 @@ impl<'a> CsvRecords<'a> {
     }
 
     /// Reads a cell and the separator or line end after it. Returns whether the record has another cell.
-    fn read_cell(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<bool, InputFault> {
+    fn read_cell(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<bool, FileFault> {
         let (rest, separator) = (self.rest(), self.separator);
         if let Some(quoted) = rest.strip_prefix('"') {
             let (cell, length) = self.unquote(quoted)?;
@@ -258,14 +257,14 @@ impl<'a> CsvRecords<'a> {
     }
 
     /// Passes the line end of a record, which has `length` bytes. Returns false, because the record has no other cell.
-    fn end_record(&mut self, length: usize) -> Result<bool, InputFault> {
+    fn end_record(&mut self, length: usize) -> Result<bool, FileFault> {
         self.at += length;
         self.line += 1;
         Ok(false)
     }
 
     /// Returns the cell that follows an opening quote, and its length in the file including the closing quote.
-    fn unquote(&mut self, quoted: &'a str) -> Result<(Cow<'a, str>, usize), InputFault> {
+    fn unquote(&mut self, quoted: &'a str) -> Result<(Cow<'a, str>, usize), FileFault> {
         let (mut from, mut doubled) = (0, false);
         let end = loop {
             let Some(at) = quoted[from..].find('"') else {
@@ -285,8 +284,8 @@ impl<'a> CsvRecords<'a> {
     }
 
     /// Returns the fault of a file in which it is unknown where records end.
-    fn broken(&self, what: &'static str) -> InputFault {
-        InputFault::Record { line: self.line, what }
+    fn broken(&self, what: &'static str) -> FileFault {
+        FileFault::Record { line: self.line, what }
     }
 }
 

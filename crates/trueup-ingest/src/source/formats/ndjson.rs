@@ -8,8 +8,7 @@
 mod json_array;
 
 use super::{Content, FileFormat, Setting};
-use crate::error::InputFault;
-use crate::row_fault::{CellText, InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::error::{CellText, FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use crate::source::input::{Input, ReadOptions};
@@ -68,7 +67,7 @@ const fn location(is_array: bool) -> fn(u64) -> InputLocation {
 
 impl TextRows for NdjsonFormat {
     /// A JSON null, an empty text, and a missing member are null.
-    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, InputFault> {
+    fn decode(&self, block: &mut BlockText, table: Table, limits: ReadLimits) -> Result<DecodedBatch, FileFault> {
         let mut builder = BatchBuilder::new(table, &self.options, limits.max_columns);
         let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
         while lines.len() < limits.rows && builder.cells() < limits.cells() && !malformed.is_full() {
@@ -94,7 +93,7 @@ impl TextRows for NdjsonFormat {
                 }
             }
         }
-        let batch = builder.finish().map_err(|error| InputFault::Unreadable(Box::new(error)))?;
+        let batch = builder.finish().map_err(|error| FileFault::Unreadable(Box::new(error)))?;
         let locations = if self.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
         Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal })
     }
@@ -215,7 +214,7 @@ impl<'o> BatchBuilder<'o> {
             cells.push((index, name, cell, !value.get().starts_with('"')));
         }
         if self.columns.len() + new.len() > self.max_columns {
-            return Err(RecordFault::File(InputFault::ManyColumns { limit: self.max_columns }));
+            return Err(RecordFault::File(FileFault::ManyColumns { limit: self.max_columns }));
         }
         let marks_values = self.options.columns.is_some();
         for (index, name, cell, is_value) in cells {
@@ -287,7 +286,7 @@ enum RecordFault {
     /// The line is not a row; the lines after it are read.
     Row(MalformedRecord),
     /// The file as a whole is at fault; nothing more of it is read.
-    File(InputFault),
+    File(FileFault),
 }
 
 /// Why a line is not a row.

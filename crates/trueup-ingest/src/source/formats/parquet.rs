@@ -5,7 +5,7 @@ mod row_group;
 pub(crate) use row_group::ParquetBytes;
 
 use super::{Binary, Content, FileFormat};
-use crate::error::InputFault;
+use crate::error::FileFault;
 use crate::source::chunk::{ChunkRows, DecodedBatches, FormatChunk, FormatReader, ReadFault};
 use crate::source::columns::{UUID_MARK, coded_text};
 use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
@@ -61,7 +61,7 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
 }
 
 impl ChunkRows for ParquetChunk {
-    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, InputFault> {
+    fn decode(self: Box<Self>, _: Table, _: ReadLimits) -> Result<DecodedBatches, FileFault> {
         Ok(Box::new(Self::decode(*self)?.into_iter().map(Ok)))
     }
 }
@@ -109,7 +109,7 @@ impl ParquetFile {
     ///
     /// # Errors
     /// The footer cannot be read, is damaged, encrypted or too large.
-    pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
+    pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, FileFault> {
         let read = || {
             let max_bytes = MIN_FOOTER_BYTES.max(limits.decoded_bytes / FOOTER_DIVISOR);
             let metadata = Arc::new(read_footer(&bytes, max_bytes)?);
@@ -117,7 +117,7 @@ impl ParquetFile {
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
             ArrowReaderMetadata::try_new(metadata, options).and_then(with_codes)
         };
-        let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
+        let metadata = catch_panics(read).map_err(FileFault::Damaged)?;
         Ok(Self { bytes, metadata, limits })
     }
 
@@ -134,7 +134,7 @@ impl ParquetFile {
 
 impl ParquetReader {
     /// Returns the next chunks, at most `count`, for threads to decode at the same time; none after the last.
-    pub(crate) fn next_chunks(&mut self, count: usize) -> Result<Vec<ParquetChunk>, InputFault> {
+    pub(crate) fn next_chunks(&mut self, count: usize) -> Result<Vec<ParquetChunk>, FileFault> {
         let mut chunks = Vec::new();
         while chunks.len() < count {
             if let Some(chunk) = self.next_of_large()? {
@@ -163,7 +163,7 @@ impl ParquetReader {
     }
 
     /// Begins to read a row group that does not fit in memory.
-    fn open_large(&mut self, measured: MeasuredRowGroup) -> Result<(), InputFault> {
+    fn open_large(&mut self, measured: MeasuredRowGroup) -> Result<(), FileFault> {
         let MeasuredRowGroup { row_group, memory, .. } = measured;
         let limits = self.selected.file.limits;
         let rows = (limits.decoded_bytes / BATCH_DIVISOR).checked_div(memory.row).unwrap_or(usize::MAX);
@@ -173,7 +173,7 @@ impl ParquetReader {
         Ok(())
     }
 
-    fn next_of_large(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
+    fn next_of_large(&mut self) -> Result<Option<ParquetChunk>, FileFault> {
         let Some((row_group, large)) = &mut self.large else { return Ok(None) };
         let first = large.rows;
         let Some(batch) = catch_panics(|| Ok(large.next()?)).map_err(|error| row_group.fault(error))? else {
@@ -188,7 +188,7 @@ impl ParquetReader {
 
 impl Selected {
     /// Measures the memory that a row group takes.
-    fn measure(&self, number: usize) -> Result<MeasuredRowGroup, InputFault> {
+    fn measure(&self, number: usize) -> Result<MeasuredRowGroup, FileFault> {
         let ParquetFile { bytes, metadata, limits } = &self.file;
         let mut row_group = InputRowGroup {
             bytes: bytes.clone(),
@@ -240,7 +240,7 @@ impl ParquetChunk {
     }
 
     /// Decodes the rows.
-    pub(crate) fn decode(self) -> Result<Vec<DecodedBatch>, InputFault> {
+    pub(crate) fn decode(self) -> Result<Vec<DecodedBatch>, FileFault> {
         match self {
             Self::RowGroup(measured) => measured.decode(),
             Self::Rows { batch, row_group, first, before, .. } => {
@@ -267,7 +267,7 @@ impl MeasuredRowGroup {
         self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
     }
 
-    fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {
+    fn decode(&self) -> Result<Vec<DecodedBatch>, FileFault> {
         let row_group = &self.row_group;
         let (mut batches, mut first) = (Vec::new(), 0);
         let mut reader = row_group.reader(row_group.mask(), self.batch_rows)?;

@@ -3,7 +3,7 @@
 
 use super::{Content, FileFormat, OpenProduced};
 use crate::IngestError;
-use crate::error::{ErrorContext, InputFault, OPEN};
+use crate::error::{ErrorContext, FileFault, OPEN};
 use crate::source::chunk::FormatReader;
 use crate::source::compression::CountedReader;
 use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
@@ -32,7 +32,7 @@ impl FileFormat {
 fn open_batches(files: &Files, input: &Input, limits: ReadLimits) -> Result<FormatReader, IngestError> {
     let read = Arc::new(AtomicU64::new(0));
     let file = CountedReader { reader: files.open(&input.path).at(OPEN, &input.path)?, bytes: read.clone() };
-    let mut batches = BatchReader::open(file, limits).map_err(|fault| fault.of(&input.shown))?;
+    let mut batches = BatchReader::open(file, limits).map_err(|fault| fault.at(&input.shown))?;
     let schema = batches.batches.schema();
     Ok(FormatReader::of_rows(Some(schema), read, std::iter::from_fn(move || batches.next().transpose())))
 }
@@ -65,13 +65,13 @@ struct CurrentBatch {
 }
 
 impl BatchReader {
-    fn open(file: CountedReader<OpenFile>, limits: ReadLimits) -> Result<Self, InputFault> {
+    fn open(file: CountedReader<OpenFile>, limits: ReadLimits) -> Result<Self, FileFault> {
         let batches = StreamReader::try_new_buffered(file, None).map_err(unreadable)?;
         Ok(Self { batches, limits, current: None, count: 0, rows: 0 })
     }
 
     /// Returns the next rows, or `None` after the last.
-    fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+    fn next(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
         loop {
             if let Some(CurrentBatch { batch, done }) = &mut self.current
                 && *done < batch.num_rows()
@@ -100,6 +100,6 @@ fn part_rows(batch: &RecordBatch, limits: ReadLimits) -> usize {
     limits.rows.min(limits.cells() / batch.num_columns().max(1)).max(1)
 }
 
-fn unreadable(error: ArrowError) -> InputFault {
-    InputFault::Unreadable(Box::new(error))
+fn unreadable(error: ArrowError) -> FileFault {
+    FileFault::Unreadable(Box::new(error))
 }

@@ -10,8 +10,7 @@
 mod workbook_bounds;
 
 use super::{Binary, Content, FileFormat, Setting};
-use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
+use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
 use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
@@ -49,10 +48,10 @@ impl FileFormat {
 }
 
 /// Returns whether a file begins as a ZIP archive, which an XLSX file is.
-fn begins(begin: &[u8]) -> Result<bool, InputFault> {
+fn begins(begin: &[u8]) -> Result<bool, FileFault> {
     // As files of Excel before XLSX begin.
     if begin.starts_with(b"\xd0\xcf\x11\xe0") {
-        return Err(InputFault::OldExcel);
+        return Err(FileFault::OldExcel);
     }
     Ok(begin.starts_with(b"PK\x03\x04"))
 }
@@ -60,7 +59,7 @@ fn begins(begin: &[u8]) -> Result<bool, InputFault> {
 enum SheetPart {
     Header(SchemaRef),
     Rows(DecodedBatch),
-    Failed(InputFault),
+    Failed(FileFault),
     /// The sheet has no more rows.
     End,
 }
@@ -85,7 +84,7 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
     let schema = match parts.recv() {
         Ok(SheetPart::Header(schema)) => schema,
         Ok(SheetPart::Failed(fault)) => return Err(fault.into()),
-        Ok(SheetPart::Rows(_) | SheetPart::End) => return Err(InputFault::NoHeader.into()),
+        Ok(SheetPart::Rows(_) | SheetPart::End) => return Err(FileFault::NoHeader.into()),
         Err(_) => return Err(broken().into()),
     };
     let next = move || match parts.recv() {
@@ -100,8 +99,8 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
 }
 
 /// Returns the fault of a file on which the reader panicked.
-fn broken() -> InputFault {
-    InputFault::DamagedWorkbook("its reader could not go on; export CSV".to_owned())
+fn broken() -> FileFault {
+    FileFault::DamagedWorkbook("its reader could not go on; export CSV".to_owned())
 }
 
 /// Sends the header and the rows of a sheet. Returns the last part.
@@ -111,7 +110,7 @@ fn read_sheet(
     limits: ReadLimits,
     sender: &SyncSender<SheetPart>,
 ) -> Result<SheetPart, Stopped> {
-    let damaged = |error: XlsxError| InputFault::DamagedWorkbook(error.to_string());
+    let damaged = |error: XlsxError| FileFault::DamagedWorkbook(error.to_string());
     let mut file = BufReader::new(file);
     match workbook_bounds::check(&mut file, limits).map_err(|error| damaged(XlsxError::Io(error))) {
         Ok(Ok(())) => {}
@@ -120,7 +119,7 @@ fn read_sheet(
     let mut workbook = match Xlsx::new(file) {
         Ok(workbook) => workbook,
         // The archive lacks a file that every workbook has.
-        Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(InputFault::NoWorkbook)),
+        Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(FileFault::NoWorkbook)),
         Err(error) => return Ok(SheetPart::Failed(damaged(error))),
     };
     let sheets = workbook.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
@@ -131,7 +130,7 @@ fn read_sheet(
     };
     let Some(name) = name else {
         let wanted = options.sheet.clone().unwrap_or_default();
-        return Ok(SheetPart::Failed(InputFault::NoSheet { wanted, found: names.join("`, `") }));
+        return Ok(SheetPart::Failed(FileFault::NoSheet { wanted, found: names.join("`, `") }));
     };
     let mut cells = match workbook.worksheet_cells_reader(name).map_err(damaged) {
         Ok(cells) => cells,
@@ -161,7 +160,7 @@ fn read_sheet(
             } else {
                 format!("{cell} is below row {MAX_ROWS}, the last that a sheet can have")
             };
-            return Ok(SheetPart::Failed(InputFault::DamagedWorkbook(reason)));
+            return Ok(SheetPart::Failed(FileFault::DamagedWorkbook(reason)));
         }
         sheet.row = row;
         if let Some(value) = SheetCell::of(&cell.value, cell.formula.is_some())
@@ -173,7 +172,7 @@ fn read_sheet(
     match sheet.end_batch() {
         Ok(Some(rows)) => sender.send(SheetPart::Rows(rows)).map_err(stop)?,
         Ok(None) => {}
-        Err(error) => return Ok(SheetPart::Failed(InputFault::Unreadable(Box::new(error)))),
+        Err(error) => return Ok(SheetPart::Failed(FileFault::Unreadable(Box::new(error)))),
     }
     Ok(SheetPart::End)
 }
@@ -275,7 +274,7 @@ struct SheetBatch {
 
 impl SheetRows<'_> {
     /// Adds a cell to the current row. Cells may share one long text, so a row may be far larger than in the file.
-    fn push(&mut self, column: u32, cell: SheetCell) -> Result<(), InputFault> {
+    fn push(&mut self, column: u32, cell: SheetCell) -> Result<(), FileFault> {
         self.cell_bytes += size_of::<(u32, SheetCell)>() + cell.text().len();
         self.cells.push((column, cell));
         let longest = self.limits.record_bytes();
@@ -283,11 +282,11 @@ impl SheetRows<'_> {
             return Ok(());
         }
         let reason = format!("row {} of the sheet `{}` has more than {longest} bytes", self.row + 1, self.name);
-        Err(InputFault::DamagedWorkbook(reason))
+        Err(FileFault::DamagedWorkbook(reason))
     }
 
     /// Ends the current row. Returns the header or a batch if it is complete.
-    fn end_row(&mut self) -> Result<Option<SheetPart>, InputFault> {
+    fn end_row(&mut self) -> Result<Option<SheetPart>, FileFault> {
         let mut cells = std::mem::take(&mut self.cells);
         self.cell_bytes = 0;
         cells.sort_by_key(|(column, _)| *column);
@@ -298,7 +297,7 @@ impl SheetRows<'_> {
         if let Some((column, _)) =
             cells.windows(2).find_map(|two| two.first().filter(|one| two.last().is_some_and(|other| other.0 == one.0)))
         {
-            return Err(InputFault::DamagedWorkbook(format!("the cell {}{row} occurs twice", letters(*column))));
+            return Err(FileFault::DamagedWorkbook(format!("the cell {}{row} occurs twice", letters(*column))));
         }
         let Some(columns) = &self.columns else {
             let columns = SheetColumns::of_header(&cells, InputLocation::Record(row))?;
@@ -336,7 +335,7 @@ impl SheetRows<'_> {
             || batch.bytes >= self.limits.block_bytes()
             || batch.malformed.is_full();
         let full =
-            if is_full { self.end_batch().map_err(|error| InputFault::Unreadable(Box::new(error)))? } else { None };
+            if is_full { self.end_batch().map_err(|error| FileFault::Unreadable(Box::new(error)))? } else { None };
         Ok(full.map(SheetPart::Rows))
     }
 
@@ -359,16 +358,16 @@ impl SheetRows<'_> {
 }
 
 impl SheetColumns {
-    fn of_header(cells: &[(u32, SheetCell)], location: InputLocation) -> Result<Self, InputFault> {
+    fn of_header(cells: &[(u32, SheetCell)], location: InputLocation) -> Result<Self, FileFault> {
         let first = cells.first().map_or(0, |(column, _)| *column);
         let mut names: Vec<String> = Vec::with_capacity(cells.len());
         let mut seen = BTreeSet::new();
         for (expected, (column, cell)) in (first..).zip(cells) {
             if *column != expected || cell.text().is_empty() {
-                return Err(InputFault::NamelessColumn { location, at: expected as usize + 1 });
+                return Err(FileFault::NamelessColumn { location, at: expected as usize + 1 });
             }
             if !seen.insert(cell.text()) {
-                return Err(InputFault::RepeatedColumn { location, name: cell.text().to_owned() });
+                return Err(FileFault::RepeatedColumn { location, name: cell.text().to_owned() });
             }
             names.push(cell.text().to_owned());
         }

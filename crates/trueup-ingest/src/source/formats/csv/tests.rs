@@ -7,7 +7,7 @@ fn block(text: &str) -> TextBlock {
 }
 
 /// Returns the rows after the header.
-fn read_csv(text: &str) -> Result<DecodedBatch, InputFault> {
+fn read_csv(text: &str) -> Result<DecodedBatch, FileFault> {
     let (schema, rows) = read_header(&block(text), b',', true)?;
     let format = CsvFormat { schema, separator: b',', options: Arc::default() };
     let mut rest = BlockText { line: rows.line, at: 0, text: rows.into_text(InputLocation::Line)? };
@@ -41,9 +41,9 @@ fn broken_quoting_of_csv_names_its_line() {
 
 #[test]
 fn a_csv_header_names_each_column_once() {
-    assert!(matches!(read_csv("\n\n"), Err(InputFault::NoHeader)));
-    assert!(matches!(read_csv("a,b,a\n"), Err(InputFault::RepeatedColumn { .. })));
-    assert!(matches!(read_csv("a,,b\n"), Err(InputFault::NamelessColumn { at: 2, .. })));
+    assert!(matches!(read_csv("\n\n"), Err(FileFault::NoHeader)));
+    assert!(matches!(read_csv("a,b,a\n"), Err(FileFault::RepeatedColumn { .. })));
+    assert!(matches!(read_csv("a,,b\n"), Err(FileFault::NamelessColumn { at: 2, .. })));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A JSON array of objects, read as NDJSON.
 
-use crate::error::InputFault;
+use crate::error::FileFault;
 use std::io::{self, Read};
 
 /// The text of a JSON array with each element on a line of its own. Every byte keeps its place: the outer brackets
@@ -38,7 +38,7 @@ impl<R: Read> JsonArray<R> {
     }
 
     /// Returns what a byte becomes.
-    fn step(&mut self, byte: u8) -> Result<u8, InputFault> {
+    fn step(&mut self, byte: u8) -> Result<u8, FileFault> {
         if self.is_in_text {
             self.is_in_text = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';
@@ -75,8 +75,8 @@ impl<R: Read> JsonArray<R> {
         Ok(byte)
     }
 
-    fn fault(&self, what: &'static str) -> InputFault {
-        InputFault::JsonArray { element: self.element, what }
+    fn fault(&self, what: &'static str) -> FileFault {
+        FileFault::JsonArray { element: self.element, what }
     }
 }
 

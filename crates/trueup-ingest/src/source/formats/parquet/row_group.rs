@@ -1,7 +1,7 @@
 //! One row group of a Parquet file: the bytes of its file, the memory that its rows take, which is measured before they
 //! are read, and the rows.
 
-use crate::error::InputFault;
+use crate::error::FileFault;
 use crate::held_chunks::HeldChunks;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Fields, SchemaRef};
@@ -135,7 +135,7 @@ impl InputRowGroup {
     }
 
     /// Returns rows with the fields of [`InputRowGroup::schema`].
-    pub(super) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch, InputFault> {
+    pub(super) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch, FileFault> {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(self.schema.clone(), batch.columns().to_vec(), &rows)
             .map_err(|error| self.fault(error.into()))
@@ -149,7 +149,7 @@ impl InputRowGroup {
 
     /// Reads the columns of a stored file together, if they take at most `limit` bytes, so that no block of the file is
     /// read and verified more than once.
-    pub(super) fn hold(&mut self, limit: u64) -> Result<(), InputFault> {
+    pub(super) fn hold(&mut self, limit: u64) -> Result<(), FileFault> {
         let chunks = self.metadata().columns().iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
         let chunks: Vec<(u64, u64)> = chunks.map(|(_, chunk)| chunk.byte_range()).collect();
         let held = self.bytes.hold(&chunks, limit);
@@ -158,7 +158,7 @@ impl InputRowGroup {
     }
 
     /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
-    pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
+    pub(super) fn measure(&self) -> Result<RowGroupMemory, FileFault> {
         let measured = catch_panics(|| {
             let chunks = self.metadata().columns().par_iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
             let columns = chunks.map(|(_, chunk)| {
@@ -178,13 +178,13 @@ impl InputRowGroup {
         let row = columns.iter().fold(0_usize, |sum, column| sum.saturating_add(column.row));
         if held.saturating_add(row) > self.max_bytes {
             let (row_group, most) = (self.number, self.max_bytes);
-            return Err(InputFault::TooLarge { row_group, held, row, most });
+            return Err(FileFault::TooLarge { row_group, held, row, most });
         }
         Ok(RowGroupMemory { held, row })
     }
 
     /// Begins to read some columns, at most `rows` rows per batch.
-    pub(super) fn reader(&self, columns: ProjectionMask, rows: usize) -> Result<ParquetRecordBatchReader, InputFault> {
+    pub(super) fn reader(&self, columns: ProjectionMask, rows: usize) -> Result<ParquetRecordBatchReader, FileFault> {
         let open = || {
             let schema = self.metadata.file_metadata().schema_descr();
             let levels = parquet_to_arrow_field_levels(schema, columns, Some(&self.fields))?;
@@ -194,13 +194,13 @@ impl InputRowGroup {
     }
 
     /// Returns the fault of a row group that cannot be read. The fault names the damaged column, if one is found.
-    pub(super) fn fault(&self, error: ParquetError) -> InputFault {
+    pub(super) fn fault(&self, error: ParquetError) -> FileFault {
         let message = error.to_string();
         let source: Box<dyn std::error::Error + Send + Sync> = match self.damaged_column() {
             Some(column) if !message.contains("column `") => format!("column `{column}`: {message}").into(),
             _ => Box::new(error),
         };
-        InputFault::DamagedGroup { row_group: self.number, source }
+        FileFault::DamagedGroup { row_group: self.number, source }
     }
 
     /// Returns the first column that cannot be read even alone.
@@ -273,15 +273,15 @@ impl LargeRowGroup {
     /// Divides the columns into one set per thread. `open` begins to read the columns of a set.
     pub(super) fn open(
         row_group: &InputRowGroup,
-        open: impl Fn(ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault>,
-    ) -> Result<Self, InputFault> {
+        open: impl Fn(ProjectionMask) -> Result<ParquetRecordBatchReader, FileFault>,
+    ) -> Result<Self, FileFault> {
         let sets = divide_columns(row_group, rayon::current_num_threads());
         let sets = sets.into_iter().map(|columns| {
             let schema = row_group.metadata.file_metadata().schema_descr();
             let mask = ProjectionMask::roots(schema, columns.iter().copied());
             Ok(ColumnSet { reader: open(mask)?, columns })
         });
-        let column_sets = sets.collect::<Result<_, InputFault>>()?;
+        let column_sets = sets.collect::<Result<_, FileFault>>()?;
         Ok(Self { schema: row_group.schema.clone(), column_sets, rows: 0 })
     }
 

@@ -6,7 +6,7 @@
 //! are therefore read once before the reader reads them, with the crates that it uses. A part that has no more bytes
 //! than a cell may have is not read, unless the reader of the workbook holds it in memory.
 
-use crate::error::InputFault;
+use crate::error::FileFault;
 use crate::source::compression::{ANY_RATIO_BYTES, MAX_RATIO};
 use crate::source::decoded::ReadLimits;
 use quick_xml::Reader;
@@ -61,7 +61,7 @@ struct Bounds {
 /// # Errors
 /// The workbook would take too much memory, has too many parts, rows or cells in a row, or unpacks to far more than
 /// data does. An archive or a part that cannot be read is left to the reader to report.
-pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io::Result<Result<(), InputFault>> {
+pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io::Result<Result<(), FileFault>> {
     let bounds = Bounds { cell: (limits.record_bytes() as u64).max(MIN_CELL_BYTES), held: limits.table_bytes() as u64 };
     let checked = if count_entries(file)? > MAX_PARTS {
         Err(refusal(format!("it has more than {MAX_PARTS} parts; export CSV")))
@@ -72,8 +72,8 @@ pub(super) fn check(file: &mut (impl BufRead + Seek), limits: ReadLimits) -> io:
     Ok(checked)
 }
 
-fn refusal(reason: String) -> InputFault {
-    InputFault::DamagedWorkbook(reason)
+fn refusal(reason: String) -> FileFault {
+    FileFault::DamagedWorkbook(reason)
 }
 
 /// Counts what looks like the entry of a part. The archive has at most this number of parts.
@@ -93,7 +93,7 @@ fn count_entries(file: &mut impl BufRead) -> io::Result<usize> {
     }
 }
 
-fn check_parts(file: &mut (impl BufRead + Seek), bounds: Bounds) -> Result<(), InputFault> {
+fn check_parts(file: &mut (impl BufRead + Seek), bounds: Bounds) -> Result<(), FileFault> {
     let Ok(mut archive) = ZipArchive::new(file) else { return Ok(()) };
     let mut held = 0;
     for index in 0..archive.len() {
@@ -101,7 +101,7 @@ fn check_parts(file: &mut (impl BufRead + Seek), bounds: Bounds) -> Result<(), I
         let name = part.name().map(|name| name.to_lowercase()).unwrap_or_default();
         // The archive never returns more bytes of a part than it declares.
         if part.size() > part.compressed_size().saturating_mul(MAX_RATIO).max(ANY_RATIO_BYTES) {
-            return Err(InputFault::CompressionBomb { ratio: MAX_RATIO });
+            return Err(FileFault::CompressionBomb { ratio: MAX_RATIO });
         }
         if part.size() > bounds.cell || HELD_PARTS.iter().any(|end| name.ends_with(end)) {
             let mut scan = PartScan { size: part.size(), bounds, held, ..PartScan::default() };

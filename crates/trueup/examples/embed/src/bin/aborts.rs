@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(!names.iter().any(|name| name.to_string_lossy().starts_with(".trueup-pending")), "{names:?}");
 
     let refused = ingest(&path, FileFormat::CSV, FAULTY).err().ok_or("`bought` is no stage")?;
-    assert_eq!(refused.row().and_then(|row| row.value), Some("bought"));
+    assert_eq!(refused.row().and_then(|(_, row)| row.value()), Some("bought"));
     assert!(ingest(&path, FileFormat::PARQUET, b"PAR1, and no footer").is_err());
     if !is_second_run {
         ingest(&damaged, FileFormat::CSV, EVENTS)?;

@@ -1,7 +1,7 @@
 //! Why a distributed ingest fails, apart from what can go wrong in any ingest.
 
+use super::ErrorKind;
 use crate::IngestError;
-use crate::error::ErrorKind;
 use std::fmt;
 use std::path::PathBuf;
 use trueup_core::Shown;

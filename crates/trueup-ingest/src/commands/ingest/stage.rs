@@ -1,17 +1,17 @@
 //! A part of a distributed ingest: the events of its accounts become files, which nobody sees yet.
 
-use super::Ingest;
-use super::run::{ReceivedInputs, receive};
-use crate::error::ErrorKind;
+use super::run::{ReceivedInputs, defined_names, forgotten_in, receive};
+use super::{Ingest, Ingestion, Run};
+use crate::error::{ErrorKind, StageFault};
 use crate::events::{self, StoredEvents, ZoneChange, ZoneChanges};
 use crate::left_rows::Superseded;
-use crate::monitor::Monitor;
-use crate::parts::{StageFault, StagePlan, Staged, base_of};
+use crate::parts::{PartSettings, StagePlan, Staged, base_of};
 use crate::rejects::{self, FaultyRows};
-use crate::settings::on_threads;
+use crate::settings::CommonSettings;
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input};
+use std::time::Duration;
 use trueup_core::Shown;
 use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::manifest_file;
@@ -39,49 +39,54 @@ impl Ingest {
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics.
     pub fn stage(mut self, plan: &StagePlan, part: u32) -> Result<Staged, IngestError> {
-        if self.sources.iter().any(|(table, _)| *table != Table::Events) || self.mapping.is_some() {
+        let action = &self.action;
+        if action.sources.iter().any(|(table, _)| *table != Table::Events) || action.mapping.is_some() {
             return Err(StageFault::Unsupported(
                 "a part of a distributed ingest has events alone; give spend, accounts and insights where the ingest begins",
             )
             .into());
         }
-        if self.rejects.is_some() {
+        if action.rejects.is_some() {
             return Err(StageFault::Unsupported("a part of a distributed ingest has no file of rejects").into());
         }
-        if self.replaced_source.is_some() {
+        if action.replaced_source.is_some() {
             return Err(StageFault::Unsupported("a part of a distributed ingest replaces no source").into());
         }
         plan.part(part)?;
-        let settings = &plan.settings;
-        self.clock_zone = settings.clock_zone()?;
-        self.ignore.clone_from(&settings.ignore);
-        self.reading.source = settings.source.as_deref().map(Into::into);
-        (self.common.group_rows, self.common.file_rows) = (settings.group_rows, settings.file_rows);
-        (self.common.max_columns, self.common.max_text_bytes) = (settings.max_columns, settings.max_text_bytes);
-        self.max_customer_events = settings.max_customer_events;
-        let monitor = self.common.monitor(false);
-        let staged = self.stage_watched(plan, part, &monitor).map_err(|error| monitor.explain(error));
+        let PartSettings { group_rows, file_rows, max_columns, max_text_bytes, .. } = plan.settings;
+        self.settings = CommonSettings { group_rows, file_rows, max_columns, max_text_bytes, ..self.settings };
+        self.wait = Duration::ZERO;
+        let (run, mut action) = self.start();
+        action.clock_zone = plan.settings.clock_zone()?;
+        action.ignore.clone_from(&plan.settings.ignore);
+        action.reading.source = plan.settings.source.as_deref().map(Into::into);
+        action.max_customer_events = plan.settings.max_customer_events;
+        let staged = action.stage(plan, part, &run).map_err(|error| run.monitor.explain(error));
         staged.map_err(|error| of_part(error, plan, part))
     }
+}
 
-    fn stage_watched(mut self, plan: &StagePlan, part: u32, monitor: &Monitor) -> Result<Staged, IngestError> {
-        monitor.check()?;
-        let given = self.given()?;
+impl Ingestion {
+    fn stage(mut self, plan: &StagePlan, part: u32, run: &Run) -> Result<Staged, IngestError> {
+        run.monitor.check()?;
+        let given = self.given(run.dataset())?;
         let (mut version, attempt) =
-            VersionBuilder::begin_part(&self.common.files, &self.common.dir, plan, part, monitor)?;
+            VersionBuilder::begin_part(&run.settings.files, run.dataset(), plan, part, &run.monitor)?;
         let base = match plan.version - 1 {
             0 => None,
-            base => Some(manifest_file::read(&self.common.dir, base)?),
+            base => Some(manifest_file::read(run.dataset(), base)?),
         };
         if base_of(base.as_ref()) != plan.base {
             return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
         }
-        let ReceivedInputs { inputs: given, received: _received, warnings } = receive(given, &mut version, monitor)?;
+        // On the caller's thread, because a stream may depend on it.
+        let ReceivedInputs { inputs: given, received: _received, warnings } =
+            receive(given, &mut version, &run.monitor)?;
         let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
-        on_threads(self.common.threads, move || {
-            let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, monitor)?;
+        run.settings.on_threads(move || {
+            let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, run)?;
             staged.warnings.extend(warnings);
-            version.hand_over(monitor)?;
+            version.hand_over(&run.monitor)?;
             Ok(staged)
         })
     }
@@ -96,7 +101,7 @@ impl Ingest {
         inputs: &[Input],
         base: Option<&Manifest>,
         version: &mut VersionBuilder,
-        monitor: &Monitor,
+        run: &Run,
     ) -> Result<Staged, IngestError> {
         let accounts = plan.zoned_accounts()?;
         let zones = plan.zone_changes()?.into_iter();
@@ -104,17 +109,17 @@ impl Ingest {
             ZoneChanges::new(zones.map(|(account, (from, to))| (account, ZoneChange { from, to })).collect());
         let rewritten = plan.rewritten_of(base.map_or(&[], |manifest| &manifest.events));
         let accounts_of_part = plan.part(part)?;
-        let defined_names = self.defined_names(base)?;
+        let defined_names = defined_names(run.dataset(), base)?;
         let none = Superseded::new();
         let superseded = base.map_or(&none, |manifest| &manifest.superseded);
-        let forgotten = self.forgotten(base)?;
+        let forgotten = forgotten_in(run.dataset(), base)?;
         let known = (&defined_names, forgotten.as_ref());
-        let settings = self.event_settings(&accounts, &zone_changes, known, superseded, self.common.memory);
-        let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
+        let settings = self.event_settings(run, &accounts, &zone_changes, known, superseded, run.settings.memory);
+        let mut reader = run.settings.reader(FaultyRows::Refuse { first: None }, &run.monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);
         let inputs: Vec<&Input> = inputs.iter().collect();
-        let written = events::ingest(&inputs, stored, &self.common.dir, &settings, version, &mut reader);
-        let written = written.map_err(|error| monitor.explain(error));
+        let written = events::ingest(&inputs, stored, run.dataset(), &settings, version, &mut reader);
+        let written = written.map_err(|error| run.monitor.explain(error));
         let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         Ok(Staged {
             ingest: plan.ingest.clone(),
@@ -147,7 +152,7 @@ fn of_part(error: IngestError, plan: &StagePlan, part: u32) -> IngestError {
 fn cells_of_first_row(error: &IngestError) -> Option<String> {
     let fault = match error.kind() {
         ErrorKind::Row { fault, .. } => fault,
-        ErrorKind::Rejected(rejection) => return cells_of_first_row(rejection.first()),
+        ErrorKind::Rejected { first, .. } => return cells_of_first_row(first),
         _ => return None,
     };
     let cells = fault.cells.texts().ok()?;

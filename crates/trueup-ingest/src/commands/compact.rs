@@ -5,21 +5,17 @@
 
 mod choice;
 
+use super::{Action, Command, Run, WritesRows};
 use crate::error::ErrorKind;
-use crate::events::MergedLayout;
 use crate::left_rows::{Superseded, count_left};
-use crate::monitor::Monitor;
 use crate::rejects::FaultyRows;
-use crate::settings::{CommonSettings, on_threads};
 use crate::version::{FileCount, VersionBuilder, writer_of};
-use crate::{CREATED_BY, CompactSummary, IngestError, Interrupt, Progress, events, spend};
+use crate::{CompactSummary, IngestError, events, spend};
 use choice::{Extent, FAN_OUT, StoredFile, choose};
 use std::path::Path;
-use std::time::Duration;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::manifest_file::ManifestError;
-use trueup_core::dataset::{CommitOperation, DeletionVector, manifest_file, without_credentials};
-use trueup_core::files::Files;
+use trueup_core::dataset::{CommitOperation, DeletionVector};
 
 /// How many bytes of stored files may be merged at the end of an ingest: this many times the bytes that the ingest has
 /// written, and always [`MIN_BUDGET`]. Merges by size take far less on average, and the cost of an ingest follows what
@@ -35,8 +31,8 @@ const MIN_BUDGET: u64 = 16 << 20;
 /// takes little time.
 ///
 /// Each merge is a version of its own, with the same answers as the version before; readers of earlier versions go on
-/// reading. The files that were merged stay until their versions [expire](crate::Expire). The folder is locked as by an
-/// ingest while a merge runs; below a URL, a merge is committed only if no other version was committed meanwhile.
+/// reading. The files that were merged stay until their versions [expire](crate::Expire). If a compaction fails or is
+/// interrupted, the merges that are complete stay.
 ///
 /// ```
 /// use trueup_ingest::{Compact, Ingest};
@@ -52,10 +48,11 @@ const MIN_BUDGET: u64 = 16 << 20;
 /// assert_eq!((summary.version, summary.merged.files, summary.written.files), (3, 2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+pub type Compact = Command<Compaction>;
+
+/// What [`Compact`] does.
 #[derive(Debug)]
-#[must_use = "nothing happens until the compaction is run"]
-pub struct Compact {
-    settings: CommonSettings,
+pub struct Compaction {
     all: bool,
 }
 
@@ -71,113 +68,45 @@ enum Mergeable {
 impl Compact {
     /// Prepares a compaction of the dataset in a folder or below the URL of an object store.
     pub fn of(dataset: impl AsRef<Path>) -> Self {
-        Self { settings: CommonSettings::of(dataset), all: false }
+        Self::new(dataset, Compaction { all: false })
     }
 
     /// Merges all files, so that they are as if all rows had been ingested at once. Does nothing if they are.
     pub fn all(self) -> Self {
-        Self { all: true, ..self }
+        self.with(|action| action.all = true)
     }
+}
 
-    /// Sets the bytes of memory that the compaction may take, as [`Ingest::memory`](crate::Ingest::memory).
-    pub fn memory(self, bytes: usize) -> Self {
-        self.with(|settings| settings.memory(bytes))
-    }
+impl WritesRows for Compaction {}
 
-    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`](crate::Ingest::row_group_rows).
-    pub fn row_group_rows(self, rows: usize) -> Self {
-        self.with(|settings| settings.row_group_rows(rows))
-    }
-
-    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`](crate::Ingest::file_rows).
-    pub fn file_rows(self, rows: usize) -> Self {
-        self.with(|settings| settings.file_rows(rows))
-    }
-
-    /// Sets the number of threads, as [`Ingest::threads`](crate::Ingest::threads).
-    pub fn threads(self, threads: usize) -> Self {
-        self.with(|settings| settings.threads(threads))
-    }
-
-    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as
-    /// [`Ingest::progress`](crate::Ingest::progress).
-    pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
-        self.with(|settings| settings.progress(report))
-    }
-
-    /// Stops the compaction when this interrupt or a clone of it is canceled, or at its deadline. What a merge that is
-    /// not complete has written is removed; the merges before it stay.
-    pub fn interrupt(self, interrupt: Interrupt) -> Self {
-        self.with(|settings| settings.interrupt(interrupt))
-    }
-
-    /// Sets how long the compaction may wait for others that write to the dataset, as
-    /// [`Ingest::wait`](crate::Ingest::wait).
-    pub fn wait(self, time: Duration) -> Self {
-        self.with(|settings| settings.wait(time))
-    }
-
-    /// Sets the file operations that write the dataset. Tests use it to make an operation fail.
-    pub fn files(self, files: Files) -> Self {
-        self.with(|settings| settings.files(files))
-    }
-
-    fn with(self, set: impl FnOnce(CommonSettings) -> CommonSettings) -> Self {
-        Self { settings: set(self.settings), ..self }
-    }
+impl Action for Compaction {
+    type Summary = CompactSummary;
 
     /// Merges files until no merge pays any more.
-    ///
-    /// # Errors
-    /// There is no such dataset, it is damaged, a row group, a customer or the spend of a calendar quarter does not
-    /// fit in memory, another command is writing to it or has published a version meanwhile, the compaction is
-    /// interrupted, or the file system or the store refuses. The merges that are complete stay, and the answers of the
-    /// dataset are as before.
-    pub fn run(mut self) -> Result<CompactSummary, IngestError> {
-        let monitor = self.settings.monitor(true);
-        let threads = self.settings.threads;
-        on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
-    }
-
-    fn run_watched(self, monitor: &Monitor) -> Result<CompactSummary, IngestError> {
-        let Self { settings, all } = self;
-        monitor.check()?;
-        // A folder without a dataset must not become one.
-        if manifest_file::versions(&settings.dir)?.is_empty() {
-            return Err(ErrorKind::NoDataset(without_credentials(&settings.dir)).into());
-        }
-        let due = Extent { min_runs: 1, max_bytes: u64::MAX, full_rows: full_rows(&settings) };
-        let mergeable = if all { Mergeable::All } else { Mergeable::Due(due) };
+    fn perform(self, run: &Run) -> Result<CompactSummary, IngestError> {
+        let due = Extent { min_runs: 1, max_bytes: u64::MAX, full_rows: full_rows(run) };
+        let mergeable = if self.all { Mergeable::All } else { Mergeable::Due(due) };
         let mut summary = CompactSummary::default();
-        loop {
-            let (merged, manifest) = match merge_once(&settings, mergeable, monitor) {
-                Err(error) if error.is_overtaken() && monitor.may_wait() => continue,
-                merged => merged?,
-            };
+        let merge = || {
+            let (merged, manifest) = merge_once(run, mergeable)?;
             summary.add(merged);
-            if mergeable.is_done(&manifest) {
-                return Ok(summary);
-            }
-        }
+            Ok(mergeable.is_done(&manifest).then_some(summary))
+        };
+        run.settings.on_threads(|| run.attempts(merge))
     }
 }
 
 /// Merges files at the end of the ingest with an id, which has made the version of a manifest, if it pays and takes
 /// little time. Does nothing if somebody else writes to the dataset by now, or if the ingest is to stop.
-pub(crate) fn after_ingest(
-    settings: &CommonSettings,
-    id: &str,
-    manifest: &Manifest,
-    monitor: &Monitor,
-) -> Result<Option<CompactSummary>, IngestError> {
+pub(super) fn after_ingest(run: &Run, id: &str, manifest: &Manifest) -> Result<Option<CompactSummary>, IngestError> {
     let written = manifest.events.iter().chain(&manifest.spend).filter(|file| writer_of(&file.path) == id);
     let max_bytes = written.map(|file| file.size).sum::<u64>().saturating_mul(BUDGET_FACTOR).max(MIN_BUDGET);
     let min_runs = usize::try_from(FAN_OUT).unwrap_or(usize::MAX);
-    let mergeable = Mergeable::Due(Extent { min_runs, max_bytes, full_rows: full_rows(settings) });
+    let mergeable = Mergeable::Due(Extent { min_runs, max_bytes, full_rows: full_rows(run) });
     if mergeable.is_done(manifest) {
         return Ok(None);
     }
-    match merge_once(settings, mergeable, monitor).map_err(|error| monitor.explain(error)) {
+    match merge_once(run, mergeable).map_err(|error| run.monitor.explain(error)) {
         Ok((summary, _)) => Ok(Some(summary).filter(|summary| summary.merged.files > 0)),
         Err(error) if error.interruption().is_some() => Ok(None),
         Err(error)
@@ -190,8 +119,8 @@ pub(crate) fn after_ingest(
 }
 
 /// Returns the rows of a file that is large enough to stay a file by itself.
-fn full_rows(settings: &CommonSettings) -> u64 {
-    (settings.file_rows as u64).div_ceil(2)
+fn full_rows(run: &Run) -> u64 {
+    (run.settings.file_rows as u64).div_ceil(2)
 }
 
 impl Mergeable {
@@ -239,14 +168,9 @@ fn stored_file<'a>(file: &'a DataFile, superseded: &Superseded) -> StoredFile<'a
 
 /// Makes the next version, in which some files are merged, unless nothing is to be merged. Returns the manifest of the
 /// newest version.
-fn merge_once(
-    settings: &CommonSettings,
-    mergeable: Mergeable,
-    monitor: &Monitor,
-) -> Result<(CompactSummary, Manifest), IngestError> {
-    let dir = settings.dir.as_path();
-    let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
-    let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(without_credentials(dir)).into()) };
+fn merge_once(run: &Run, mergeable: Mergeable) -> Result<(CompactSummary, Manifest), IngestError> {
+    let (dir, settings) = (run.dataset(), &run.settings);
+    let (mut version, mut manifest) = run.begin_after_newest()?;
     let mut summary = CompactSummary { version: manifest.version, ..CompactSummary::default() };
     if mergeable.is_done(&manifest) {
         return Ok((summary, manifest));
@@ -256,17 +180,16 @@ fn merge_once(
     let (merged_events, events) = divide(events, superseded, mergeable);
     let (merged_spend, spend) = divide(spend, superseded, mergeable);
     (manifest.events, manifest.spend) = (events, spend);
-    let reader = settings.reader(FaultyRows::Refuse { first: None }, monitor);
-    let (memory, group_rows, file_rows) = (settings.memory, settings.group_rows, settings.file_rows);
-    let layout = MergedLayout { memory, group_rows, file_rows };
+    let reader = settings.reader(FaultyRows::Refuse { first: None }, &run.monitor);
     if !merged_events.is_empty() {
-        let written = events::merge((&merged_events, superseded), dir, layout, &mut version, &reader)?;
+        let written =
+            events::merge((&merged_events, superseded), dir, settings.merged_layout(), &mut version, &reader)?;
         summary.written.add(sizes(&written));
         manifest.events.extend(written);
     }
     if !merged_spend.is_empty() {
-        let limits = (group_rows, reader.limits.table_bytes());
-        let written = spend::merge((&merged_spend, superseded), dir, limits, &mut version, monitor)?;
+        let limits = (settings.group_rows, reader.limits.table_bytes());
+        let written = spend::merge((&merged_spend, superseded), dir, limits, &mut version, &run.monitor)?;
         summary.written.add(sizes(written.as_slice()));
         manifest.spend.extend(written);
     }
@@ -276,9 +199,7 @@ fn merge_once(
     }
     let merged = merged_events.iter().chain(&merged_spend);
     drop_vectors(merged, &mut manifest, &mut version)?;
-    manifest.version = version.number();
-    CREATED_BY.clone_into(&mut manifest.created_by);
-    version.publish(&mut manifest, CommitOperation::Compact, monitor)?;
+    version.publish(&mut manifest, CommitOperation::Compact, &run.monitor)?;
     summary.version = manifest.version;
     Ok((summary, manifest))
 }

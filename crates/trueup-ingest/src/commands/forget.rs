@@ -10,15 +10,15 @@
 mod customers;
 mod rejects;
 
+use super::{Action, Command, Run, WritesRows};
 use crate::error::{ErrorContext, ErrorKind};
-use crate::events::{Forgotten, ForgottenRows, MergedLayout};
+use crate::events::{Forgotten, ForgottenRows};
 use crate::left_rows::{Superseded, count_left};
-use crate::monitor::{Monitor, Phase};
+use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;
-use crate::settings::{CommonSettings, on_threads};
 use crate::version::{FileCount, VersionBuilder};
-use crate::{CREATED_BY, Customer, IngestError, Interrupt, Progress, accounts, events};
+use crate::{Customer, IngestError, accounts, events};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -28,9 +28,7 @@ use trueup_core::dataset::expiry::{Expiry, GRACE, Unnamed};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::{
     CommitOperation, FORGOTTEN_KEY_BYTES, ForgottenCustomers, manifest_file, read_definitions, read_forgotten,
-    without_credentials,
 };
-use trueup_core::files::Files;
 use trueup_core::query::{AccountFilter, current_day};
 
 /// The forgetting of customers: their events are removed from the newest version of a dataset, in a new version.
@@ -43,9 +41,10 @@ use trueup_core::query::{AccountFilter, current_day};
 /// them ([`RowCounts::forgotten`](crate::RowCounts::forgotten)); they take later events. So does a dataset that has no
 /// event of the customer yet. A call on a later day raises the day.
 ///
-/// The folder is locked as by an ingest; below a URL, the new version is committed only if no other one was committed
-/// meanwhile. A process that is killed leaves the old version or the new one. Once the new one is there, the next
-/// command that writes completes a purge; otherwise the same call does.
+/// A call that fails, is interrupted or is killed leaves the old version or the new one. Once the new one is there, the
+/// next command that writes completes a purge, before which earlier versions may be there or not; otherwise the same
+/// call does. A call fails if a list of customers or a file of rejected rows cannot be read, or if a definition needs a
+/// column that only these customers have. On the same day, calling it again changes nothing.
 ///
 /// ```
 /// use trueup_ingest::{Forget, Ingest};
@@ -58,10 +57,11 @@ use trueup_core::query::{AccountFilter, current_day};
 /// assert_eq!((summary.version, summary.customers, summary.events), (2, 1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+pub type Forget = Command<Forgetting>;
+
+/// What [`Forget`] does.
 #[derive(Debug)]
-#[must_use = "nothing happens until it is run"]
-pub struct Forget {
-    settings: CommonSettings,
+pub struct Forgetting {
     customers: BTreeSet<Customer>,
     lists: Vec<PathBuf>,
     purges: bool,
@@ -99,29 +99,29 @@ pub struct ForgetSummary {
 impl Forget {
     /// Prepares to forget customers of the dataset in a folder or below the URL of an object store.
     pub fn of(dataset: impl AsRef<Path>) -> Self {
-        Self {
-            settings: CommonSettings::of(dataset),
+        let action = Forgetting {
             customers: BTreeSet::new(),
             lists: Vec::new(),
             purges: false,
             grace: None,
             rejects: Vec::new(),
             now: None,
-        }
+        };
+        Self::new(dataset, action)
     }
 
     /// Adds a customer to forget. It may be one that the dataset does not have.
-    pub fn customer(mut self, account: impl Into<String>, opportunity_id: impl Into<String>) -> Self {
+    pub fn customer(self, account: impl Into<String>, opportunity_id: impl Into<String>) -> Self {
         let (account, opportunity_id) = (account.into(), opportunity_id.into());
-        self.customers.insert(Customer { account, opportunity_id });
-        self
+        self.with(|action| {
+            action.customers.insert(Customer { account, opportunity_id });
+        })
     }
 
     /// Adds the customers of a file with the columns `account` and `opportunityId`, in any format of an ingest. Other
     /// columns do not matter.
-    pub fn customers_in(mut self, path: impl AsRef<Path>) -> Self {
-        self.lists.push(path.as_ref().to_owned());
-        self
+    pub fn customers_in(self, path: impl AsRef<Path>) -> Self {
+        self.with(|action| action.lists.push(path.as_ref().to_owned()))
     }
 
     /// Also removes what earlier versions have of the customers. All versions that name a file with an event of them
@@ -132,7 +132,7 @@ impl Forget {
     ///
     /// [`Expire`]: crate::Expire
     pub fn purge(self) -> Self {
-        Self { purges: true, ..self }
+        self.with(|action| action.purges = true)
     }
 
     /// Sets how long files of a purge stay for readers that have opened an earlier version, as
@@ -140,7 +140,7 @@ impl Forget {
     /// have expired before, whose files may have events of the customers, too. With 0, the events are gone when the
     /// call returns.
     pub fn grace(self, grace: Duration) -> Self {
-        Self { grace: Some(grace), ..self }
+        self.with(|action| action.grace = Some(grace))
     }
 
     /// Also removes rows of the customers from a file that [`Ingest::rejects`](crate::Ingest::rejects) has written. The
@@ -149,85 +149,31 @@ impl Forget {
     /// A row is of a customer if its cells `account` and `opportunityId` say so; a row without an account may be of any
     /// account. A row whose cell `opportunityId` is missing or empty, such as one that a mapping reads, is of a
     /// customer if any of its texts has the id as a word, whatever account it names.
-    pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
-        self.rejects.push(path.as_ref().to_owned());
-        self
+    pub fn rejects(self, path: impl AsRef<Path>) -> Self {
+        self.with(|action| action.rejects.push(path.as_ref().to_owned()))
     }
 
     /// Sets the moment of the call, from which the day follows up to which events are left out; by default that of the
     /// store's or the file system's clock.
     pub fn now(self, now: SystemTime) -> Self {
-        Self { now: Some(now), ..self }
+        self.with(|action| action.now = Some(now))
     }
+}
 
-    /// Sets the bytes of memory that the call may take, as [`Ingest::memory`](crate::Ingest::memory).
-    pub fn memory(self, bytes: usize) -> Self {
-        self.with(|settings| settings.memory(bytes))
+impl WritesRows for Forgetting {}
+
+impl Action for Forgetting {
+    type Summary = ForgetSummary;
+
+    fn perform(self, run: &Run) -> Result<ForgetSummary, IngestError> {
+        run.settings.on_threads(|| self.forget(run))
     }
+}
 
-    /// Sets the most rows of a row group, as [`Ingest::row_group_rows`](crate::Ingest::row_group_rows).
-    pub fn row_group_rows(self, rows: usize) -> Self {
-        self.with(|settings| settings.row_group_rows(rows))
-    }
-
-    /// Sets the rows after which an event file ends, as [`Ingest::file_rows`](crate::Ingest::file_rows).
-    pub fn file_rows(self, rows: usize) -> Self {
-        self.with(|settings| settings.file_rows(rows))
-    }
-
-    /// Sets the number of threads, as [`Ingest::threads`](crate::Ingest::threads).
-    pub fn threads(self, threads: usize) -> Self {
-        self.with(|settings| settings.threads(threads))
-    }
-
-    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done, as
-    /// [`Ingest::progress`](crate::Ingest::progress).
-    pub fn progress(self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
-        self.with(|settings| settings.progress(report))
-    }
-
-    /// Stops the call when this interrupt or a clone of it is canceled, or at its deadline. What is complete then
-    /// stays, and the same call completes the rest.
-    pub fn interrupt(self, interrupt: Interrupt) -> Self {
-        self.with(|settings| settings.interrupt(interrupt))
-    }
-
-    /// Sets how long the call may wait for others that write to the dataset, as [`Ingest::wait`](crate::Ingest::wait).
-    pub fn wait(self, time: Duration) -> Self {
-        self.with(|settings| settings.wait(time))
-    }
-
-    /// Sets the file operations that write the dataset. Tests use it to make an operation fail.
-    pub fn files(self, files: Files) -> Self {
-        self.with(|settings| settings.files(files))
-    }
-
-    fn with(self, set: impl FnOnce(CommonSettings) -> CommonSettings) -> Self {
-        Self { settings: set(self.settings), ..self }
-    }
-
-    /// Forgets the customers. Calling it again on the same day changes nothing, but completes a call that failed.
-    ///
-    /// # Errors
-    /// No customer is named, a list of customers or a file of rejected rows cannot be read, there is no such dataset,
-    /// it is damaged, the list of customers, a row group or a customer does not fit in memory, a definition needs a
-    /// column that only these customers have, another command is writing to the dataset or has published a version
-    /// meanwhile, the call is interrupted, or the file system or the store refuses. The dataset is the old version or
-    /// the new one. If a purge fails, earlier versions may be there or not.
-    pub fn run(mut self) -> Result<ForgetSummary, IngestError> {
-        let monitor = self.settings.monitor(true);
-        let threads = self.settings.threads;
-        on_threads(threads, || self.run_watched(&monitor)).map_err(|error| monitor.explain(error))
-    }
-
-    fn run_watched(mut self, monitor: &Monitor) -> Result<ForgetSummary, IngestError> {
-        monitor.check()?;
-        let dir = self.settings.dir.as_path();
-        // A folder without a dataset must not become one.
-        if manifest_file::versions(dir)?.is_empty() {
-            return Err(ErrorKind::NoDataset(without_credentials(dir)).into());
-        }
-        let mut reader = self.settings.reader(FaultyRows::Stop, monitor);
+impl Forgetting {
+    /// Forgets the customers. Doing it again on the same day changes nothing, but completes a call that failed.
+    fn forget(mut self, run: &Run) -> Result<ForgetSummary, IngestError> {
+        let mut reader = run.settings.reader(FaultyRows::Stop, &run.monitor);
         for list in &self.lists {
             customers::read(list, &mut self.customers, &mut reader)?;
         }
@@ -236,10 +182,11 @@ impl Forget {
         }
         let mut summary = ForgetSummary::default();
         for file in &self.rejects {
-            summary.rejects += rejects::remove(file, dir, &self.customers, monitor)?;
+            summary.rejects += rejects::remove(file, run.dataset(), &self.customers, &run.monitor)?;
         }
         let mut call = ForgetCall {
-            forget: &self,
+            action: &self,
+            run,
             forgotten: Forgotten::new(&self.customers),
             reader: &reader,
             found: BTreeSet::new(),
@@ -247,20 +194,15 @@ impl Forget {
             clean: HashSet::new(),
             summary,
         };
-        loop {
-            match call.step() {
-                Ok(false) => {}
-                Ok(true) => return Ok(call.finish()),
-                Err(error) if error.is_overtaken() && monitor.may_wait() => {}
-                Err(error) => return Err(error),
-            }
-        }
+        run.attempts(|| Ok(call.step()?.then_some(())))?;
+        Ok(call.finish())
     }
 }
 
 /// What a call has done so far.
 struct ForgetCall<'a> {
-    forget: &'a Forget,
+    action: &'a Forgetting,
+    run: &'a Run,
     forgotten: Forgotten<'a>,
     reader: &'a TableReader<'a>,
     /// The customers of whom something was found, and those of whom the newest version had events.
@@ -275,10 +217,8 @@ impl<'a> ForgetCall<'a> {
     /// Removes the events from the newest version or, once it has none, ends the call. Returns whether the call is
     /// complete.
     fn step(&mut self) -> Result<bool, IngestError> {
-        let Forget { settings, purges, grace, .. } = self.forget;
-        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
-        let (mut version, latest) = VersionBuilder::begin(&settings.files, dir, monitor)?;
-        let Some(mut manifest) = latest else { return Err(ErrorKind::NoDataset(without_credentials(dir)).into()) };
+        let Forgetting { purges, grace, .. } = self.action;
+        let (mut version, mut manifest) = self.run.begin_after_newest()?;
         self.summary.version = manifest.version;
         self.summary.removed.add(version.removed_at_begin());
         self.summary.expired.extend(version.expired_at_begin());
@@ -307,9 +247,7 @@ impl<'a> ForgetCall<'a> {
         let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
         let written = self.write(held, &mut manifest, &mut version)?;
-        manifest.version = version.number();
-        CREATED_BY.clone_into(&mut manifest.created_by);
-        version.publish(&mut manifest, CommitOperation::Forget, monitor)?;
+        version.publish(&mut manifest, CommitOperation::Forget, &self.run.monitor)?;
         self.clean.extend(written);
         self.current.extend(current);
         self.summary.events += events;
@@ -321,20 +259,20 @@ impl<'a> ForgetCall<'a> {
     /// Returns the forgotten customers of the next version, and how many of them are new or have a later day than in
     /// the version of `manifest`; `None` if that version has them all.
     fn recorded(&self, manifest: &Manifest, now: SystemTime) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
-        let Forget { settings, customers, .. } = self.forget;
+        let dir = self.run.dataset();
         let mut forgotten = match &manifest.forgotten {
-            Some(file) => stored_forgotten(&settings.dir, file)?,
+            Some(file) => stored_forgotten(dir, file)?,
             None => {
                 let mut key = [0; FORGOTTEN_KEY_BYTES];
                 getrandom::fill(&mut key).doing("find a random number")?;
                 ForgottenCustomers::new(&key)
             }
         };
-        let accounts = accounts::stored(Some(manifest), &settings.dir)?;
-        let now = self.forget.now.unwrap_or(now);
+        let accounts = accounts::stored(Some(manifest), dir)?;
+        let now = self.action.now.unwrap_or(now);
         let mut days = BTreeMap::new();
         let mut recorded = 0;
-        for Customer { account, opportunity_id } in customers {
+        for Customer { account, opportunity_id } in &self.action.customers {
             let day = days.entry(account).or_insert_with(|| {
                 let read = AccountFilter::Only([account.clone()].into());
                 current_day(&accounts, &read, now)
@@ -351,7 +289,7 @@ impl<'a> ForgetCall<'a> {
         superseded: &Superseded,
     ) -> Result<BTreeMap<String, ForgottenRows<'a>>, IngestError> {
         let files: Vec<&DataFile> = files.into_iter().filter(|file| !self.clean.contains(&file.path)).collect();
-        let (dir, reader) = (self.forget.settings.dir.as_path(), self.reader);
+        let (dir, reader) = (self.run.dataset(), self.reader);
         reader.monitor.begin(Phase::FindingCustomers, Some(files.iter().map(|file| file.size).sum()));
         let find = |file: &&DataFile| {
             let found = self.forgotten.find(file, superseded, dir, reader);
@@ -380,7 +318,7 @@ impl<'a> ForgetCall<'a> {
         manifest: &mut Manifest,
         version: &mut VersionBuilder,
     ) -> Result<Vec<String>, IngestError> {
-        let Forget { settings, purges, .. } = self.forget;
+        let (dir, purges) = (self.run.dataset(), self.action.purges);
         let columns = columns(manifest);
         let (mut kept, mut rewritten, mut marked) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut superseded = Superseded::new();
@@ -390,7 +328,7 @@ impl<'a> ForgetCall<'a> {
                 continue;
             };
             let left = count_left(std::slice::from_ref(&file), &manifest.superseded).saturating_sub(vector.rows());
-            if *purges || left.saturating_mul(2) < file.rows {
+            if purges || left.saturating_mul(2) < file.rows {
                 let mut all = manifest.superseded.get(&file.path).cloned().unwrap_or_default();
                 Arc::make_mut(&mut all).merge(&vector);
                 superseded.insert(file.path.clone(), all);
@@ -403,20 +341,19 @@ impl<'a> ForgetCall<'a> {
         manifest.events = kept;
         let mut written = Vec::new();
         if !rewritten.is_empty() {
-            let (memory, group_rows, file_rows) = (settings.memory, settings.group_rows, settings.file_rows);
-            let layout = MergedLayout { memory, group_rows, file_rows };
-            let files = events::merge((&rewritten, &superseded), &settings.dir, layout, version, self.reader)?;
+            let layout = self.run.settings.merged_layout();
+            let files = events::merge((&rewritten, &superseded), dir, layout, version, self.reader)?;
             written.extend(files.iter().map(|file| file.path.clone()));
             manifest.events.extend(files);
         }
         version.supersede(marked);
-        check_definitions(manifest, &columns, &settings.dir)?;
+        check_definitions(manifest, &columns, dir)?;
         Ok(written)
     }
 
     /// Finds all versions but the newest one that name a file with events of the customers.
     fn find_versions(&mut self, newest: u64) -> Result<BTreeSet<u64>, IngestError> {
-        let (dir, monitor) = (self.forget.settings.dir.as_path(), self.reader.monitor);
+        let (dir, monitor) = (self.run.dataset(), &self.run.monitor);
         monitor.begin(Phase::ReadingManifests, None);
         let mut files: BTreeMap<String, DataFile> = BTreeMap::new();
         let mut named: Vec<(u64, Vec<String>)> = Vec::new();
@@ -438,25 +375,25 @@ impl<'a> ForgetCall<'a> {
 
     /// Lets versions expire, and removes the files whose grace period is over.
     fn purge(&mut self, expired: &BTreeSet<u64>, version: &VersionBuilder) -> Result<(), IngestError> {
-        let Forget { settings, grace, .. } = self.forget;
-        let (dir, monitor) = (settings.dir.as_path(), self.reader.monitor);
+        let (dir, monitor, grace) = (self.run.dataset(), &self.run.monitor, self.action.grace);
+        let files = &self.run.settings.files;
         let plan = Expiry::of(dir, expired)?;
-        plan.commit(&settings.files, dir, version.id(), grace.unwrap_or(GRACE), version.now())?;
+        plan.commit(files, dir, version.id(), grace.unwrap_or(GRACE), version.now())?;
         self.summary.expired.extend(plan.expired);
-        let unnamed = Unnamed::find(dir, *grace, version.now())?;
+        let unnamed = Unnamed::find(dir, grace, version.now())?;
         monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
-        unnamed.remove(&settings.files, dir, monitor.interrupt(), |file| monitor.add(0, file.size))?;
+        unnamed.remove(files, dir, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         self.summary.removed.add(FileCount::of(unnamed.due.iter().map(|file| file.size)));
         self.summary.waiting = FileCount::of(unnamed.waiting.iter().map(|file| file.size));
         Ok(())
     }
 
     fn finish(self) -> ForgetSummary {
-        let Self { forget, found, current, mut summary, .. } = self;
+        let Self { action, found, current, mut summary, .. } = self;
         summary.customers = current.len() as u64;
         summary.expired.sort_unstable();
-        let known = if forget.purges { &found } else { &current };
-        summary.absent = forget.customers.iter().filter(|customer| !known.contains(customer)).cloned().collect();
+        let known = if action.purges { &found } else { &current };
+        summary.absent = action.customers.iter().filter(|customer| !known.contains(customer)).cloned().collect();
         summary
     }
 }

@@ -1,7 +1,7 @@
 //! The inputs of an ingest as they were given, and what is checked before any of them is read.
 
-use super::Ingest;
-use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use super::Ingestion;
+use crate::error::{ErrorContext, ErrorKind, FileFault, OPEN};
 use crate::given::{StreamReader, expand, expand_url, is_stream};
 use crate::received::{Producer, SourceRows};
 use crate::source::{FileFormat, FolderColumn, ReadOptions, separator};
@@ -27,10 +27,10 @@ pub(super) struct GivenInput {
     pub(super) remote: Option<RemoteFile>,
 }
 
-impl Ingest {
+impl Ingestion {
     /// Takes the sources, and returns each file that they stand for and each other source as an input. Checks the
     /// settings of reading, and the files (`check_paths`).
-    pub(super) fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
+    pub(super) fn given(&mut self, dataset: &Path) -> Result<Vec<GivenInput>, IngestError> {
         let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
         let separator = self.delimiter.map(known).transpose()?;
         let ignore = self.ignore.iter().map(|text| {
@@ -50,7 +50,7 @@ impl Ingest {
                 SourceRows::Path(path) => path,
                 SourceRows::Produced(format, producer) => {
                     if table == Table::Insights && format != FileFormat::NDJSON {
-                        return Err(InputFault::NotDocuments.of(&shown));
+                        return Err(FileFault::NotDocuments.at(&shown));
                     }
                     let options = options(Some(format), Vec::new());
                     let input = Input { options, ..Input::given(&shown) };
@@ -84,15 +84,19 @@ impl Ingest {
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());
         }
-        check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.common.dir)?;
+        check_paths(given.iter().filter(|given| given.is_path).map(|given| &given.input), dataset)?;
         Ok(given)
     }
 
     /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it; `None` if the
     /// ingest has no such file.
-    pub(super) fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
+    pub(super) fn checked_rejects(
+        &self,
+        dataset: &Path,
+        given: &[GivenInput],
+    ) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
         let Some(path) = self.rejects.clone() else { return Ok(None) };
-        let outputs = Outputs::new(self.replace_rejects).dataset(&self.common.dir);
+        let outputs = Outputs::new(self.replace_rejects).dataset(dataset);
         let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
         let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
         outputs.check(&path).map_err(ErrorKind::Output)?;

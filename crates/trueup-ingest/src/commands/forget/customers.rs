@@ -1,9 +1,9 @@
 //! The customers that a dataset forgets, as a file lists them.
 
-use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::error::{ErrorContext, ErrorKind, FileFault};
 use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::row_check::{CheckFault, check_rows};
+use crate::row_check::check_rows;
 use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
 use crate::{Customer, IngestError, Input, RowCounts};
@@ -33,25 +33,25 @@ pub(super) fn read(
     let mut source = InputReader::open(reader.files, &input, limits)?;
     if let Some(schema) = source.schema() {
         let empty = RecordBatch::new_empty(schema.clone());
-        read_customers(&empty).map_err(|fault| InputFault::from(fault).of(path))?;
+        read_customers(&empty).map_err(|fault| FileFault::from(fault).at(path))?;
     }
     while let Some(chunk) = source.next()? {
         reader.monitor.check()?;
         reader.monitor.add(0, chunk.bytes());
-        for decoded in chunk.decode(Table::Events, limits).map_err(|fault| fault.of(path))? {
-            let mut decoded = decoded.map_err(|fault| fault.of(path))?;
+        for decoded in chunk.decode(Table::Events, limits).map_err(|fault| fault.at(path))? {
+            let mut decoded = decoded.map_err(|fault| fault.at(path))?;
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
             let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
-                let read = read_customers(batch).map_err(|fault| CheckFault::Input(fault.into()))?;
+                let read = read_customers(batch).map_err(|fault| FileFault::from(fault).at(path))?;
                 Ok((read.batch, read.faults))
             });
-            let (rows, faults) = checked.map_err(|fault| fault.of(path))?;
+            let (rows, faults) = checked?;
             reader.reject_rows(&input, faults, &mut RowCounts::default())?;
             if let Some(fault) = fatal {
-                return Err(fault.of(path));
+                return Err(fault.at(path));
             }
-            names.add(&schema, limits).map_err(|fault| fault.of(path))?;
+            names.add(&schema, limits).map_err(|fault| fault.at(path))?;
             add(&rows, customers).doing("read customers")?;
             check_size(customers, limits.table_bytes())?;
         }

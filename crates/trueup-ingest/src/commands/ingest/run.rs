@@ -1,81 +1,71 @@
 //! The run of an ingest: from its inputs to the manifest of the next version.
 
-use super::Ingest;
+use super::Ingestion;
 use super::given_inputs::GivenInput;
 use crate::batch::{BatchPlan, BatchSettings};
+use crate::commands::Run;
+use crate::commands::compact;
+use crate::commands::forget::stored_forgotten;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
-use crate::forget::stored_forgotten;
 use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::left_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
-use crate::settings::on_threads;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
-use crate::{
-    CREATED_BY, IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, compact, events,
-    insights, spend,
-};
+use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::{Manifest, OtherTzdata};
 use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, RemoteFile, read_definitions};
 use trueup_core::model::{Accounts, tzdata_release};
 
-impl Ingest {
-    /// Runs the ingest, which `monitor` may stop. If another one was published meanwhile, runs it again from the new
-    /// version, as long as it may wait, its inputs can be read again, and its rejected rows can be taken back.
-    pub(super) fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
-        loop {
-            monitor.check()?;
-            let again: Option<Vec<_>> =
-                self.sources.iter().map(|(table, source)| Some((*table, source.again()?))).collect();
-            let given = self.given()?;
-            let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
-            let rejects = self.checked_rejects(&given)?;
-            let again = again.filter(|_| rejects.as_ref().is_none_or(|(path, outputs)| !outputs.is_final(path)));
-            let (mut version, latest) = VersionBuilder::begin(&self.common.files, &self.common.dir, monitor)?;
-            let ReceivedInputs { inputs: given, received: _received, warnings } =
-                receive(given, &mut version, monitor)?;
-            let threads = self.common.threads;
-            let done;
-            (self, done) = on_threads(threads, move || {
-                let done = self.run_here(&given, rejects, version, latest, monitor);
-                let done = done.map(|summary| summary.with_warnings(warnings));
-                Ok((self, done))
-            })?;
-            match (done, again) {
-                // Only in a store: the lock of a folder keeps others away.
-                (Err(error), Some(sources)) if error.is_overtaken() && monitor.may_wait() => self.sources = sources,
-                (done, _) => return done,
-            }
+impl Ingestion {
+    /// Ingests after the newest version. It can be attempted again if all inputs can be read again, and rejected rows
+    /// can be taken back; otherwise nothing is worth a wait from the first attempt on.
+    pub(super) fn attempt(&mut self, run: &Run) -> Result<IngestSummary, IngestError> {
+        let again: Option<Vec<_>> =
+            self.sources.iter().map(|(table, source)| Some((*table, source.again()?))).collect();
+        let given = self.given(run.dataset())?;
+        let rejects = self.checked_rejects(run.dataset(), &given)?;
+        let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
+        let again = again.filter(|_| rejects.as_ref().is_none_or(|(path, outputs)| !outputs.is_final(path)));
+        let (mut version, latest) = run.begin()?;
+        match again {
+            Some(sources) => self.sources = sources,
+            None => run.monitor.stop_waiting(),
         }
+        // On the caller's thread, because a stream may depend on it.
+        let ReceivedInputs { inputs: given, received: _received, warnings } =
+            receive(given, &mut version, &run.monitor)?;
+        let done = run.settings.on_threads(|| self.run_here(&given, rejects, version, latest, run));
+        Ok(done?.with_warnings(warnings))
     }
 
     /// Runs the ingest on the current thread pool.
     fn run_here(
-        &self,
+        // Not shared, because a source may belong to one thread at a time.
+        &mut self,
         given: &[(Table, Input)],
         rejects: Option<(PathBuf, Outputs)>,
         mut version: VersionBuilder,
         latest: Option<Manifest>,
-        monitor: &Monitor,
+        run: &Run,
     ) -> Result<IngestSummary, IngestError> {
-        let limits = self.common.limits();
-        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.common.files, limits, self.clock_zone)?;
-        let mut plan =
-            BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(), &self.common.files, monitor)?;
+        let (dir, files, monitor) = (run.dataset(), &run.settings.files, &*run.monitor);
+        let mapped = MappedInputs::new(self.mapping.as_deref(), given, files, run.settings.limits(), self.clock_zone)?;
+        let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
-            plan.decide(&accounts::stored(latest.as_ref(), &self.common.dir)?)?;
+            plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
         }
         let mut summary = IngestSummary { version: version.number() - 1, ..IngestSummary::default() };
         if plan.is_empty() && self.replaced_source.is_none() {
             summary.warnings.extend(plan.warning());
-            let accounts = accounts::stored(latest.as_ref(), &self.common.dir)?;
+            let accounts = accounts::stored(latest.as_ref(), dir)?;
             let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
             summary.warnings.extend(other_tzdata.map(|other| other.to_string()));
             return Ok(summary);
@@ -84,8 +74,8 @@ impl Ingest {
             Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
             None => FaultyRows::Refuse { first: None },
         };
-        let mut reader = self.common.reader(faulty_rows, monitor);
-        let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
+        let mut reader = run.settings.reader(faulty_rows, monitor);
+        let written = self.write(run, plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
         let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let id = version.id().to_owned();
@@ -97,7 +87,7 @@ impl Ingest {
         summary.changed = true;
         // The version is published. Another ingest merges what this one cannot merge now.
         monitor.stop_waiting();
-        match compact::after_ingest(&self.common, &id, &manifest, monitor) {
+        match compact::after_ingest(run, &id, &manifest) {
             Ok(compacted) => summary.compacted = compacted,
             Err(error) => {
                 let warning = format!("the new version is complete, but the merge of its files failed: {error}");
@@ -109,8 +99,10 @@ impl Ingest {
 
     /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
     /// time zones.
+    #[expect(clippy::too_many_arguments, reason = "what an ingest consists of")]
     fn write(
         &self,
+        run: &Run,
         mut plan: BatchPlan,
         mapped: &MappedInputs,
         latest: Option<Manifest>,
@@ -118,9 +110,9 @@ impl Ingest {
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
-        let dir = self.common.dir.as_path();
+        let dir = run.dataset();
         let AccountsWritten { accounts, zone_changes, mut manifest } =
-            self.write_accounts(&plan, latest, version, reader, summary)?;
+            write_accounts(dir, &plan, latest, version, reader, summary)?;
         plan.decide(&accounts)?;
         summary.warnings.extend(plan.warning());
         let event_inputs = plan.inputs(Table::Events);
@@ -131,11 +123,11 @@ impl Ingest {
             }
             let inputs = event_inputs.unwrap_or_default();
             // What a mapping holds may be most of a small memory; the events still have half of it.
-            let memory = self.common.memory.saturating_sub(mapped.held_bytes()).max(self.common.memory / 2);
-            let (superseded, defined_names) = (&manifest.superseded, self.defined_names(Some(&manifest))?);
-            let forgotten = self.forgotten(Some(&manifest))?;
+            let memory = run.settings.memory.saturating_sub(mapped.held_bytes()).max(run.settings.memory / 2);
+            let (superseded, defined_names) = (&manifest.superseded, defined_names(dir, Some(&manifest))?);
+            let forgotten = forgotten_in(dir, Some(&manifest))?;
             let known = (&defined_names, forgotten.as_ref());
-            let settings = self.event_settings(&accounts, &zone_changes, known, superseded, memory);
+            let settings = self.event_settings(run, &accounts, &zone_changes, known, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
             let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
             if !reader.is_refusing() {
@@ -153,19 +145,17 @@ impl Ingest {
             manifest.events.extend(written.files);
         }
         summary.warnings.extend(zone_changes.warning());
-        self.write_spend_and_insights(&plan, &mut manifest, version, reader, summary)?;
+        self.write_spend_and_insights(run, &plan, &mut manifest, version, reader, summary)?;
         if !reader.is_refusing() {
             self.check_rejects(summary)?;
         }
-        manifest.version = version.number();
-        CREATED_BY.clone_into(&mut manifest.created_by);
         version.add_batch(plan.batch(version.number(), summary)?);
         Ok(manifest)
     }
 
     /// Returns what the batch depends on besides its inputs.
-    pub(super) fn batch_settings(&self) -> BatchSettings<'_> {
-        let (dir, ignore, limits) = (self.common.dir.as_path(), self.ignore.as_slice(), self.common.limits());
+    pub(super) fn batch_settings<'a>(&'a self, run: &'a Run) -> BatchSettings<'a> {
+        let (dir, ignore, limits) = (run.dataset(), self.ignore.as_slice(), run.settings.limits());
         let replaced_source = self.replaced_source.as_deref();
         BatchSettings { dir, clock_zone: self.clock_zone, ignore, again: self.again, replaced_source, limits }
     }
@@ -194,65 +184,10 @@ impl Ingest {
         }
     }
 
-    /// Writes the accounts. Returns all accounts of the version, and its manifest, which is otherwise that of the
-    /// version before.
-    pub(super) fn write_accounts(
-        &self,
-        plan: &BatchPlan,
-        latest: Option<Manifest>,
-        version: &mut VersionBuilder,
-        reader: &mut TableReader<'_>,
-        summary: &mut IngestSummary,
-    ) -> Result<AccountsWritten, IngestError> {
-        let dir = self.common.dir.as_path();
-        let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
-        let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&all_accounts)) {
-            Some(newer @ OtherTzdata::Newer(_)) => return Err(ErrorKind::NewerTzdata(newer).into()),
-            Some(OtherTzdata::Older(older)) => Some(older),
-            None => None,
-        };
-        let mut account_files = None;
-        let mut zone_changes = ZoneChanges::default();
-        if let Some(inputs) = plan.inputs(Table::Accounts) {
-            let (new, counts) = accounts::read(&inputs, reader)?;
-            zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
-            summary.accounts = counts;
-            summary.accounts.replaced =
-                new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
-            all_accounts.merge(new);
-            accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
-            account_files = Some(accounts::write(&all_accounts, version)?);
-        }
-        if let (Some(older), Some(latest)) = (older_tzdata, &latest) {
-            zone_changes.add_changed_rules(older, &all_accounts, latest, dir, reader.monitor)?;
-        }
-        // The version gets its number, and what there is to say of its commit, when it is published.
-        let mut manifest = latest.unwrap_or_else(|| {
-            Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
-        });
-        manifest.accounts = account_files.unwrap_or(manifest.accounts);
-        tzdata_release().clone_into(&mut manifest.tzdata);
-        Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
-    }
-
-    /// Returns the names that a version of the dataset defines.
-    pub(super) fn defined_names(&self, manifest: Option<&Manifest>) -> Result<BTreeSet<String>, IngestError> {
-        let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
-            return Ok(BTreeSet::new());
-        };
-        let definitions = read_definitions(&self.common.dir, file).of_dataset(&self.common.dir.join(&file.path))?;
-        Ok(definitions.names().map(str::to_owned).collect())
-    }
-
-    /// Returns the customers that a version of the dataset has forgotten; `None` if it has forgotten nobody.
-    pub(super) fn forgotten(&self, manifest: Option<&Manifest>) -> Result<Option<ForgottenCustomers>, IngestError> {
-        let file = manifest.and_then(|manifest| manifest.forgotten.as_ref());
-        file.map(|file| stored_forgotten(&self.common.dir, file)).transpose()
-    }
-
     /// Returns the settings of an ingest of events.
     pub(super) fn event_settings<'a>(
         &'a self,
+        run: &Run,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
         (defined_names, forgotten): (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>),
@@ -260,7 +195,7 @@ impl Ingest {
         memory: usize,
     ) -> events::Settings<'a> {
         let budget = Budget { memory, customer_events: self.max_customer_events };
-        let (clock_zone, group_rows, file_rows) = (self.clock_zone, self.common.group_rows, self.common.file_rows);
+        let (clock_zone, group_rows, file_rows) = (self.clock_zone, run.settings.group_rows, run.settings.file_rows);
         events::Settings {
             accounts,
             zone_changes,
@@ -278,19 +213,20 @@ impl Ingest {
     /// Writes spend and insights, and names their files in the manifest.
     pub(super) fn write_spend_and_insights(
         &self,
+        run: &Run,
         plan: &BatchPlan,
         manifest: &mut Manifest,
         version: &mut VersionBuilder,
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<(), IngestError> {
-        let dir = self.common.dir.as_path();
+        let dir = run.dataset();
         let inputs = plan.inputs(Table::Spend);
         if inputs.is_some() || self.replaced_source.is_some() {
             let settings = spend::Settings {
                 dir,
                 replaced_source: self.replaced_source.as_deref(),
-                group_rows: self.common.group_rows,
+                group_rows: run.settings.group_rows,
             };
             let stored = (manifest.spend.as_slice(), &manifest.superseded);
             let written = spend::ingest(&inputs.unwrap_or_default(), stored, settings, version, reader)?;
@@ -309,6 +245,61 @@ impl Ingest {
         }
         Ok(())
     }
+}
+
+/// Writes the accounts. Returns all accounts of the version, and its manifest, which is otherwise that of the
+/// version before.
+pub(super) fn write_accounts(
+    dir: &Path,
+    plan: &BatchPlan,
+    latest: Option<Manifest>,
+    version: &mut VersionBuilder,
+    reader: &mut TableReader<'_>,
+    summary: &mut IngestSummary,
+) -> Result<AccountsWritten, IngestError> {
+    let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
+    let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&all_accounts)) {
+        Some(newer @ OtherTzdata::Newer(_)) => return Err(ErrorKind::NewerTzdata(newer).into()),
+        Some(OtherTzdata::Older(older)) => Some(older),
+        None => None,
+    };
+    let mut account_files = None;
+    let mut zone_changes = ZoneChanges::default();
+    if let Some(inputs) = plan.inputs(Table::Accounts) {
+        let (new, counts) = accounts::read(&inputs, reader)?;
+        zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
+        summary.accounts = counts;
+        summary.accounts.replaced =
+            new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
+        all_accounts.merge(new);
+        accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
+        account_files = Some(accounts::write(&all_accounts, version)?);
+    }
+    if let (Some(older), Some(latest)) = (older_tzdata, &latest) {
+        zone_changes.add_changed_rules(older, &all_accounts, latest, dir, reader.monitor)?;
+    }
+    // The version gets its number, and what there is to say of its commit, when it is published.
+    let mut manifest = latest.unwrap_or_else(|| {
+        Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
+    });
+    manifest.accounts = account_files.unwrap_or(manifest.accounts);
+    tzdata_release().clone_into(&mut manifest.tzdata);
+    Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
+}
+
+/// Returns the names that a version of the dataset defines.
+pub(super) fn defined_names(dir: &Path, manifest: Option<&Manifest>) -> Result<BTreeSet<String>, IngestError> {
+    let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
+        return Ok(BTreeSet::new());
+    };
+    let definitions = read_definitions(dir, file).of_dataset(&dir.join(&file.path))?;
+    Ok(definitions.names().map(str::to_owned).collect())
+}
+
+/// Returns the customers that a version of the dataset has forgotten; `None` if it has forgotten nobody.
+pub(super) fn forgotten_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Option<ForgottenCustomers>, IngestError> {
+    let file = manifest.and_then(|manifest| manifest.forgotten.as_ref());
+    file.map(|file| stored_forgotten(dir, file)).transpose()
 }
 
 /// The accounts of a version, and what else is known of it once they are written.
@@ -335,7 +326,6 @@ pub(super) fn receive(
 ) -> Result<ReceivedInputs, IngestError> {
     let (mut received, mut warnings) = (Vec::new(), Vec::new());
     for GivenInput { input, producer, remote, .. } in &mut given {
-        // On the caller's thread, because a stream may depend on it.
         if let Some(producer) = producer.take() {
             let scratch = version.scratch()?;
             input.path = producer.receive(&input.shown, &scratch, monitor)?;

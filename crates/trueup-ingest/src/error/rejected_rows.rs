@@ -1,8 +1,7 @@
 //! The rows of an ingest that break a rule, counted by rule and column with the first few of each, and how many of them
 //! an ingest allows.
 
-use crate::IngestError;
-use crate::row_fault::{InputLocation, RowFault, Rule};
+use super::{InputLocation, RowFault, Rule};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueup_core::Shown;
@@ -155,46 +154,6 @@ impl fmt::Display for Rows {
     }
 }
 
-/// Why an ingest whose rows break rules fails: the first of these rows, and the count of all.
-#[derive(Debug)]
-pub struct RowRejection {
-    pub(crate) first: IngestError,
-    pub(crate) rejected: RejectedRows,
-    pub(crate) then: Option<IngestError>,
-}
-
-impl RowRejection {
-    /// Returns the error of the first row.
-    #[must_use]
-    pub const fn first(&self) -> &IngestError {
-        &self.first
-    }
-
-    /// Returns all rows that break a rule.
-    #[must_use]
-    pub const fn rejected(&self) -> &RejectedRows {
-        &self.rejected
-    }
-
-    /// Returns what kept the inputs from being read to their end, if anything did.
-    #[must_use]
-    pub const fn then(&self) -> Option<&IngestError> {
-        self.then.as_ref()
-    }
-}
-
-impl fmt::Display for RowRejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.first)?;
-        match self.rejected.rows.saturating_sub(1) {
-            0 => {}
-            1 => f.write_str("; 1 more row breaks a rule")?,
-            more => write!(f, "; {more} more rows break a rule")?,
-        }
-        self.then.as_ref().map_or(Ok(()), |then| write!(f, "; and {then}"))
-    }
-}
-
 /// How many rows an ingest may reject before it fails: a number of rows of all tables together, or a share of the rows
 /// of each table.
 ///
@@ -284,7 +243,7 @@ impl std::str::FromStr for MaxRejects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row_fault::RowCells;
+    use crate::error::RowCells;
 
     fn fault(line: u64, column: &str, value: &str) -> RowFault {
         RowFault {

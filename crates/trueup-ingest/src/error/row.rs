@@ -1,6 +1,7 @@
 //! A faulty row: its location in a file, and what is wrong with it.
 
-use crate::error::FaultyRow;
+use super::ErrorKind;
+use crate::IngestError;
 use crate::value_marks::is_value_marks;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -87,7 +88,8 @@ pub struct RowFault {
     pub(crate) column: Option<String>,
     pub(crate) value: Option<String>,
     pub(crate) rule: Rule,
-    /// What was found instead, as the rest of the sentence that the rule begins: `, but found ...`.
+    /// What was found instead, as the rest of the sentence that the rule begins: `, but found ...`. Empty for a rule
+    /// of a mapping, whose rest follows from the value.
     pub(crate) found: String,
     pub(crate) cells: RowCells,
     /// The file and the location of the value, if it comes from an input that a mapping joins.
@@ -165,7 +167,7 @@ impl fmt::Display for Rule {
 }
 
 /// A value as a message shows it: in backticks, or `nothing` if it is empty.
-pub(crate) struct FoundValue<'a>(pub(crate) &'a str);
+struct FoundValue<'a>(&'a str);
 
 impl fmt::Display for FoundValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,55 +175,17 @@ impl fmt::Display for FoundValue<'_> {
     }
 }
 
-/// A value that a mapping cannot read, or for which it finds no row to join.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "`{}`, {location}, column `{}`: {reason}, but found {} (mapping key `{}`)",
-    path.display(), Shown(.column), FoundValue(.value), Shown(.key)
-)]
-pub struct ValueFault {
-    /// The file.
-    pub path: PathBuf,
-    /// Where the row is in the file.
-    pub location: InputLocation,
-    /// The column as the file names it, or as the mapping renames it. For a join by several columns, all of their
-    /// names; for a value that several columns make, the first column, or `date` if the row has no date at all.
-    pub column: String,
-    /// The value; empty if there is none.
-    pub value: String,
-    /// What was expected.
-    pub reason: String,
-    /// The key of the mapping that reads the column.
-    pub key: String,
-}
-
-impl ValueFault {
-    /// Returns the row as an error shows it.
-    pub(crate) fn faulty_row(&self) -> FaultyRow<'_> {
-        FaultyRow {
-            file: &self.path,
-            location: self.location,
-            column: Some(&self.column),
-            value: Some(&self.value),
-            rule: Rule::Mapping { key: self.key.clone(), expected: self.reason.clone() },
-        }
-    }
-
-    /// Makes the error of a fault, if it is that of a mapping. `path` is the row's file.
-    pub(crate) fn new(path: &Path, fault: &RowFault) -> Option<Self> {
-        let Rule::Mapping { key, expected } = &fault.rule else { return None };
-        let (path, location) =
-            fault.joined.as_deref().map_or((path, fault.location), |(path, location)| (path, *location));
-        let (column, value) = (fault.column.clone().unwrap_or_default(), fault.value.clone().unwrap_or_default());
-        Some(Self { path: path.to_owned(), location, column, value, reason: expected.clone(), key: key.clone() })
-    }
-}
-
 impl RowFault {
-    /// Returns where the row is in its input.
+    /// Adds the file: the input, unless a mapping joins the value from another one.
+    pub(crate) fn at(self, input: &Path) -> IngestError {
+        let path = self.joined.as_deref().map_or(input, |(path, _)| path).to_owned();
+        ErrorKind::Row { path, fault: self }.into()
+    }
+
+    /// Returns where the row is in its file; for a value that a mapping joins, where that value is in the joined file.
     #[must_use]
-    pub const fn location(&self) -> InputLocation {
-        self.location
+    pub fn location(&self) -> InputLocation {
+        self.joined.as_deref().map_or(self.location, |(_, location)| *location)
     }
 
     /// Returns the column at fault; `None` if the record as a whole is.
@@ -255,9 +219,18 @@ impl RowFault {
         size_of_val(self) + text(&self.column) + text(&self.value) + self.found.len() + cells
     }
 
-    /// Returns what is wrong, in one sentence.
+    /// Returns what is wrong, in one sentence, which names the place of a joined value.
     pub(crate) fn reason(&self) -> String {
-        format!("{}{}", self.rule, self.found)
+        let place = self.joined.as_deref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
+        format!("{}{}", self.rule, self.found(&place.unwrap_or_default()))
+    }
+
+    /// Returns what was found, as the rest of the sentence that the rule begins. `place` follows the value of a rule of
+    /// a mapping.
+    fn found(&self, place: &str) -> Cow<'_, str> {
+        let Rule::Mapping { key, .. } = &self.rule else { return Cow::Borrowed(&self.found) };
+        let value = FoundValue(self.value.as_deref().unwrap_or_default());
+        format!(", but found {value}{place} (mapping key `{}`)", Shown(key)).into()
     }
 
     /// Returns whether another fault of the same row says the same. A join may repeat a row.
@@ -309,11 +282,11 @@ impl RowCells {
 
 impl fmt::Display for RowFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.location)?;
+        write!(f, "{}", self.location())?;
         if let Some(column) = &self.column {
             write!(f, ", column `{}`", Shown(column))?;
         }
-        write!(f, ": {}{}", self.rule, self.found)
+        write!(f, ": {}{}", self.rule, self.found(""))
     }
 }
 

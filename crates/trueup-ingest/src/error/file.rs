@@ -1,8 +1,7 @@
 //! Why an input as a whole cannot be ingested: its file, its text, its columns.
 
-use super::ErrorKind;
+use super::{ErrorKind, InputLocation};
 use crate::IngestError;
-use crate::row_fault::InputLocation;
 use std::io;
 use std::path::Path;
 use trueup_core::Shown;
@@ -11,7 +10,7 @@ use trueup_core::model::{SchemaFault, TableFault};
 /// Why an input as a whole cannot be ingested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum InputFault {
+pub enum FileFault {
     /// The file has no bytes, or its text is empty once it is unpacked.
     #[error("the file is empty")]
     Empty,
@@ -258,6 +257,9 @@ pub enum InputFault {
     /// There is no record batch that says what the columns are.
     #[error("there is no record batch; give one without rows, or a reader that knows its columns")]
     NoBatches,
+    /// A mapping or a draft cannot use the file. The text says why.
+    #[error("{0}")]
+    Refused(String),
     /// Insights are given as something other than lines of JSON.
     #[error("insights are documents, one JSON object per line; give a file or a reader of NDJSON")]
     NotDocuments,
@@ -266,7 +268,7 @@ pub enum InputFault {
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl From<TableFault> for InputFault {
+impl From<TableFault> for FileFault {
     fn from(fault: TableFault) -> Self {
         match fault {
             TableFault::Schema(fault) => Self::Schema(fault),
@@ -275,9 +277,9 @@ impl From<TableFault> for InputFault {
     }
 }
 
-impl InputFault {
+impl FileFault {
     /// Adds the file.
-    pub(crate) fn of(self, path: &Path) -> IngestError {
+    pub(crate) fn at(self, path: &Path) -> IngestError {
         ErrorKind::Input { path: path.to_owned(), fault: self }.into()
     }
 }

@@ -1,20 +1,20 @@
 //! A distributed ingest where it begins and where it ends: the process that holds the lock, plans the parts, and
 //! publishes the version.
 
-use super::Ingest;
-use super::run::{AccountsWritten, ReceivedInputs, receive};
+use super::run::{AccountsWritten, ReceivedInputs, receive, write_accounts};
+use super::{Ingest, Ingestion, Run};
 use crate::batch::BatchPlan;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, StageFault};
 use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
 use crate::left_rows::count_left;
 use crate::monitor::Monitor;
-use crate::parts::{MAX_PARTS, PartSettings, StageFault, StagePlan, Staged, in_order};
+use crate::parts::{MAX_PARTS, PartSettings, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
-use crate::settings::on_threads;
+use crate::settings::CommonSettings;
 use crate::table::Table;
 use crate::version::VersionBuilder;
-use crate::{CREATED_BY, IngestError, IngestSummary, Input};
+use crate::{IngestError, IngestSummary, Input};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -86,37 +86,46 @@ impl Ingest {
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics. The dataset is then unchanged.
-    pub fn begin_staged(mut self, parts: u32, accounts: Option<BTreeSet<String>>) -> Result<StagedIngest, IngestError> {
-        if self.sources.iter().any(|(table, _)| *table == Table::Events) || self.mapping.is_some() {
+    pub fn begin_staged(self, parts: u32, accounts: Option<BTreeSet<String>>) -> Result<StagedIngest, IngestError> {
+        let action = &self.action;
+        if action.sources.iter().any(|(table, _)| *table == Table::Events) || action.mapping.is_some() {
             return Err(StageFault::Unsupported(
                 "a distributed ingest begins without events and without a mapping; give only spend, accounts and insights here, and \
                  the events to its parts",
             )
             .into());
         }
-        if self.rejects.is_some() {
+        if action.rejects.is_some() {
             return Err(StageFault::Unsupported("a distributed ingest has no file of rejects").into());
         }
-        if self.replaced_source.is_some() {
+        if action.replaced_source.is_some() {
             return Err(StageFault::Unsupported("a distributed ingest replaces no source").into());
         }
         if !(1..=MAX_PARTS).contains(&parts) {
             return Err(StageFault::Count { parts, limit: MAX_PARTS }.into());
         }
-        let monitor = Arc::new(self.common.monitor(true));
-        monitor.check()?;
-        let given = if self.sources.is_empty() { Vec::new() } else { self.given()? };
-        let begun = VersionBuilder::begin(&self.common.files, &self.common.dir, &monitor);
-        let (mut version, latest) = begun.map_err(|error| monitor.explain(error))?;
-        let received = receive(given, &mut version, &monitor).map_err(|error| monitor.explain(error))?;
-        let ReceivedInputs { inputs: given, received: _received, warnings } = received;
-        on_threads(self.common.threads, move || {
-            let begun = self.begin_here(&given, parts, accounts, version, latest, &monitor).map(|mut begun| {
-                begun.summary = begun.summary.with_warnings(warnings);
-                begun
-            });
-            begun.map_err(|error| monitor.explain(error))
-        })
+        let (run, action) = self.start();
+        action.begin_staged(parts, accounts, &run).map_err(|error| run.monitor.explain(error))
+    }
+}
+
+impl Ingestion {
+    fn begin_staged(
+        mut self,
+        parts: u32,
+        accounts: Option<BTreeSet<String>>,
+        run: &Run,
+    ) -> Result<StagedIngest, IngestError> {
+        run.monitor.check()?;
+        let given = if self.sources.is_empty() { Vec::new() } else { self.given(run.dataset())? };
+        let (mut version, latest) = run.begin()?;
+        // On the caller's thread, because a stream may depend on it.
+        let ReceivedInputs { inputs: given, received: _received, warnings } =
+            receive(given, &mut version, &run.monitor)?;
+        let begun = run.settings.on_threads(move || self.begin_here(&given, parts, accounts, version, latest, run));
+        let mut begun = begun?;
+        begun.summary = begun.summary.with_warnings(warnings);
+        Ok(begun)
     }
 
     fn begin_here(
@@ -126,16 +135,17 @@ impl Ingest {
         changed: Option<BTreeSet<String>>,
         mut version: VersionBuilder,
         latest: Option<Manifest>,
-        monitor: &Arc<Monitor>,
+        run: &Run,
     ) -> Result<StagedIngest, IngestError> {
-        let (mapped, files) = (MappedInputs::default(), &self.common.files);
-        let batches = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(), files, monitor)?;
+        let (mapped, files, monitor) = (MappedInputs::default(), &run.settings.files, &run.monitor);
+        let batches = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         let mut summary = IngestSummary::default();
-        let mut reader = self.common.reader(FaultyRows::Refuse { first: None }, monitor);
+        let mut reader = run.settings.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
-        let written = self.write_accounts(&batches, latest, &mut version, &mut reader, &mut summary);
+        let written = write_accounts(run.dataset(), &batches, latest, &mut version, &mut reader, &mut summary);
         let written = written.and_then(|mut written| {
-            self.write_spend_and_insights(&batches, &mut written.manifest, &mut version, &mut reader, &mut summary)?;
+            let manifest = &mut written.manifest;
+            self.write_spend_and_insights(run, &batches, manifest, &mut version, &mut reader, &mut summary)?;
             Ok(written)
         });
         let written = written.map_err(|error| monitor.explain(error));
@@ -147,13 +157,11 @@ impl Ingest {
         (rewritten, manifest.events) = match &changed {
             Some(changed) => {
                 let is_changed = |account: &str| changed.contains(account) || zone_changes.has(account);
-                files_with(&stored, &manifest.superseded, &self.common.dir, &is_changed)?
+                files_with(&stored, &manifest.superseded, run.dataset(), &is_changed)?
             }
             None => (stored, Vec::new()),
         };
-        manifest.version = version.number();
-        CREATED_BY.clone_into(&mut manifest.created_by);
-        let settings = self.settings_of_parts();
+        let settings = self.settings_of_parts(&run.settings);
         let zones = zone_changes.iter().map(|(account, ZoneChange { from, to })| (account.to_owned(), (from, to)));
         let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
@@ -163,7 +171,7 @@ impl Ingest {
     }
 
     /// Returns the settings that the files of parts depend on.
-    fn settings_of_parts(&self) -> PartSettings {
+    fn settings_of_parts(&self, common: &CommonSettings) -> PartSettings {
         let clock_zone = self.clock_zone.map(|zone| match zone {
             ClockZone::Account => "account".to_owned(),
             ClockZone::Zone(zone) => zone.name().to_owned(),
@@ -171,10 +179,10 @@ impl Ingest {
         PartSettings {
             clock_zone,
             ignore: self.ignore.clone(),
-            group_rows: self.common.group_rows,
-            file_rows: self.common.file_rows,
-            max_columns: self.common.max_columns,
-            max_text_bytes: self.common.max_text_bytes,
+            group_rows: common.group_rows,
+            file_rows: common.file_rows,
+            max_columns: common.max_columns,
+            max_text_bytes: common.max_text_bytes,
             max_customer_events: self.max_customer_events,
             source: self.reading.source.as_deref().map(str::to_owned),
         }
@@ -207,7 +215,7 @@ impl StagedIngest {
         summary.events.taken = staged.iter().map(|part| part.taken).sum();
         summary.events.forgotten = staged.iter().map(|part| part.forgotten).sum();
         summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
-        let mut batch = batches.batch(manifest.version, &summary)?;
+        let mut batch = batches.batch(version.number(), &summary)?;
         let inputs = vec![match plan.parts() {
             1 => "1 part".to_owned(),
             parts => format!("{parts} parts"),
