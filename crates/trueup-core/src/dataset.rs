@@ -80,7 +80,8 @@ pub use version_summary::VersionSummary;
 #[cfg(feature = "object-store")]
 pub use trueup_store::{BlockCache, RemoteStore, set_block_cache};
 pub use trueup_store::{
-    Entry, PositionedReader, RemoteFile, RemoteFiles, RemoteReader, Store, is_url, open_store, without_credentials,
+    Entry, PositionedReader, RemoteFile, RemoteFiles, RemoteReader, Store, is_url, location_of, open_store,
+    without_credentials,
 };
 
 pub(crate) use checked_file::StartedReads;

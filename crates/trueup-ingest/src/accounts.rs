@@ -9,7 +9,7 @@ use crate::report::IgnoredColumn;
 use crate::row_check::check_rows;
 use crate::source::{ColumnNames, InputReader, check_fit};
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::VersionFiles;
 use crate::{IngestError, Input, RowCounts, events};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -120,7 +120,7 @@ pub(crate) fn zone_changes(
 }
 
 /// Writes all accounts of the dataset as one file.
-pub(crate) fn write(accounts: &Accounts, version: &mut VersionBuilder) -> Result<Vec<DataFile>, IngestError> {
+pub(crate) fn write(accounts: &Accounts, version: &mut VersionFiles) -> Result<Vec<DataFile>, IngestError> {
     let batch = accounts.to_batch().doing("put accounts together")?;
     let properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())

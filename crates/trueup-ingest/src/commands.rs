@@ -18,7 +18,7 @@ pub use restore::{Restore, RestoreSummary};
 use crate::error::ErrorKind;
 use crate::monitor::{Monitor, ReportProgress};
 use crate::settings::CommonSettings;
-use crate::version::VersionBuilder;
+use crate::version::BegunVersion;
 use crate::{IngestError, Interrupt, Progress};
 use std::path::Path;
 use std::sync::Arc;
@@ -242,12 +242,12 @@ impl Run {
     }
 
     /// Begins the version after the newest one, whose manifest it returns, too; `None` if there is none.
-    pub(crate) fn begin(&self) -> Result<(VersionBuilder, Option<Manifest>), IngestError> {
-        VersionBuilder::begin(&self.settings.files, self.dataset(), &self.monitor)
+    pub(crate) fn begin(&self) -> Result<(BegunVersion, Option<Manifest>), IngestError> {
+        BegunVersion::begin(&self.settings.files, self.dataset(), &self.monitor)
     }
 
     /// Begins the version after the newest one of a dataset that exists.
-    pub(crate) fn begin_after_newest(&self) -> Result<(VersionBuilder, Manifest), IngestError> {
+    pub(crate) fn begin_after_newest(&self) -> Result<(BegunVersion, Manifest), IngestError> {
         let (version, newest) = self.begin()?;
         Ok((version, newest.ok_or_else(|| self.no_dataset())?))
     }

@@ -56,7 +56,7 @@ use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::stored_copy::local_copy;
 use crate::table::Table;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{Scratch, VersionFiles};
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::{EventRules, NormalizerFactory};
@@ -153,7 +153,7 @@ pub(crate) fn ingest(
     stored: StoredEvents<'_>,
     dir: &Path,
     settings: &Settings<'_>,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenEvents, IngestError> {
     let mut counts = RowCounts::default();

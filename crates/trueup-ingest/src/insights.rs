@@ -6,7 +6,7 @@ use crate::read::TableReader;
 use crate::source::{self, TextBlockFault, TextBlocks, member_cells};
 use crate::stored_copy::local_copy;
 use crate::table::Table;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{Scratch, VersionFiles};
 use crate::{IngestError, Input, RowCounts};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -33,7 +33,7 @@ pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],
     dir: &Path,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
@@ -131,7 +131,7 @@ impl DocumentIndex {
     }
 
     /// Writes all documents, by account and date.
-    fn write(&self, files: &mut [DocumentFile], version: &mut VersionBuilder) -> Result<DataFile, IngestError> {
+    fn write(&self, files: &mut [DocumentFile], version: &mut VersionFiles) -> Result<DataFile, IngestError> {
         let mut output = version.create(Table::Insights, 0)?;
         let path = output.path().to_owned();
         let mut line = Vec::new();

@@ -18,7 +18,7 @@ use crate::report::IgnoredColumn;
 use crate::row_source::with_source;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{BegunVersion, Scratch, VersionFiles};
 use crate::{CREATED_BY, IngestError, Input, ReplacedSpend, RowCounts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
@@ -106,7 +106,7 @@ pub(crate) fn ingest(
     inputs: &[&Input],
     (stored, superseded): (&[DataFile], &Superseded),
     Settings { dir, replaced_source, group_rows }: Settings<'_>,
-    version: &mut VersionBuilder,
+    version: &mut BegunVersion,
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenSpend, IngestError> {
     let mut counts = RowCounts::default();
@@ -123,7 +123,7 @@ pub(crate) fn ingest(
         };
         reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
             new.add(&batch)?;
-            quarters.push(&batch, version)
+            quarters.push(&batch, &mut version.files)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(FileFault::Schema(fault).at(&input.shown));
@@ -143,12 +143,12 @@ pub(crate) fn ingest(
     let mut rows = counts.taken;
     for (file, superseded) in &replaced.rewritten {
         rows += file.rows - superseded.rows();
-        push_left(&mut quarters, dir, (file, Some(superseded)), version, reader.monitor)?;
+        push_left(&mut quarters, dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
     }
     version.supersede(replaced.vectors);
     let mut files = replaced.kept;
     if rows > 0 {
-        files.push(write(quarters, rows, group_rows, version, reader.monitor)?);
+        files.push(write(quarters, rows, group_rows, &mut version.files, reader.monitor)?);
     }
     let by_channel = replaced.by_channel.into_iter();
     let by_channel = by_channel.map(|((source, channel), rows)| ReplacedSpend { source, channel, rows }).collect();
@@ -161,7 +161,7 @@ pub(crate) fn merge(
     (stored, superseded): (&[DataFile], &Superseded),
     dir: &Path,
     (group_rows, limit): (usize, usize),
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<Option<DataFile>, IngestError> {
     let mut quarters = Quarters::new(limit);
@@ -180,7 +180,7 @@ fn push_left(
     quarters: &mut Quarters,
     dir: &Path,
     (file, superseded): (&DataFile, Option<&DeletionVector>),
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<(), IngestError> {
     if superseded.is_some_and(|vector| vector.rows() == file.rows) {
@@ -197,7 +197,7 @@ fn write(
     quarters: Quarters,
     rows: u64,
     group_rows: usize,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<DataFile, IngestError> {
     monitor.begin_rows(Phase::WritingSpend, rows);
@@ -239,7 +239,7 @@ impl Quarters {
     ///
     /// # Errors
     /// The rows of a quarter do not fit in memory, or cannot be spilled.
-    fn push(&mut self, batch: &RecordBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    fn push(&mut self, batch: &RecordBatch, version: &mut VersionFiles) -> Result<(), IngestError> {
         let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
         for (quarter, rows) in by_quarter(batch).doing("sort spend")? {
             let bytes = row_bytes * rows.num_rows();

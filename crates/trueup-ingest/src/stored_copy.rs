@@ -3,7 +3,7 @@
 use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::monitor::Monitor;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{Scratch, VersionFiles};
 use std::io::Write;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
@@ -17,7 +17,7 @@ const COPIED_BYTES: u64 = 32 << 20;
 pub(crate) fn local_copy(
     dir: &Path,
     file: &DataFile,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<Option<Scratch>, IngestError> {
     if !is_url(dir) {

@@ -1,5 +1,7 @@
 //! What every [`Store`] does, whatever it keeps its files in.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use object_store::memory::InMemory;
 use std::fs;
 use std::io;

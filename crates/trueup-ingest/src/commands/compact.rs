@@ -9,7 +9,7 @@ use super::{Action, Command, Run, WritesRows};
 use crate::error::ErrorKind;
 use crate::left_rows::{Superseded, count_left};
 use crate::rejects::FaultyRows;
-use crate::version::{FileCount, VersionBuilder, writer_of};
+use crate::version::{FileCount, VersionFiles, writer_of};
 use crate::{CompactSummary, IngestError, events, spend};
 use choice::{Extent, FAN_OUT, StoredFile, choose};
 use std::path::Path;
@@ -183,13 +183,13 @@ fn merge_once(run: &Run, mergeable: Mergeable) -> Result<(CompactSummary, Manife
     let reader = settings.reader(FaultyRows::Refuse { first: None }, &run.monitor);
     if !merged_events.is_empty() {
         let written =
-            events::merge((&merged_events, superseded), dir, settings.merged_layout(), &mut version, &reader)?;
+            events::merge((&merged_events, superseded), dir, settings.merged_layout(), &mut version.files, &reader)?;
         summary.written.add(sizes(&written));
         manifest.events.extend(written);
     }
     if !merged_spend.is_empty() {
         let limits = (settings.group_rows, reader.limits.table_bytes());
-        let written = spend::merge((&merged_spend, superseded), dir, limits, &mut version, &run.monitor)?;
+        let written = spend::merge((&merged_spend, superseded), dir, limits, &mut version.files, &run.monitor)?;
         summary.written.add(sizes(written.as_slice()));
         manifest.spend.extend(written);
     }
@@ -198,8 +198,8 @@ fn merge_once(run: &Run, mergeable: Mergeable) -> Result<(CompactSummary, Manife
         summary.superseded += merged.iter().map(|file| file.rows).sum::<u64>() - count_left(merged, superseded);
     }
     let merged = merged_events.iter().chain(&merged_spend);
-    drop_vectors(merged, &mut manifest, &mut version)?;
-    version.publish(&mut manifest, CommitOperation::Compact, &run.monitor)?;
+    drop_vectors(merged, &mut manifest, &mut version.files)?;
+    let manifest = version.publish(manifest, CommitOperation::Compact, &run.monitor)?;
     summary.version = manifest.version;
     Ok((summary, manifest))
 }
@@ -222,7 +222,7 @@ fn sizes(files: &[DataFile]) -> FileCount {
 fn drop_vectors<'f>(
     merged: impl Iterator<Item = &'f DataFile>,
     manifest: &mut Manifest,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
 ) -> Result<(), IngestError> {
     let rows = |superseded: &Superseded| superseded.values().map(|vector| vector.rows()).sum::<u64>();
     let before = rows(&manifest.superseded);

@@ -58,7 +58,7 @@ impl Definition<'_> {
             return Ok(manifest.version);
         }
         version.write_definitions(new, &mut manifest)?;
-        version.publish(&mut manifest, CommitOperation::Define, &run.monitor)?;
+        let manifest = version.publish(manifest, CommitOperation::Define, &run.monitor)?;
         Ok(manifest.version)
     }
 }

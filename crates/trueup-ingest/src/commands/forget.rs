@@ -17,7 +17,7 @@ use crate::left_rows::{Superseded, count_left};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;
-use crate::version::{FileCount, VersionBuilder};
+use crate::version::{BegunVersion, FileCount};
 use crate::{Customer, IngestError, accounts, events};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -247,7 +247,7 @@ impl<'a> ForgetCall<'a> {
         let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
         let written = self.write(held, &mut manifest, &mut version)?;
-        version.publish(&mut manifest, CommitOperation::Forget, &self.run.monitor)?;
+        let manifest = version.publish(manifest, CommitOperation::Forget, &self.run.monitor)?;
         self.clean.extend(written);
         self.current.extend(current);
         self.summary.events += events;
@@ -316,7 +316,7 @@ impl<'a> ForgetCall<'a> {
         &self,
         mut held: BTreeMap<String, ForgottenRows<'_>>,
         manifest: &mut Manifest,
-        version: &mut VersionBuilder,
+        version: &mut BegunVersion,
     ) -> Result<Vec<String>, IngestError> {
         let (dir, purges) = (self.run.dataset(), self.action.purges);
         let columns = columns(manifest);
@@ -342,7 +342,7 @@ impl<'a> ForgetCall<'a> {
         let mut written = Vec::new();
         if !rewritten.is_empty() {
             let layout = self.run.settings.merged_layout();
-            let files = events::merge((&rewritten, &superseded), dir, layout, version, self.reader)?;
+            let files = events::merge((&rewritten, &superseded), dir, layout, &mut version.files, self.reader)?;
             written.extend(files.iter().map(|file| file.path.clone()));
             manifest.events.extend(files);
         }
@@ -374,7 +374,7 @@ impl<'a> ForgetCall<'a> {
     }
 
     /// Lets versions expire, and removes the files whose grace period is over.
-    fn purge(&mut self, expired: &BTreeSet<u64>, version: &VersionBuilder) -> Result<(), IngestError> {
+    fn purge(&mut self, expired: &BTreeSet<u64>, version: &BegunVersion) -> Result<(), IngestError> {
         let (dir, monitor, grace) = (self.run.dataset(), &self.run.monitor, self.action.grace);
         let files = &self.run.settings.files;
         let plan = Expiry::of(dir, expired)?;

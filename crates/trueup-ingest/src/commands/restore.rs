@@ -88,7 +88,7 @@ impl Restoration {
             version.supersede(rows);
             manifest.forgotten = Some(file);
         }
-        version.publish(&mut manifest, CommitOperation::Restore, &run.monitor)?;
+        version.publish(manifest, CommitOperation::Restore, &run.monitor)?;
         Ok(summary)
     }
 }

@@ -12,7 +12,7 @@ use crate::left_rows::{Superseded, count_left};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::stored_copy::local_copy;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{Scratch, VersionFiles};
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
 
@@ -32,7 +32,7 @@ pub(crate) fn merge(
     (files, superseded): (&[DataFile], &Superseded),
     dir: &Path,
     MergedLayout { memory, group_rows, file_rows }: MergedLayout,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     reader: &TableReader<'_>,
 ) -> Result<Vec<DataFile>, IngestError> {
     // The ingests that wrote the histories have checked their length, perhaps with a higher limit.

@@ -11,7 +11,7 @@ use super::write::{EventWriter, FileLayout};
 use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::monitor::Monitor;
-use crate::version::VersionBuilder;
+use crate::version::VersionFiles;
 use rayon::prelude::*;
 use trueup_core::dataset::manifest::DataFile;
 
@@ -39,7 +39,7 @@ pub(super) fn sort_and_write(
     dictionaries: &EventDictionaries,
     budget: Budget,
     layout: FileLayout,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<SortedFiles, IngestError> {
     let BufferedEvents { batches, stored, spill, summary } = events;

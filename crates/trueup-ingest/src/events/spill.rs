@@ -8,7 +8,7 @@ use super::event_batch::{DimensionKind, EventBatch, row_bytes};
 use super::row_ranges::AccountSize;
 use crate::IngestError;
 use crate::error::ErrorKind;
-use crate::version::VersionBuilder;
+use crate::version::VersionFiles;
 pub(super) use account_spill::AccountSpill;
 use arrow_array::Array;
 use hashbrown::HashSet;
@@ -80,7 +80,7 @@ impl<'a> EventBuffer<'a> {
     }
 
     /// Adds rows of an input, which follow the rows added before.
-    pub(super) fn add(&mut self, batch: EventBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    pub(super) fn add(&mut self, batch: EventBatch, version: &mut VersionFiles) -> Result<(), IngestError> {
         self.record(&batch);
         self.has_new_rows.resize(self.summary.accounts.len(), false);
         for (account, _) in batch.account_runs() {
@@ -95,7 +95,7 @@ impl<'a> EventBuffer<'a> {
     }
 
     /// Adds rows that the dataset already had. They precede the rows of every input.
-    pub(super) fn add_stored(&mut self, batch: EventBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    pub(super) fn add_stored(&mut self, batch: EventBatch, version: &mut VersionFiles) -> Result<(), IngestError> {
         self.record(&batch);
         self.stored.push(batch);
         self.spill_if_full(version)
@@ -127,7 +127,7 @@ impl<'a> EventBuffer<'a> {
 
     /// Ends reading. Spills everything if some of it is spilled already, or if an account is too large to be sorted in
     /// memory.
-    pub(super) fn finish(mut self, version: &mut VersionBuilder) -> Result<BufferedEvents, IngestError> {
+    pub(super) fn finish(mut self, version: &mut VersionFiles) -> Result<BufferedEvents, IngestError> {
         if self.spill.is_some() || self.summary.has_account_above(self.budget.sort()) {
             self.spill(version)?;
         }
@@ -143,13 +143,13 @@ impl<'a> EventBuffer<'a> {
         self.bytes += ranges * RANGE_BYTES;
     }
 
-    fn spill_if_full(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    fn spill_if_full(&mut self, version: &mut VersionFiles) -> Result<(), IngestError> {
         let fits = self.bytes <= self.budget.buffer() && self.text_column_bytes <= MAX_TEXT_COLUMN_BYTES;
         if fits { Ok(()) } else { self.spill(version) }
     }
 
     /// Moves all rows in memory to disk.
-    fn spill(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    fn spill(&mut self, version: &mut VersionFiles) -> Result<(), IngestError> {
         let spill = match &mut self.spill {
             Some(spill) => spill,
             None => self.spill.insert(AccountSpill::new(version.scratch()?)),

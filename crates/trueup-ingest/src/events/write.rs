@@ -17,7 +17,7 @@ use crate::error::ErrorContext;
 use crate::parquet_file::ParquetFileWriter;
 use crate::pending_file::FileFinisher;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::VersionFiles;
 use arrow_schema::SchemaRef;
 pub(super) use layout::FileLayout;
 use parquet::errors::ParquetError;
@@ -39,7 +39,7 @@ const MAX_ENDING: usize = 4;
 
 /// Takes customers in the order of the dataset and writes them into files.
 pub(super) struct EventWriter<'a> {
-    version: &'a mut VersionBuilder,
+    version: &'a mut VersionFiles,
     layout: FileLayout,
     dictionaries: &'a EventDictionaries,
     budget: Budget,
@@ -76,7 +76,7 @@ struct FileProgress {
 impl<'a> EventWriter<'a> {
     /// Begins without files. `dimensions` are the names of all dimensions in order.
     pub(super) fn new<'n>(
-        version: &'a mut VersionBuilder,
+        version: &'a mut VersionFiles,
         layout: FileLayout,
         dimensions: impl Iterator<Item = &'n str>,
         has_narrow_totals: bool,

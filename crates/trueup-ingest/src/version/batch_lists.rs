@@ -5,7 +5,7 @@
 //! written again only when the lists after its own would have more than a [`GROWTH`]th of the batches of its own
 //! list, and by a compaction, which makes one list of all.
 
-use super::VersionBuilder;
+use super::VersionFiles;
 use crate::IngestError;
 use crate::error::ErrorContext;
 use std::path::Path;
@@ -20,14 +20,14 @@ pub(super) fn write(
     batch: Batch,
     dataset: &Path,
     manifest: &mut Manifest,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
 ) -> Result<(), IngestError> {
     let lengths: Vec<u64> = manifest.batches.iter().map(|list| list.rows).collect();
     replace(kept(&lengths), Some(batch), dataset, manifest, version)
 }
 
 /// Makes one list of all.
-pub(super) fn merge(dataset: &Path, manifest: &mut Manifest, version: &mut VersionBuilder) -> Result<(), IngestError> {
+pub(super) fn merge(dataset: &Path, manifest: &mut Manifest, version: &mut VersionFiles) -> Result<(), IngestError> {
     if manifest.batches.len() < 2 { Ok(()) } else { replace(0, None, dataset, manifest, version) }
 }
 
@@ -37,7 +37,7 @@ fn replace(
     batch: Option<Batch>,
     dataset: &Path,
     manifest: &mut Manifest,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
 ) -> Result<(), IngestError> {
     let merged = manifest.batches.split_off(kept);
     let mut batches = Vec::new();

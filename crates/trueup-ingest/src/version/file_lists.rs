@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::VersionBuilder;
+use super::VersionFiles;
 use crate::IngestError;
 use std::collections::{HashMap, HashSet};
 use trueup_core::dataset::manifest::{DataFile, FileList, Manifest};
@@ -48,7 +48,7 @@ impl StoredLists {
     }
 
     /// Writes the lists that the files of the new version need, and puts all lists into the manifest.
-    pub(crate) fn write(self, manifest: &mut Manifest, version: &mut VersionBuilder) -> Result<(), IngestError> {
+    pub(crate) fn write(self, manifest: &mut Manifest, version: &mut VersionFiles) -> Result<(), IngestError> {
         let mut lists = 0;
         for (stored, new, files) in [
             (self.events, &mut manifest.lists.events, &mut manifest.events),

@@ -1,7 +1,7 @@
 //! The lock of a dataset's folder: the right to write to the dataset. Others wait for it as long as they may, in no
 //! order.
 
-use super::{Made, make_dataset_folder, sync_parents};
+use super::version_files::{Made, make_dataset_folder, sync_parents};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::monitor::{Monitor, Phase};

@@ -2,7 +2,7 @@
 //! definitions. What is written is read back, by the function that readers use, before a manifest names it: a version
 //! that nobody can read is never published.
 
-use super::VersionBuilder;
+use super::{BegunVersion, VersionFiles};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use std::io::Write;
@@ -16,7 +16,42 @@ use trueup_core::dataset::{
 };
 use trueup_core::definitions::Definitions;
 
-impl VersionBuilder {
+impl BegunVersion {
+    /// Writes the definitions of metrics and dimensions, in place of those of the version before, and names them in the
+    /// manifest.
+    pub(crate) fn write_definitions(
+        &mut self,
+        definitions: &Definitions,
+        manifest: &mut Manifest,
+    ) -> Result<(), IngestError> {
+        manifest.definitions = None;
+        self.definitions = Some(definitions.clone());
+        if definitions.is_empty() {
+            return Ok(());
+        }
+        let (name, text) = (format!("0000-{}.toml", self.files.id), definitions.text());
+        let file =
+            self.files.write_metadata(DEFINITIONS_FOLDER, &name, text.as_bytes(), definitions.names().count())?;
+        self.files.read_back(&file, read_definitions, |read| read.text() == text)?;
+        manifest.definitions = Some(file);
+        Ok(())
+    }
+
+    /// Writes the list of forgotten customers, in place of that of the version before, and names it in the manifest.
+    pub(crate) fn write_forgotten(
+        &mut self,
+        forgotten: &ForgottenCustomers,
+        manifest: &mut Manifest,
+    ) -> Result<(), IngestError> {
+        let (name, bytes) = (format!("0000-{}.bin", self.files.id), forgotten.to_bytes());
+        let file = self.files.write_metadata(FORGOTTEN_FOLDER, &name, &bytes, forgotten.len())?;
+        self.files.read_back(&file, read_forgotten, |read| read.to_bytes() == bytes)?;
+        manifest.forgotten = Some(file);
+        Ok(())
+    }
+}
+
+impl VersionFiles {
     /// Writes a list of files. Lists are numbered from 0.
     pub(super) fn write_list(&mut self, files: &[DataFile], number: usize) -> Result<FileList, IngestError> {
         let bytes = encode_list(files).doing("put a list of files together")?;
@@ -45,43 +80,9 @@ impl VersionBuilder {
         Ok(file)
     }
 
-    /// Writes the definitions of metrics and dimensions, in place of those of the version before, and names them in the
-    /// manifest.
-    pub(crate) fn write_definitions(
-        &mut self,
-        definitions: &Definitions,
-        manifest: &mut Manifest,
-    ) -> Result<(), IngestError> {
-        manifest.definitions = None;
-        self.definitions = Some(definitions.clone());
-        if definitions.is_empty() {
-            return Ok(());
-        }
-        let (name, text) = (format!("0000-{}.toml", self.id), definitions.text());
-        let file = self.write_metadata(DEFINITIONS_FOLDER, &name, text.as_bytes(), definitions.names().count())?;
-        self.read_back(&file, read_definitions, |read| read.text() == text)?;
-        manifest.definitions = Some(file);
-        Ok(())
-    }
-
-    /// Writes the list of forgotten customers, in place of that of the version before, and names it in the manifest.
-    pub(crate) fn write_forgotten(
-        &mut self,
-        forgotten: &ForgottenCustomers,
-        manifest: &mut Manifest,
-    ) -> Result<(), IngestError> {
-        let (name, bytes) = (format!("0000-{}.bin", self.id), forgotten.to_bytes());
-        let file = self.write_metadata(FORGOTTEN_FOLDER, &name, &bytes, forgotten.len())?;
-        self.read_back(&file, read_forgotten, |read| read.to_bytes() == bytes)?;
-        manifest.forgotten = Some(file);
-        Ok(())
-    }
-
     /// Writes a file that holds `rows` entries. Its name gets the number of the version before it.
     fn write_metadata(&mut self, folder: &str, name: &str, bytes: &[u8], rows: usize) -> Result<DataFile, IngestError> {
-        self.make_record()?;
-        self.make_folder(folder)?;
-        let mut file = self.create_named(format!("{folder}/{:08}-{name}", self.number))?;
+        let mut file = self.create_named(folder, format!("{folder}/{:08}-{name}", self.number))?;
         let path = file.path().to_owned();
         file.write_all(bytes).at("write", &path)?;
         file.finish(rows as u64)

@@ -7,7 +7,8 @@
 //! a later ingest removes the files of that id that no version names.
 
 use super::file_names::{RECORD_PREFIX, is_id, random_id};
-use super::{DatasetLock, Made, Outcome, StoreVersion, VersionBuilder, local_folder, without_credentials};
+use super::version_files::Made;
+use super::{BegunVersion, DatasetLock, Outcome, StoreVersion, VersionFiles, local_folder, without_credentials};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET, StageFault};
 use crate::monitor::Monitor;
@@ -21,27 +22,78 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{Store, manifest_file, open_store};
 use trueup_core::files::Files;
 
-impl VersionBuilder {
-    /// Returns the id of the ingest.
-    pub(crate) fn id(&self) -> &str {
-        &self.id
-    }
+/// What one of several processes writes for a version that another process has begun. Unless it is handed over,
+/// dropping it removes what it made.
+pub(crate) struct PartVersion {
+    pub(crate) files: VersionFiles,
+    /// Uploads the files; `None` in a folder.
+    store: Option<StoreVersion>,
+}
 
+impl BegunVersion {
     /// Lets other processes write files for this version.
     pub(crate) fn admit_parts(&mut self) -> Result<(), IngestError> {
         match &mut self.store {
             Some(store) => store.admit_parts(),
-            None => drop(self.make_record()?),
+            None => drop(self.files.make_record()?),
         }
         Ok(())
     }
 
+    /// Takes over the files of the parts. Returns them as the manifest names them.
+    ///
+    /// # Errors
+    /// A file is missing, has another length, or has a name that its part does not give to files; or the file system or
+    /// the store refuses.
+    pub(crate) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
+        for part in staged {
+            for (at, file) in part.files.iter().enumerate() {
+                if !is_id(&part.attempt)
+                    || file.path != self.files.name(Table::Events, &label_of(part.part, &part.attempt), at)
+                {
+                    return Err(StageFault::Altered.into());
+                }
+            }
+        }
+        if let Some(store) = &mut self.store {
+            return store.take_over(staged);
+        }
+        let mut files = Vec::new();
+        if staged.iter().any(|part| !part.files.is_empty()) {
+            self.files.make_folder(Table::Events.name())?;
+        }
+        for part in staged {
+            let folder = self.files.record().join(folder_of(part.part, &part.attempt));
+            for file in &part.files {
+                let from = folder.join(&file.path);
+                let found = match fs::symlink_metadata(&from) {
+                    Ok(found) if found.is_file() => Some(found.len()),
+                    Ok(_) => None,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(error) => return Err(error).at("read", &from),
+                };
+                if found != Some(file.size) {
+                    return Err(StageFault::File { part: part.part, path: from, expected: file.size, found }.into());
+                }
+                let name = self.files.name(Table::Events, "", files.len());
+                let path = self.files.dir.join(&name);
+                // Noted first, because the rename may take effect even if it reports an error.
+                self.files.made.push(Made::File(path.clone()));
+                self.files.files.rename(&from, &path).at("rename", &path)?;
+                files.push(DataFile { path: name, ..file.clone() });
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl PartVersion {
     /// Begins an attempt at a part of a distributed ingest, in any process. Returns the id of the attempt, too.
     ///
     /// # Errors
     /// The ingest has ended, the plan has no id of an ingest or no version, the URL is of no store or of a web server,
     /// or the file system or the store refuses.
-    pub(crate) fn begin_part(
+    pub(crate) fn begin(
         files: &Files,
         dir: &Path,
         plan: &StagePlan,
@@ -79,70 +131,22 @@ impl VersionBuilder {
         };
         let made = vec![Made::Folder(folder.clone())];
         let lock = DatasetLock::of(open);
-        let mut version = Self::without_number(files, folder, plan.ingest.clone(), lock, made);
-        version.number = plan.version;
-        version.label = label_of(part, &attempt);
-        version.store = store;
-        Ok((version, attempt))
+        let mut files = VersionFiles::new(files, folder, (plan.version, plan.ingest.clone()), lock, made);
+        files.label = label_of(part, &attempt);
+        Ok((Self { files, store }, attempt))
     }
 
     /// Ends an attempt: leaves its files to the process that commits.
     pub(crate) fn hand_over(mut self, monitor: &Monitor) -> Result<(), IngestError> {
-        match self.store.take() {
+        match &mut self.store {
             // The local files are removed.
-            Some(mut store) => store.hand_over(self.file_names(), &self.dir, monitor),
+            Some(store) => store.hand_over(self.files.names(), &self.files.dir, monitor),
             // The files are durable. The commit renames them, and makes their new names durable.
             None => {
-                self.outcome = Outcome::Published;
+                self.files.outcome = Outcome::Published;
                 Ok(())
             }
         }
-    }
-
-    /// Takes over the files of the parts. Returns them as the manifest names them.
-    ///
-    /// # Errors
-    /// A file is missing, has another length, or has a name that its part does not give to files; or the file system or
-    /// the store refuses.
-    pub(crate) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
-        for part in staged {
-            for (at, file) in part.files.iter().enumerate() {
-                if !is_id(&part.attempt)
-                    || file.path != self.name(Table::Events, &label_of(part.part, &part.attempt), at)
-                {
-                    return Err(StageFault::Altered.into());
-                }
-            }
-        }
-        if let Some(store) = &mut self.store {
-            return store.take_over(staged);
-        }
-        let mut files = Vec::new();
-        if staged.iter().any(|part| !part.files.is_empty()) {
-            self.make_folder(Table::Events.name())?;
-        }
-        for part in staged {
-            let folder = self.record().join(folder_of(part.part, &part.attempt));
-            for file in &part.files {
-                let from = folder.join(&file.path);
-                let found = match fs::symlink_metadata(&from) {
-                    Ok(found) if found.is_file() => Some(found.len()),
-                    Ok(_) => None,
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                    Err(error) => return Err(error).at("read", &from),
-                };
-                if found != Some(file.size) {
-                    return Err(StageFault::File { part: part.part, path: from, expected: file.size, found }.into());
-                }
-                let name = self.name(Table::Events, "", files.len());
-                let path = self.dir.join(&name);
-                // Noted first, because the rename may take effect even if it reports an error.
-                self.made.push(Made::File(path.clone()));
-                self.files.rename(&from, &path).at("rename", &path)?;
-                files.push(DataFile { path: name, ..file.clone() });
-            }
-        }
-        Ok(files)
     }
 }
 

@@ -11,8 +11,8 @@
 //! at any time.
 
 use super::clock::StorageClock;
-use super::file_names::{RECORD_PREFIX, has_id, is_id, version_and_id};
-use super::{FOLDERS, Outcome};
+use super::file_names::{RECORD_PREFIX, has_id, is_id};
+use super::{Outcome, at_location, leftovers};
 use crate::IngestError;
 use crate::error::{ErrorKind, StageFault};
 use crate::monitor::{Monitor, Phase};
@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use trueup_core::Interrupt;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{Entry, Store, expiry, manifest_file};
+use trueup_core::dataset::{Entry, Store, expiry, location_of, manifest_file};
 use trueup_core::files::Files;
-use trueup_core::{Interrupt, Interruption};
 
 /// The age from which the record of an ingest is that of a killed one.
 const KILLED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -81,7 +81,7 @@ impl StoreVersion {
         let record = version.record();
         let create = |version: &Self| {
             let created = version.store.put_new(&record, RECORD.into(), &version.interrupt);
-            at("create", &version.url(&record), created)
+            at_location("create", &version.location, &record, created)
         };
         // Nobody else uses this name, so that a second attempt must find the object of the first. A store that does not
         // look would also let two ingests publish the same version.
@@ -93,7 +93,7 @@ impl StoreVersion {
         let own = objects.iter().find(|object| object.name == record);
         let written =
             own.and_then(|object| Some(object.listed?.modified)).ok_or_else(|| io::ErrorKind::NotFound.into());
-        let clock = StorageClock::new(at("read", &version.url(&record), written)?);
+        let clock = StorageClock::new(at_location("read", &version.location, &record, written)?);
         version.clock = Some(clock);
         for object in &objects {
             let is_old = object.listed.is_some_and(|listed| clock.age(listed.modified) > KILLED_AFTER);
@@ -135,11 +135,7 @@ impl StoreVersion {
 
     /// Lists the objects in a folder of the dataset; `""` is the folder of the dataset itself.
     pub(super) fn list(&self, below: &str) -> Result<Vec<Entry>, IngestError> {
-        at("list", &self.location, self.store.list(below, &[]))
-    }
-
-    fn url(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("{}/{name}", self.location.to_string_lossy().trim_end_matches('/')))
+        at_location("list", &self.location, below, self.store.list(below, &[]))
     }
 
     /// Uploads the files, which are below a local folder, and makes the version visible.
@@ -192,7 +188,7 @@ impl StoreVersion {
             for file in &part.files {
                 let found = sizes.get(&file.path).copied();
                 if found != Some(file.size) {
-                    let path = self.url(&file.path);
+                    let path = location_of(&self.location, &file.path);
                     return Err(StageFault::File { part: part.part, path, expected: file.size, found }.into());
                 }
             }
@@ -206,7 +202,7 @@ impl StoreVersion {
         for object in self.list(Table::Events.name())? {
             let name = format!("{}/{}", Table::Events.name(), object.name);
             if has_id(&object.name, &self.id) && !named.contains(name.as_str()) {
-                at("remove", &self.url(&name), self.store.remove(&name))?;
+                at_location("remove", &self.location, &name, self.store.remove(&name))?;
             }
         }
         Ok(())
@@ -224,7 +220,7 @@ impl StoreVersion {
                 scope.spawn(|| {
                     while let Some(name) = self.uploaded.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let sent = self.store.upload(name, &folder.join(name), &self.interrupt);
-                        match at("upload", &self.url(name), sent) {
+                        match at_location("upload", &self.location, name, sent) {
                             Ok(()) => monitor.add(0, size(name)),
                             Err(error) => {
                                 next.store(self.uploaded.len(), Ordering::Relaxed);
@@ -255,24 +251,10 @@ impl StoreVersion {
         let Some(clock) = self.clock else { return Ok(()) };
         // A manifest that cannot be read may name any file, and the error keeps everything.
         let needed = expiry::needed_files(&self.location, clock.now())?;
-        let mut pending = HashSet::new();
-        for folder in FOLDERS {
-            for object in self.list(folder)? {
-                let name = format!("{folder}/{}", object.name);
-                let Some((version, id)) = version_and_id(&object.name) else { continue };
-                if needed.contains(&name) || !self.killed.iter().any(|killed| killed == id) {
-                    continue;
-                }
-                if version > taken {
-                    pending.insert(id.to_owned());
-                } else {
-                    at("remove", &self.url(&name), self.store.remove(&name))?;
-                }
-            }
-        }
+        let pending = leftovers::remove_files(&*self.store, &self.location, &self.killed, &needed, taken)?;
         for id in self.killed.iter().filter(|id| !pending.contains(*id)) {
             let record = format!("{RECORD_PREFIX}{id}");
-            at("remove", &self.url(&record), self.store.remove(&record))?;
+            at_location("remove", &self.location, &record, self.store.remove(&record))?;
         }
         self.killed.retain(|id| pending.contains(id));
         Ok(())
@@ -295,12 +277,4 @@ impl Drop for StoreVersion {
             drop(self.store.remove(&self.record()));
         }
     }
-}
-
-/// Names an action of a store, and the object.
-fn at<T>(action: &'static str, url: &Path, result: io::Result<T>) -> Result<T, IngestError> {
-    result.map_err(|error| match error.downcast::<Interruption>() {
-        Ok(interruption) => ErrorKind::Interrupted(interruption).into(),
-        Err(source) => ErrorKind::Io { action, path: url.to_owned(), source }.into(),
-    })
 }

@@ -1,6 +1,6 @@
 //! The deletion vectors of a new version: those of the version before, and what the new version supersedes.
 
-use super::VersionBuilder;
+use super::VersionFiles;
 use crate::IngestError;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const MAX_FILES: usize = 16;
 pub(crate) fn write(
     superseded: BTreeMap<String, DeletionVector>,
     manifest: &mut Manifest,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
 ) -> Result<(), IngestError> {
     let files = manifest.events.iter().chain(&manifest.spend);
     let paths: HashSet<&str> = files.map(|file| file.path.as_str()).collect();

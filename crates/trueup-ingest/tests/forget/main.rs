@@ -265,7 +265,7 @@ fn events_that_were_superseded_or_forgotten_before_are_purged_too() {
     let case = Case::new();
     let before = answers_of(&case.dataset());
     Compact::of(case.dataset()).all().run().unwrap();
-    Expire::of(&case.dataset()).run().unwrap();
+    Expire::of(case.dataset()).run().unwrap();
     let summary = case.forget().customer("a", ANN).purge().grace(Duration::ZERO).run().unwrap();
     assert_eq!((summary.expired.as_slice(), summary.waiting.files), ([4].as_slice(), 0));
     assert_eq!(files_with(&case.dataset(), &[ANN]).unwrap(), Vec::<PathBuf>::new());
@@ -286,7 +286,7 @@ fn a_reader_of_an_earlier_version_goes_on_until_the_grace_period_is_over() {
     // No command removes the files before the grace period is over; a day later, any command that writes does.
     let again = case.forget().customer("a", ANN).purge().run().unwrap();
     assert_eq!((again.waiting, again.version), (summary.waiting, 4));
-    assert_eq!(Expire::of(&case.dataset()).vacuum().run().unwrap().waiting, summary.waiting);
+    assert_eq!(Expire::of(case.dataset()).vacuum().run().unwrap().waiting, summary.waiting);
     for name in unnamed(&case.dataset()).iter().filter(|name| name.starts_with(".trueup-expired-")) {
         let record = File::options().write(true).open(case.dataset().join(name)).unwrap();
         record.set_modified(SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();
@@ -431,7 +431,7 @@ fn a_definition_keeps_the_column_that_it_needs() {
     Ingest::into(case.dataset()).events(case.write("color.csv", &events)).run().unwrap();
     let text =
         "[[dimension]]\nname = \"paint\"\nfrom = \"color\"\ncases = [{ equals = [\"crimson\"], value = \"Red\" }]\n";
-    let define = |text: &str| Define::of(&case.dataset(), &Definitions::parse(text).unwrap()).run();
+    let define = |text: &str| Define::of(case.dataset(), &Definitions::parse(text).unwrap()).run();
     define(text).unwrap();
     let before = answers_of(&case.dataset());
     for forget in [case.forget(), case.forget().purge()] {

@@ -19,7 +19,7 @@ fn write(format: FileFormat, table: TestTable<'_>, path: &Path) {
         "ndjson" => write_ndjson(table, path),
         "parquet" => write_parquet(table, GROUP_ROWS, path),
         "xlsx" => write_xlsx(table, path),
-        other => panic!("add a writer of {other} here"),
+        other => unreachable!("add a writer of {other} here"),
     }
 }
 
@@ -31,7 +31,7 @@ fn place(format: FileFormat, row: usize) -> String {
         "parquet" => format!("row group {}, row {} (both counted from 0)", row / GROUP_ROWS, row % GROUP_ROWS),
         // As the spreadsheet shows it, below the header.
         "xlsx" => format!("row {}", row + 2),
-        other => panic!("add here how a message names a row of {other}"),
+        other => unreachable!("add here how a message names a row of {other}"),
     }
 }
 

@@ -258,7 +258,7 @@ fn what_is_younger_stays_and_a_damaged_version_stops_the_expiry() {
     let error = Expire::of(&case.dataset).keep_last(2).grace(Duration::ZERO).run().unwrap_err().to_string();
     assert!(error.contains("manifest-00000002.json"), "{error}");
     assert_eq!(files(&case.dataset), before);
-    let absent = Expire::of(&case.folder.join("absent")).run().unwrap_err().to_string();
+    let absent = Expire::of(case.folder.join("absent")).run().unwrap_err().to_string();
     assert!(absent.contains("absent") && !case.folder.join("absent").exists(), "{absent}");
 }
 

@@ -15,7 +15,7 @@ use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::table::Table;
-use crate::version::{Scratch, VersionBuilder};
+use crate::version::{BegunVersion, Scratch, VersionFiles};
 use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Ingestion {
         }
         // On the caller's thread, because a stream may depend on it.
         let ReceivedInputs { inputs: given, received: _received, warnings } =
-            receive(given, &mut version, &run.monitor)?;
+            receive(given, &mut version.files, &run.monitor)?;
         let done = run.settings.on_threads(|| self.run_here(&given, rejects, version, latest, run));
         Ok(done?.with_warnings(warnings))
     }
@@ -52,7 +52,7 @@ impl Ingestion {
         &mut self,
         given: &[(Table, Input)],
         rejects: Option<(PathBuf, Outputs)>,
-        mut version: VersionBuilder,
+        mut version: BegunVersion,
         latest: Option<Manifest>,
         run: &Run,
     ) -> Result<IngestSummary, IngestError> {
@@ -77,9 +77,10 @@ impl Ingestion {
         let mut reader = run.settings.reader(faulty_rows, monitor);
         let written = self.write(run, plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.map_err(|error| monitor.explain(error));
-        let (mut manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
+        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let id = version.id().to_owned();
-        version.publish(&mut manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
+        let manifest =
+            version.publish(manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
         summary.rejected = reader.rejected;
@@ -106,7 +107,7 @@ impl Ingestion {
         mut plan: BatchPlan,
         mapped: &MappedInputs,
         latest: Option<Manifest>,
-        version: &mut VersionBuilder,
+        version: &mut BegunVersion,
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
@@ -129,7 +130,7 @@ impl Ingestion {
             let known = (&defined_names, forgotten.as_ref());
             let settings = self.event_settings(run, &accounts, &zone_changes, known, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
-            let written = events::ingest(&inputs, stored, dir, &settings, version, reader)?;
+            let written = events::ingest(&inputs, stored, dir, &settings, &mut version.files, reader)?;
             if !reader.is_refusing() {
                 plan.note_events(&written.new, &accounts)?;
             }
@@ -216,7 +217,7 @@ impl Ingestion {
         run: &Run,
         plan: &BatchPlan,
         manifest: &mut Manifest,
-        version: &mut VersionBuilder,
+        version: &mut BegunVersion,
         reader: &mut TableReader<'_>,
         summary: &mut IngestSummary,
     ) -> Result<(), IngestError> {
@@ -241,7 +242,7 @@ impl Ingestion {
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
             (manifest.insights, summary.insights) =
-                insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
+                insights::ingest(&inputs, &manifest.insights, dir, &mut version.files, reader)?;
         }
         Ok(())
     }
@@ -253,7 +254,7 @@ pub(super) fn write_accounts(
     dir: &Path,
     plan: &BatchPlan,
     latest: Option<Manifest>,
-    version: &mut VersionBuilder,
+    version: &mut BegunVersion,
     reader: &mut TableReader<'_>,
     summary: &mut IngestSummary,
 ) -> Result<AccountsWritten, IngestError> {
@@ -273,7 +274,7 @@ pub(super) fn write_accounts(
             new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
         all_accounts.merge(new);
         accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
-        account_files = Some(accounts::write(&all_accounts, version)?);
+        account_files = Some(accounts::write(&all_accounts, &mut version.files)?);
     }
     if let (Some(older), Some(latest)) = (older_tzdata, &latest) {
         zone_changes.add_changed_rules(older, &all_accounts, latest, dir, reader.monitor)?;
@@ -321,7 +322,7 @@ pub(super) struct ReceivedInputs {
 /// Receives the inputs that are no files.
 pub(super) fn receive(
     mut given: Vec<GivenInput>,
-    version: &mut VersionBuilder,
+    version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<ReceivedInputs, IngestError> {
     let (mut received, mut warnings) = (Vec::new(), Vec::new());

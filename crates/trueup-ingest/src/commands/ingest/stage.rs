@@ -9,7 +9,7 @@ use crate::parts::{PartSettings, StagePlan, Staged, base_of};
 use crate::rejects::{self, FaultyRows};
 use crate::settings::CommonSettings;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::{PartVersion, VersionFiles};
 use crate::{IngestError, Input};
 use std::time::Duration;
 use trueup_core::Shown;
@@ -70,8 +70,7 @@ impl Ingestion {
     fn stage(mut self, plan: &StagePlan, part: u32, run: &Run) -> Result<Staged, IngestError> {
         run.monitor.check()?;
         let given = self.given(run.dataset())?;
-        let (mut version, attempt) =
-            VersionBuilder::begin_part(&run.settings.files, run.dataset(), plan, part, &run.monitor)?;
+        let (mut version, attempt) = PartVersion::begin(&run.settings.files, run.dataset(), plan, part, &run.monitor)?;
         let base = match plan.version - 1 {
             0 => None,
             base => Some(manifest_file::read(run.dataset(), base)?),
@@ -81,10 +80,10 @@ impl Ingestion {
         }
         // On the caller's thread, because a stream may depend on it.
         let ReceivedInputs { inputs: given, received: _received, warnings } =
-            receive(given, &mut version, &run.monitor)?;
+            receive(given, &mut version.files, &run.monitor)?;
         let inputs: Vec<Input> = given.into_iter().map(|(_, input)| input).collect();
         run.settings.on_threads(move || {
-            let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version, run)?;
+            let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version.files, run)?;
             staged.warnings.extend(warnings);
             version.hand_over(&run.monitor)?;
             Ok(staged)
@@ -100,7 +99,7 @@ impl Ingestion {
         attempt: String,
         inputs: &[Input],
         base: Option<&Manifest>,
-        version: &mut VersionBuilder,
+        version: &mut VersionFiles,
         run: &Run,
     ) -> Result<Staged, IngestError> {
         let accounts = plan.zoned_accounts()?;

@@ -13,7 +13,7 @@ use crate::parts::{MAX_PARTS, PartSettings, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
 use crate::settings::CommonSettings;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::version::BegunVersion;
 use crate::{IngestError, IngestSummary, Input};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -55,7 +55,7 @@ use trueup_core::model::ClockZone;
 #[must_use = "dropping it gives the ingest up"]
 pub struct StagedIngest {
     plan: StagePlan,
-    version: VersionBuilder,
+    version: BegunVersion,
     /// The manifest of the version, without the files of the parts.
     manifest: Manifest,
     /// The stored event files whose rows the parts take over.
@@ -121,7 +121,7 @@ impl Ingestion {
         let (mut version, latest) = run.begin()?;
         // On the caller's thread, because a stream may depend on it.
         let ReceivedInputs { inputs: given, received: _received, warnings } =
-            receive(given, &mut version, &run.monitor)?;
+            receive(given, &mut version.files, &run.monitor)?;
         let begun = run.settings.on_threads(move || self.begin_here(&given, parts, accounts, version, latest, run));
         let mut begun = begun?;
         begun.summary = begun.summary.with_warnings(warnings);
@@ -133,7 +133,7 @@ impl Ingestion {
         given: &[(Table, Input)],
         parts: u32,
         changed: Option<BTreeSet<String>>,
-        mut version: VersionBuilder,
+        mut version: BegunVersion,
         latest: Option<Manifest>,
         run: &Run,
     ) -> Result<StagedIngest, IngestError> {
@@ -224,8 +224,8 @@ impl StagedIngest {
         batch.tables.insert(Table::Events.name().to_owned(), table);
         version.add_batch(batch);
         monitor.check()?;
-        let published = version.publish(&mut manifest, CommitOperation::Ingest, &monitor);
-        published.map_err(|error| monitor.explain(error))?;
+        let published = version.publish(manifest, CommitOperation::Ingest, &monitor);
+        let manifest = published.map_err(|error| monitor.explain(error))?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
         let mut warnings = BTreeSet::new();
         for warning in staged.iter().flat_map(|part| &part.warnings) {
