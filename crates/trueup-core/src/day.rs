@@ -25,7 +25,7 @@ use std::sync::LazyLock;
 /// assert_eq!(day.next(), Some("2025-02-01".parse()?));
 /// assert_eq!(day.month(), "2025-01");
 /// assert!("2025-02-30".parse::<Day>().is_err());
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -34,9 +34,9 @@ pub struct Day(u16);
 /// A text or date that is not a [`Day`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{}`", Shown(.0))]
-pub struct NotADay(pub String);
+pub struct ParseDayError(pub String);
 
-impl NotADay {
+impl ParseDayError {
     /// Returns whether the text is a calendar date as `YYYY-MM-DD` that is before [`Day::MIN`] or after [`Day::MAX`].
     #[must_use]
     pub fn is_out_of_range(&self) -> bool {
@@ -73,10 +73,10 @@ impl Day {
     /// Returns the day of a calendar date.
     ///
     /// # Errors
-    /// Returns [`NotADay`] if the date is before [`Day::MIN`] or after [`Day::MAX`].
-    pub fn from_date(date: NaiveDate) -> Result<Self, NotADay> {
+    /// Returns [`ParseDayError`] if the date is before [`Day::MIN`] or after [`Day::MAX`].
+    pub fn from_date(date: NaiveDate) -> Result<Self, ParseDayError> {
         let number = date.signed_duration_since(NaiveDate::default()).num_days();
-        u16::try_from(number).map(Self).map_err(|_| NotADay(date.to_string()))
+        u16::try_from(number).map(Self).map_err(|_| ParseDayError(date.to_string()))
     }
 
     /// Returns the calendar date of the day.
@@ -124,18 +124,18 @@ impl fmt::Display for Day {
 }
 
 impl FromStr for Day {
-    type Err = NotADay;
+    type Err = ParseDayError;
 
-    fn from_str(text: &str) -> Result<Self, NotADay> {
-        let date = calendar_date(text).ok_or_else(|| NotADay(text.to_owned()))?;
+    fn from_str(text: &str) -> Result<Self, ParseDayError> {
+        let date = calendar_date(text).ok_or_else(|| ParseDayError(text.to_owned()))?;
         Self::from_date(date)
     }
 }
 
 impl TryFrom<String> for Day {
-    type Error = NotADay;
+    type Error = ParseDayError;
 
-    fn try_from(text: String) -> Result<Self, NotADay> {
+    fn try_from(text: String) -> Result<Self, ParseDayError> {
         text.parse()
     }
 }

@@ -35,10 +35,10 @@ pub use columns::{
     OPPORTUNITY_ID, OWN_PREFIX, SOURCE, TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column,
     is_leading_column, is_own_column, stored_event_schema,
 };
-pub use currency::{Currency, NotACurrency};
+pub use currency::{Currency, ParseCurrencyError};
 pub use customers::read_customers;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
-pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};
+pub use instant::{ClockTime, ClockZone, GivenTime, ParseClockZoneError, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use plain_column::day_from_text;

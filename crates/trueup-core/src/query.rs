@@ -29,12 +29,12 @@ mod tests;
 mod why;
 
 pub use crate::attribution::{Attribution, UnknownAttribution};
-pub use cohort::{NotAWindow, Within};
-pub use earlier::{ComparedColumn, Earlier, NotEarlier, TooEarly};
+pub use cohort::{ParseWindowError, Within};
+pub use earlier::{ComparedColumn, Earlier, ParseComparisonRangeError, TooEarly};
 pub use events::{AccountFilter, EventsQuery};
 pub use interval::{DateRange, Interval, UnknownInterval};
 pub use limits::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};
-pub use named_range::{NamedRange, NotARange, RangeOutOfBounds, current_day};
+pub use named_range::{NamedRange, ParseRangeError, RangeOutOfBounds, current_day};
 pub use row_fault::WhyRowFault;
 pub use row_values::RowValues;
 pub use sort::SortKey;

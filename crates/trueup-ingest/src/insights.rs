@@ -13,7 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, InsightLine, InsightLineFault};
-use trueup_core::day::NotADay;
+use trueup_core::day::ParseDayError;
 use trueup_core::files::OpenFile;
 use trueup_core::model::Reason;
 use trueup_core::{Day, Shown};
@@ -237,7 +237,7 @@ fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
 enum DocumentFault {
     Shape(serde_json::Error),
     Account(String),
-    Date(NotADay),
+    Date(ParseDayError),
     Insight,
 }
 
@@ -265,7 +265,7 @@ impl DocumentFault {
     fn found(&self) -> String {
         match self {
             Self::Shape(error) => format!(", but: {}", Shown(&error.to_string())),
-            Self::Account(value) | Self::Date(NotADay(value)) => format!(", but found `{}`", Shown(value)),
+            Self::Account(value) | Self::Date(ParseDayError(value)) => format!(", but found `{}`", Shown(value)),
             Self::Insight => String::new(),
         }
     }

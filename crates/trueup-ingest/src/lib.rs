@@ -71,8 +71,9 @@ pub use commands::{
 };
 pub use customer::Customer;
 pub use error::{
-    BrokenRule, Difference, ErrorKind, FileFault, IngestError, InputLocation, MappingFault, MaxRejects, NotMaxRejects,
-    OutputError, RejectedRow, RejectedRows, Repetition, RowFault, Rule, SpendTwice, StageFault, TwiceRows, UnfitColumn,
+    BrokenRule, Difference, ErrorKind, FileFault, IngestError, InputLocation, MappingFault, MaxRejects, OutputError,
+    ParseMaxRejectsError, RejectedRow, RejectedRows, Repetition, RowFault, Rule, SpendTwice, StageFault, TwiceRows,
+    UnfitColumn,
 };
 pub use monitor::{Phase, Progress};
 pub use output::{OutputFile, Outputs};

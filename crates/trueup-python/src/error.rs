@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use std::error::Error;
-use trueup::filter::{InvalidFilter, NotACondition};
+use trueup::filter::{InvalidFilter, ParseConditionError};
 use trueup::ingest::IngestError;
 use trueup::request::{InvalidParameter, RequestError};
 use trueup::{Interruption, QueryError, UnknownField, message_with_causes};
@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     /// As [`Engine`](Self::Engine), in words that only this call has.
     Worded(Box<trueup::Error>, String),
     /// A condition as people type it is at fault.
-    Condition(NotACondition),
+    Condition(ParseConditionError),
     /// A filter is at fault.
     Filter(InvalidFilter),
     /// Another part of a query is at fault.
@@ -46,7 +46,7 @@ macro_rules! from {
         })*
     };
 }
-from!(PyErr => Raised, trueup::Error => Engine, NotACondition => Condition, InvalidFilter => Filter, IngestError => Ingest);
+from!(PyErr => Raised, trueup::Error => Engine, ParseConditionError => Condition, InvalidFilter => Filter, IngestError => Ingest);
 
 impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {

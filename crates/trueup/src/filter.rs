@@ -29,7 +29,7 @@ mod typed;
 mod tests;
 
 pub use error::{InvalidFilter, InvalidRequest};
-pub use typed::{NotACondition, TypedCondition};
+pub use typed::{ParseConditionError, TypedCondition};
 
 use crate::request::ADDITIONS;
 use error::{FilterPath, ParseFault};
@@ -142,7 +142,7 @@ fn parse_all<'a>(
 /// // Two faults: there is no metric, and the filter is empty.
 /// let refused = apply(query, &[("zip".to_owned(), "[]".to_owned())]);
 /// assert!(matches!(refused, Err(InvalidRequest::Query(trueup::QueryError::MissingMetric))));
-/// # Ok::<(), trueup::day::NotADay>(())
+/// # Ok::<(), trueup::day::ParseDayError>(())
 /// ```
 ///
 /// # Errors
@@ -160,11 +160,11 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// conditions must hold.
 ///
 /// ```
-/// use trueup::filter::{NotACondition, TypedCondition, apply_typed};
+/// use trueup::filter::{ParseConditionError, TypedCondition, apply_typed};
 /// use trueup::query::EventsQuery;
 ///
 /// let conditions = ["campaign=Drains", "campaign = Heaters", "total >= 500", "total < 900"];
-/// let conditions: Result<Vec<TypedCondition>, NotACondition> = conditions.iter().map(|text| text.parse()).collect();
+/// let conditions: Result<Vec<TypedCondition>, ParseConditionError> = conditions.iter().map(|text| text.parse()).collect();
 /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
 /// let query = apply_typed(query, &conditions?, Some(r#"{"leads": ["gte", 5]}"#))?;
 /// assert_eq!(query.names(), ["leads", "campaign", "campaign", "total", "total", "leads"]);

@@ -14,7 +14,7 @@ use crate::Day;
 use crate::definitions::Definitions;
 use crate::filter::TypedCondition;
 use crate::query::{
-    AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, NamedRange, NotARange, SortKey, Within,
+    AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, NamedRange, ParseRangeError, SortKey, Within,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -439,7 +439,7 @@ fn values(request: &QueryRequest) -> BTreeMap<String, Value> {
 
 fn named<'de, D: Deserializer<'de>>(
     deserializer: D,
-    parse: fn(&str) -> Result<NamedRange, NotARange>,
+    parse: fn(&str) -> Result<NamedRange, ParseRangeError>,
 ) -> Result<Option<NamedRange>, D::Error> {
     let text: Option<String> = Option::deserialize(deserializer)?;
     text.map(|text| parse(&text).map_err(serde::de::Error::custom)).transpose()

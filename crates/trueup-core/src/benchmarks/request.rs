@@ -154,13 +154,13 @@ impl BenchmarkPeriod {
     /// use trueup_core::benchmarks::BenchmarkPeriod;
     /// use trueup_core::query::DateRange;
     ///
-    /// let of = |start: &str, end: &str| -> Result<_, trueup_core::day::NotADay> {
+    /// let of = |start: &str, end: &str| -> Result<_, trueup_core::day::ParseDayError> {
     ///     let range = DateRange { start: start.parse()?, end: end.parse()? };
     ///     Ok(BenchmarkPeriod::of_range(range, "2025-03-15".parse()?).is_some())
     /// };
     /// assert!(of("2025-01-01", "2025-01-31")? && of("2025-03-01", "2025-03-15")? && of("2025-02-01", "2025-02-15")?);
     /// assert!(!of("2025-01-01", "2025-01-15")? && !of("2025-03-01", "2025-03-31")?);
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn of_range(range: DateRange, today: Day) -> Option<Self> {

@@ -40,7 +40,7 @@ type Hash = [u8; HASH_BYTES];
 /// assert_eq!(forgotten.until("acme", "c1"), Some("2026-05-31".parse()?));
 /// assert_eq!(forgotten.until("acme", "c2"), None);
 /// assert_eq!(ForgottenCustomers::from_bytes(&forgotten.to_bytes()), Some(forgotten));
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone)]
 pub struct ForgottenCustomers {

@@ -9,7 +9,7 @@ use super::Dataset;
 use super::checked_file::{CheckedFile, PromisedFile, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
-use crate::day::NotADay;
+use crate::day::ParseDayError;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
@@ -63,7 +63,7 @@ pub enum InsightLineFault {
     Json(#[from] serde_json::Error),
     /// The date is not a day.
     #[error(transparent)]
-    Date(#[from] NotADay),
+    Date(#[from] ParseDayError),
     /// The document is not a JSON object.
     #[error("the insight is no object")]
     NotAnObject,

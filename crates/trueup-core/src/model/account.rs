@@ -1,7 +1,7 @@
 //! The accounts, and the table that describes them.
 
 use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, find, names, require};
-use super::currency::{Currency, NotACurrency};
+use super::currency::{Currency, ParseCurrencyError};
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
 use super::zone::Zone;
@@ -219,7 +219,7 @@ impl Accounts {
             other => return Err((LEAD_GRADING, other, Reason::Boolean)),
         };
         if !cells.currency.is_empty() {
-            let fault = |NotACurrency| (CURRENCY, cells.currency, Reason::Currency);
+            let fault = |ParseCurrencyError| (CURRENCY, cells.currency, Reason::Currency);
             account.currency = Some(cells.currency.parse().map_err(fault)?);
         }
         Ok(account)

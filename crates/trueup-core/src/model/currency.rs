@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// let currency: Currency = "CAD".parse()?;
 /// assert_eq!(currency.to_string(), "CAD");
 /// assert!("cad".parse::<Currency>().is_err() && "$".parse::<Currency>().is_err());
-/// # Ok::<(), trueup_core::model::NotACurrency>(())
+/// # Ok::<(), trueup_core::model::ParseCurrencyError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency([u8; 3]);
@@ -20,7 +20,7 @@ pub struct Currency([u8; 3]);
 /// A text that is not the code of a currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a currency as three capital letters, such as `USD`")]
-pub struct NotACurrency;
+pub struct ParseCurrencyError;
 
 impl Currency {
     /// Returns the code.
@@ -32,11 +32,11 @@ impl Currency {
 }
 
 impl FromStr for Currency {
-    type Err = NotACurrency;
+    type Err = ParseCurrencyError;
 
-    fn from_str(text: &str) -> Result<Self, NotACurrency> {
-        let code: [u8; 3] = text.as_bytes().try_into().map_err(|_| NotACurrency)?;
-        if code.iter().all(u8::is_ascii_uppercase) { Ok(Self(code)) } else { Err(NotACurrency) }
+    fn from_str(text: &str) -> Result<Self, ParseCurrencyError> {
+        let code: [u8; 3] = text.as_bytes().try_into().map_err(|_| ParseCurrencyError)?;
+        if code.iter().all(u8::is_ascii_uppercase) { Ok(Self(code)) } else { Err(ParseCurrencyError) }
     }
 }
 

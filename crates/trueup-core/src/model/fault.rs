@@ -110,7 +110,7 @@ pub enum Reason {
     #[error("expected `true` or `false`")]
     Boolean,
     /// The currency has not the form of a code of ISO 4217.
-    #[error("{}", super::currency::NotACurrency)]
+    #[error("{}", super::currency::ParseCurrencyError)]
     Currency,
     /// The account occurred before.
     #[error("expected each account once")]

@@ -75,16 +75,16 @@ pub enum ClockZone {
 /// A text that is no [`ClockZone`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `account`, `UTC`, or an IANA time zone such as `America/New_York`")]
-pub struct NotAClockZone;
+pub struct ParseClockZoneError;
 
 impl FromStr for ClockZone {
-    type Err = NotAClockZone;
+    type Err = ParseClockZoneError;
 
-    fn from_str(text: &str) -> Result<Self, NotAClockZone> {
+    fn from_str(text: &str) -> Result<Self, ParseClockZoneError> {
         if text == "account" {
             return Ok(Self::Account);
         }
-        text.parse().map(Self::Zone).map_err(|_| NotAClockZone)
+        text.parse().map(Self::Zone).map_err(|_| ParseClockZoneError)
     }
 }
 

@@ -223,7 +223,7 @@ enum PlaceInDay {
 ///
 /// let span = QuarterSpan::of("2025-01-31".parse()?, "2025-04-01".parse()?);
 /// assert!(matches!(span, QuarterSpan::Near { first, last } if last == first + 1));
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuarterSpan {

@@ -29,7 +29,7 @@ pub enum Within {
 /// A text that is not a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number of days such as `90d`, or `all`, but found `{}`", Shown(.0))]
-pub struct NotAWindow(pub String);
+pub struct ParseWindowError(pub String);
 
 impl Within {
     /// Returns the last day that counts for a lead whose first event is on `first`; [`Day::MAX`] if the window ends
@@ -42,7 +42,7 @@ impl Within {
     /// let first: Day = "2026-03-01".parse()?;
     /// assert_eq!(Within::Days(30).last_day(first).to_string(), "2026-03-31");
     /// assert_eq!(Within::All.last_day(first), Day::MAX);
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn last_day(self, first: Day) -> Day {
@@ -56,15 +56,15 @@ impl Within {
 }
 
 impl FromStr for Within {
-    type Err = NotAWindow;
+    type Err = ParseWindowError;
 
-    fn from_str(text: &str) -> Result<Self, NotAWindow> {
+    fn from_str(text: &str) -> Result<Self, ParseWindowError> {
         if text == "all" {
             return Ok(Self::All);
         }
         let digits = text.strip_suffix('d').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let days = digits.and_then(|digits| digits.parse().ok());
-        days.map(Self::Days).ok_or_else(|| NotAWindow(text.to_owned()))
+        days.map(Self::Days).ok_or_else(|| ParseWindowError(text.to_owned()))
     }
 }
 
@@ -78,9 +78,9 @@ impl fmt::Display for Within {
 }
 
 impl TryFrom<String> for Within {
-    type Error = NotAWindow;
+    type Error = ParseWindowError;
 
-    fn try_from(text: String) -> Result<Self, NotAWindow> {
+    fn try_from(text: String) -> Result<Self, ParseWindowError> {
         text.parse()
     }
 }

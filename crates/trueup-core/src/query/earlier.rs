@@ -41,7 +41,7 @@ pub enum Earlier {
      `{}`",
     Day::MIN, Day::MAX, Shown(.0)
 )]
-pub struct NotEarlier(pub String);
+pub struct ParseComparisonRangeError(pub String);
 
 /// A range to compare with that begins before the first [`Day`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,9 +89,9 @@ fn whole_months(start: NaiveDate, end: NaiveDate) -> Option<u32> {
 }
 
 impl FromStr for Earlier {
-    type Err = NotEarlier;
+    type Err = ParseComparisonRangeError;
 
-    fn from_str(text: &str) -> Result<Self, NotEarlier> {
+    fn from_str(text: &str) -> Result<Self, ParseComparisonRangeError> {
         let days = || {
             let (start, end) = text.split_once("..")?;
             Some(DateRange { start: start.parse().ok()?, end: end.parse().ok()? })
@@ -99,7 +99,7 @@ impl FromStr for Earlier {
         match text {
             "previous-period" => Ok(Self::PreviousPeriod),
             "previous-year" => Ok(Self::PreviousYear),
-            _ => days().map(Self::Range).ok_or_else(|| NotEarlier(text.to_owned())),
+            _ => days().map(Self::Range).ok_or_else(|| ParseComparisonRangeError(text.to_owned())),
         }
     }
 }
@@ -115,9 +115,9 @@ impl fmt::Display for Earlier {
 }
 
 impl TryFrom<String> for Earlier {
-    type Error = NotEarlier;
+    type Error = ParseComparisonRangeError;
 
-    fn try_from(text: String) -> Result<Self, NotEarlier> {
+    fn try_from(text: String) -> Result<Self, ParseComparisonRangeError> {
         text.parse()
     }
 }
@@ -256,10 +256,10 @@ mod tests {
             assert_eq!(text.parse::<Earlier>().map(|earlier| earlier.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "previous", "2025-01-01", "2025-01-01..", "2025-01-01..2025-02-30", "1969-01-01..2025-01-01"] {
-            assert_eq!(text.parse::<Earlier>(), Err(NotEarlier(text.to_owned())));
+            assert_eq!(text.parse::<Earlier>(), Err(ParseComparisonRangeError(text.to_owned())));
         }
         assert_eq!(
-            NotEarlier("last".to_owned()).to_string(),
+            ParseComparisonRangeError("last".to_owned()).to_string(),
             "expected `previous-period`, `previous-year`, or two days from 1970-01-01 to 2149-06-06 such as \
              `2025-01-01..2025-01-31`, but found `last`"
         );

@@ -82,7 +82,7 @@ impl AccountFilter {
 ///     .interval(Interval::Month)
 ///     .filter(Filter::equals("customerStatus", "New Customer"));
 /// assert_eq!(query.sub_ranges().len(), 6);
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -242,7 +242,7 @@ impl EventsQuery {
     /// let fields = ["campaign", "leads", "avgCostPerLead"];
     /// let query = EventsQuery::new(fields, day, day).sort("leads:desc").sort(SortKey::ascending("avgCostPerLead"));
     /// assert!(query.check().is_ok() && query.sort("clicks").check().is_err());
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn sort(mut self, key: impl Into<SortKey>) -> Self {
@@ -284,7 +284,7 @@ impl EventsQuery {
     ///     .interval(Interval::Month)
     ///     .cohort(Within::Days(90));
     /// assert!(query.check().is_ok());
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn cohort(mut self, within: Within) -> Self {
@@ -322,7 +322,7 @@ impl EventsQuery {
     ///     .compare(Earlier::PreviousPeriod)
     ///     .sort("bookRate.mixEffect");
     /// assert!(query.check().is_ok());
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn compare(mut self, earlier: Earlier) -> Self {
@@ -348,7 +348,7 @@ impl EventsQuery {
     /// let (start, end) = ("2025-03-01".parse()?, "2025-03-31".parse()?);
     /// let query = EventsQuery::new(["attributionChannel", "leads"], start, end).attribution(Attribution::First);
     /// assert!(query.check().is_ok());
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn attribution(mut self, attribution: Attribution) -> Self {
@@ -386,7 +386,7 @@ impl EventsQuery {
     ///
     /// let query = EventsQuery::new(["crew", "leads", "crew"], "2025-01-01".parse()?, "2025-01-31".parse()?);
     /// assert_eq!((query.width(), query.interval(Interval::Day).width()), (2, 4));
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn width(&self) -> usize {
@@ -402,7 +402,7 @@ impl EventsQuery {
     /// let day = "2025-01-01".parse()?;
     /// let query = EventsQuery::new(["crew", "leads"], day, day).filter(Filter::equals("campaign", ""));
     /// assert_eq!(query.names(), ["crew", "leads", "campaign"]);
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
@@ -447,7 +447,7 @@ impl EventsQuery {
     /// let day = "2025-01-31".parse()?;
     /// assert!(EventsQuery::new(["leads"], day, day).check().is_ok());
     /// assert!(EventsQuery::new(["campaign"], day, day).check().is_err());
-    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     pub fn check(&self) -> Result<(), QueryError> {
         if self.fields.is_empty() {

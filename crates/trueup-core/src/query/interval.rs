@@ -19,7 +19,7 @@ use std::str::FromStr;
 /// assert_eq!(months.len(), 3);
 /// // The first month is clipped to the range.
 /// assert_eq!(months[0].start, range.start);
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

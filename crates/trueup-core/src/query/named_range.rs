@@ -91,7 +91,7 @@ const RELATIVE: [(&str, Unit, Part); 14] = [
 /// A text that is not the name of a range, and what was expected in its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, but found `{}`", Shown(.found))]
-pub struct NotARange {
+pub struct ParseRangeError {
     expected: Expected,
     found: String,
 }
@@ -119,7 +119,7 @@ impl NamedRange {
     ///
     /// # Errors
     /// The text is not a month.
-    pub fn month(text: &str) -> Result<Self, NotARange> {
+    pub fn month(text: &str) -> Result<Self, ParseRangeError> {
         let month = text.split_once('-').and_then(|(year, month)| date(year, digits(month, 2)?));
         Self::new(month.map(|first| Name::Calendar(Unit::Month, first)), Expected::Month, text)
     }
@@ -128,7 +128,7 @@ impl NamedRange {
     ///
     /// # Errors
     /// The text is not a quarter.
-    pub fn quarter(text: &str) -> Result<Self, NotARange> {
+    pub fn quarter(text: &str) -> Result<Self, ParseRangeError> {
         let number = |quarter: &str| digits(quarter, 1).filter(|quarter| (1..=4).contains(quarter));
         let quarter = text.split_once("-Q").and_then(|(year, quarter)| date(year, 3 * number(quarter)? - 2));
         Self::new(quarter.map(|first| Name::Calendar(Unit::Quarter, first)), Expected::Quarter, text)
@@ -138,7 +138,7 @@ impl NamedRange {
     ///
     /// # Errors
     /// The text is not a year of four digits.
-    pub fn year(text: &str) -> Result<Self, NotARange> {
+    pub fn year(text: &str) -> Result<Self, ParseRangeError> {
         Self::new(date(text, 1).map(|first| Name::Calendar(Unit::Year, first)), Expected::Year, text)
     }
 
@@ -147,7 +147,7 @@ impl NamedRange {
     ///
     /// # Errors
     /// The text is not a whole number from 1 with `d`, `w`, `mo` or `y` after it, or the number is too large.
-    pub fn last(text: &str) -> Result<Self, NotARange> {
+    pub fn last(text: &str) -> Result<Self, ParseRangeError> {
         type Last = fn(u32) -> Name;
         // A `Day` has 16 bits, and 65,536 days are fewer than 180 years.
         const MOST_DAYS: u32 = u16::MAX as u32 + 1;
@@ -166,8 +166,8 @@ impl NamedRange {
         Self::new(name, Expected::Last, text)
     }
 
-    fn new(name: Option<Name>, expected: Expected, found: &str) -> Result<Self, NotARange> {
-        name.map(Self).ok_or_else(|| NotARange { expected, found: found.to_owned() })
+    fn new(name: Option<Name>, expected: Expected, found: &str) -> Result<Self, ParseRangeError> {
+        name.map(Self).ok_or_else(|| ParseRangeError { expected, found: found.to_owned() })
     }
 
     /// Returns whether the days of the range depend on today.
@@ -278,14 +278,14 @@ fn digits(text: &str, length: usize) -> Option<u32> {
 }
 
 impl FromStr for NamedRange {
-    type Err = NotARange;
+    type Err = ParseRangeError;
 
-    fn from_str(text: &str) -> Result<Self, NotARange> {
+    fn from_str(text: &str) -> Result<Self, ParseRangeError> {
         let relative = RELATIVE.iter().find(|(name, ..)| *name == text);
         let relative = relative.map(|(_, unit, part)| Self(Name::Relative(*unit, *part)));
         let forms = [Self::month, Self::quarter, Self::year, Self::last];
         let named = relative.or_else(|| forms.iter().find_map(|read| read(text).ok()));
-        named.ok_or_else(|| NotARange { expected: Expected::Any, found: text.to_owned() })
+        named.ok_or_else(|| ParseRangeError { expected: Expected::Any, found: text.to_owned() })
     }
 }
 
@@ -307,9 +307,9 @@ impl fmt::Display for NamedRange {
 }
 
 impl TryFrom<String> for NamedRange {
-    type Error = NotARange;
+    type Error = ParseRangeError;
 
-    fn try_from(text: String) -> Result<Self, NotARange> {
+    fn try_from(text: String) -> Result<Self, ParseRangeError> {
         text.parse()
     }
 }

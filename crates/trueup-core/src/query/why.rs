@@ -39,7 +39,7 @@ pub enum LineOrder {
 ///     .interval(Interval::Month);
 /// let row = WhyQuery::new(query).value("campaign", "Drains").value("start", "2025-03-01");
 /// let why = row.metric("bookRate").limit(20);
-/// # Ok::<(), trueup_core::day::NotADay>(())
+/// # Ok::<(), trueup_core::day::ParseDayError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyQuery {

@@ -213,29 +213,29 @@ const SHARE_OF_PERCENT: u32 = 10_000;
 /// A text that is no [`MaxRejects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number of rows such as `20`, or a share of the rows such as `0.5%`")]
-pub struct NotMaxRejects;
+pub struct ParseMaxRejectsError;
 
 impl std::str::FromStr for MaxRejects {
-    type Err = NotMaxRejects;
+    type Err = ParseMaxRejectsError;
 
     /// Reads a number of rows, or a percentage up to 100 with at most four decimals.
     ///
     /// # Errors
     /// The text is neither, or the number does not fit into 64 bits.
-    fn from_str(text: &str) -> Result<Self, NotMaxRejects> {
+    fn from_str(text: &str) -> Result<Self, ParseMaxRejectsError> {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = |text: &str| text.parse::<u32>().map_err(|_| NotMaxRejects);
+        let number = |text: &str| text.parse::<u32>().map_err(|_| ParseMaxRejectsError);
         let Some(percent) = text.strip_suffix('%') else {
             let rows = digits(text).then(|| text.parse().ok()).flatten();
-            return rows.map(Self::rows).ok_or(NotMaxRejects);
+            return rows.map(Self::rows).ok_or(ParseMaxRejectsError);
         };
         let (whole, fraction) = percent.split_once('.').unwrap_or((percent, "0"));
         if !digits(whole) || !digits(fraction) || fraction.len() > 4 {
-            return Err(NotMaxRejects);
+            return Err(ParseMaxRejectsError);
         }
-        let share = number(whole)?.checked_mul(SHARE_OF_PERCENT).ok_or(NotMaxRejects)?;
+        let share = number(whole)?.checked_mul(SHARE_OF_PERCENT).ok_or(ParseMaxRejectsError)?;
         let share = share.checked_add(number(&format!("{fraction:0<4}"))?);
-        let share = share.filter(|share| *share <= 100 * SHARE_OF_PERCENT).ok_or(NotMaxRejects)?;
+        let share = share.filter(|share| *share <= 100 * SHARE_OF_PERCENT).ok_or(ParseMaxRejectsError)?;
         Ok(Self(Limit::Share(share)))
     }
 }
@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(text.parse::<MaxRejects>().unwrap().to_string(), text);
         }
         for text in ["", "%", "-1", "1.5", "1e3", "100.0001%", "0.00001%", ".5%", "5.%", "5 %", "99999999999%"] {
-            assert_eq!(text.parse::<MaxRejects>(), Err(NotMaxRejects), "{text}");
+            assert_eq!(text.parse::<MaxRejects>(), Err(ParseMaxRejectsError), "{text}");
         }
     }
 }

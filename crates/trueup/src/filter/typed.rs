@@ -27,7 +27,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
-pub use fault::NotACondition;
+pub use fault::ParseConditionError;
 
 use super::error::{FilterPath, InvalidFilter, ParseFault};
 use super::expression::ParsedCondition;
@@ -115,9 +115,9 @@ impl TypedCondition {
 }
 
 impl TryFrom<String> for TypedCondition {
-    type Error = NotACondition;
+    type Error = ParseConditionError;
 
-    fn try_from(text: String) -> Result<Self, NotACondition> {
+    fn try_from(text: String) -> Result<Self, ParseConditionError> {
         text.parse()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
-use crate::query::{NotEarlier, UnknownInterval, WhyRowFault};
+use crate::query::{ParseComparisonRangeError, UnknownInterval, WhyRowFault};
 use crate::request::NotCompared;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
@@ -139,7 +139,7 @@ fn parameters() -> Vec<ErrorExample> {
             "invalid-query-value",
             ServiceError::InvalidQuery(InvalidQuery::Value {
                 parameter: "compare",
-                fault: NotCompared::from(NotEarlier(text("last"))).to_string(),
+                fault: NotCompared::from(ParseComparisonRangeError(text("last"))).to_string(),
             }),
             EVENTS,
             "`cohort`, `within`, `compare`, `why` or `lines` has a value that it does not take, or one that does not go with the \

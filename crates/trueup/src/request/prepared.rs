@@ -3,7 +3,7 @@
 use super::{InvalidParameter, QueryRequest};
 use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{InvalidFilter, InvalidRequest, apply_typed};
-use crate::query::{AccountFilter, Earlier, EventsQuery, NotEarlier, RangeOutOfBounds, current_day};
+use crate::query::{AccountFilter, Earlier, EventsQuery, ParseComparisonRangeError, RangeOutOfBounds, current_day};
 use crate::{Dataset, Day, Error, Execution, QueryError, ResultTable, Shown, UnseenValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,7 +34,7 @@ pub enum ComparedWith {
 /// A text that names nothing to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; `benchmarks` compares with other accounts")]
-pub struct NotCompared(#[from] NotEarlier);
+pub struct NotCompared(#[from] ParseComparisonRangeError);
 
 impl FromStr for ComparedWith {
     type Err = NotCompared;

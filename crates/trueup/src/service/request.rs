@@ -2,7 +2,7 @@
 
 use super::error::{InvalidQuery, ServiceError};
 use crate::Interrupt;
-use crate::day::NotADay;
+use crate::day::ParseDayError;
 use crate::query::DateRange;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
@@ -130,9 +130,9 @@ impl Parameters {
 /// or that [`Day`](crate::Day) cannot represent, first, then a range that ends before it starts.
 pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceError> {
     let day = |parameter, text: &str| {
-        text.parse().map_err(|error: NotADay| match error {
+        text.parse().map_err(|error: ParseDayError| match error {
             error if error.is_out_of_range() => ServiceError::DateOutOfRange { parameter, text: error.0 },
-            NotADay(text) => ServiceError::InvalidDate { parameter, text },
+            ParseDayError(text) => ServiceError::InvalidDate { parameter, text },
         })
     };
     let (start, end) = (day("start", start)?, day("end", end)?);

@@ -7,14 +7,14 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// a message, and then lines that start with two blanks and `|`. They show the text, with marks below the place of the
 /// fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotACondition {
+pub struct ParseConditionError {
     pub(super) text: String,
     /// The bytes at fault; empty at the end of the text.
     pub(super) place: std::ops::Range<usize>,
     pub(super) fault: String,
 }
 
-impl NotACondition {
+impl ParseConditionError {
     /// Returns the place of the fault: the number of its first character, counted from 1.
     #[must_use]
     pub fn column(&self) -> usize {
@@ -28,9 +28,9 @@ impl NotACondition {
     }
 }
 
-impl std::error::Error for NotACondition {}
+impl std::error::Error for ParseConditionError {}
 
-impl fmt::Display for NotACondition {
+impl fmt::Display for ParseConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// The most columns of a terminal that the text before the fault may take, and that the whole text may take.
         const BEFORE: usize = 50;

@@ -1,6 +1,6 @@
 //! Parses conditions, from left to right: a field, an operator, and what the operator takes.
 
-use super::{NotACondition, Test, TypedCondition};
+use super::{ParseConditionError, Test, TypedCondition};
 use std::str::FromStr;
 use trueup_core::Shown;
 use trueup_core::query::{ComparisonOperator, Operand, Predicate};
@@ -56,9 +56,9 @@ const FAMILIAR: [(&str, &str); 17] = [
 ];
 
 impl FromStr for TypedCondition {
-    type Err = NotACondition;
+    type Err = ParseConditionError;
 
-    fn from_str(text: &str) -> Result<Self, NotACondition> {
+    fn from_str(text: &str) -> Result<Self, ParseConditionError> {
         let mut cursor = Cursor { text, at: 0 };
         cursor.skip_blanks();
         let field = cursor.field()?;
@@ -126,12 +126,12 @@ impl<'t> Cursor<'t> {
     }
 
     /// Returns the error that the text from the byte `start` to this place is at fault.
-    fn fault(&self, start: usize, fault: impl Into<String>) -> NotACondition {
-        NotACondition { text: self.text.to_owned(), place: start..self.at, fault: fault.into() }
+    fn fault(&self, start: usize, fault: impl Into<String>) -> ParseConditionError {
+        ParseConditionError { text: self.text.to_owned(), place: start..self.at, fault: fault.into() }
     }
 
     /// Returns the error that `expected` was expected in place of what comes next, up to the next blank.
-    fn expected(&self, expected: &str) -> NotACondition {
+    fn expected(&self, expected: &str) -> ParseConditionError {
         let start = self.at;
         let mut cursor = Cursor { ..*self };
         let found = match cursor.read_until(char::is_whitespace) {
@@ -142,7 +142,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads the name of a field, with or without double quotes.
-    fn field(&mut self) -> Result<String, NotACondition> {
+    fn field(&mut self) -> Result<String, ParseConditionError> {
         if self.rest().starts_with('"') {
             return self.quoted('"');
         }
@@ -153,7 +153,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads a text in quotes, in which two quotes in a row are one.
-    fn quoted(&mut self, quote: char) -> Result<String, NotACondition> {
+    fn quoted(&mut self, quote: char) -> Result<String, ParseConditionError> {
         let start = self.at;
         let mut text = String::new();
         loop {
@@ -200,7 +200,7 @@ impl<'t> Cursor<'t> {
         FAMILIAR.iter().find(|(name, _)| signs == *name || word.eq_ignore_ascii_case(name)).map(|(_, here)| *here)
     }
 
-    fn no_operator(&self) -> NotACondition {
+    fn no_operator(&self) -> ParseConditionError {
         let operators =
             "an operator (`=`, `!=`, `<`, `<=`, `>`, `>=`, `~`, `~*`, `in`, `not in`, `is empty`, `is not empty`)";
         let mut error = self.expected(operators);
@@ -212,7 +212,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads the value at the end of a condition.
-    fn value(&mut self, operator: Operator) -> Result<ReadValue, NotACondition> {
+    fn value(&mut self, operator: Operator) -> Result<ReadValue, ParseConditionError> {
         self.skip_blanks();
         let start = self.at;
         if self.rest().starts_with('\'') {
@@ -235,7 +235,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads the operand of a comparison: a number if it is not quoted and is one, otherwise a text.
-    fn operand(&mut self, operator: Operator) -> Result<Operand, NotACondition> {
+    fn operand(&mut self, operator: Operator) -> Result<Operand, ParseConditionError> {
         let value = self.value(operator)?;
         if value.quoted || !is_like_a_number(&value.text) {
             return Ok(Operand::Text(value.text));
@@ -258,7 +258,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads values in parentheses, separated by commas.
-    fn list(&mut self) -> Result<Vec<String>, NotACondition> {
+    fn list(&mut self) -> Result<Vec<String>, ParseConditionError> {
         self.skip_blanks();
         if !self.rest().starts_with('(') {
             return Err(self.expected("values in parentheses, such as `(A, 'B C')`"));
@@ -295,7 +295,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn refuse_double_quotes(&self) -> Result<(), NotACondition> {
+    fn refuse_double_quotes(&self) -> Result<(), ParseConditionError> {
         if self.rest().starts_with('"') {
             return Err(self.expected("a value in single quotes (double quotes are for names of fields)"));
         }
@@ -309,7 +309,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Checks that nothing but blanks is left.
-    fn end(&mut self) -> Result<(), NotACondition> {
+    fn end(&mut self) -> Result<(), ParseConditionError> {
         self.skip_blanks();
         if self.rest().is_empty() {
             return Ok(());
