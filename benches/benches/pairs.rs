@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use trueup_benches::last_90_days;
 use trueup_core::definitions::Definitions;
-use trueup_core::query::{Attribution, Earlier, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery, Within};
+use trueup_core::query::{
+    Attribution, CohortWindow, ComparisonRange, EventsQuery, Filter, Interval, Predicate, SortKey, WhyQuery,
+};
 use trueup_core::{Dataset, Day, Execution, Value};
 
 const TURNS: usize = 41;
@@ -65,7 +67,9 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
         ("by campaign and month, with spend", &["campaign", "leads", "closedRevenue", "roasClosed"][..]),
         ("by account and month", &["account", "leads", "customers", "bookRate"][..]),
     ] {
-        for (cohort, within) in [("0 days", Within::Days(0)), ("90 days", Within::Days(90)), ("all", Within::All)] {
+        for (cohort, within) in
+            [("0 days", CohortWindow::Days(0)), ("90 days", CohortWindow::Days(90)), ("all", CohortWindow::All)]
+        {
             pairs.push(Pair {
                 name: Box::leak(format!("cohort, {cohort}: {name}").into_boxed_str()),
                 plain: months(fields),
@@ -122,7 +126,7 @@ fn pairs(dataset: &Dataset) -> Vec<Pair> {
         Pair {
             name: "comparison with the previous period",
             plain: last_days(&["attributionChannel", "leads", "bookRate"]),
-            other: last_days(&["attributionChannel", "leads", "bookRate"]).compare(Earlier::PreviousPeriod),
+            other: last_days(&["attributionChannel", "leads", "bookRate"]).compare(ComparisonRange::PreviousPeriod),
         },
     ]);
     pairs

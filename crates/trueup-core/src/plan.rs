@@ -36,7 +36,7 @@ use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::dictionary::{Computed, Measure};
 use crate::error::QueryError;
-use crate::query::{AccountFilter, DateRange, EventsQuery, Interval, SortKey, Within};
+use crate::query::{AccountFilter, CohortWindow, DateRange, EventsQuery, Interval, SortKey};
 use crate::scan::{EventProjection, SpendProjection};
 use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
@@ -55,7 +55,7 @@ pub(crate) struct Plan {
     pub(crate) accounts: AccountFilter,
     /// The window of a cohort: sub-ranges select leads by their first event, and the window limits their histories.
     /// `None` if the query is not one of a cohort.
-    pub(crate) cohort: Option<Within>,
+    pub(crate) cohort: Option<CohortWindow>,
     /// The event from which attribution dimensions are taken.
     pub(crate) attribution: Attribution,
     /// The columns of the result table, in order.

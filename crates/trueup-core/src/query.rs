@@ -3,8 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
-//! | `cohort` | [`Within`], how much of the history of a lead a cohort counts |
-//! | `earlier` | [`Earlier`], the range that a query is compared with, and [`ComparedColumn`], what the answer shows |
+//! | `cohort` | [`CohortWindow`], how much of the history of a lead a cohort counts |
+//! | `earlier` | [`ComparisonRange`], the range that a query is compared with, and [`ComparedColumn`], what the answer shows |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
 //! | `named_range` | [`NamedRange`], such as `last-month`, and what [today](current_day) is |
 //! | `sort` | [`SortKey`], a column to sort the answer by |
@@ -29,8 +29,8 @@ mod tests;
 mod why;
 
 pub use crate::attribution::{Attribution, UnknownAttribution};
-pub use cohort::{ParseWindowError, Within};
-pub use earlier::{ComparedColumn, Earlier, ParseComparisonRangeError, TooEarly};
+pub use cohort::{CohortWindow, ParseWindowError};
+pub use earlier::{ComparedColumn, ComparisonRange, ParseComparisonRangeError, TooEarly};
 pub use events::{AccountFilter, EventsQuery};
 pub use interval::{DateRange, Interval, UnknownInterval};
 pub use limits::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};

@@ -2,7 +2,7 @@
 
 use crate::ReportError;
 use trueup::benchmarks::Month;
-use trueup::query::{DateRange, Earlier};
+use trueup::query::{ComparisonRange, DateRange};
 use trueup::{Dataset, Day};
 
 /// The number of months of the trend before that of the report, so that the same month a year earlier is the first.
@@ -47,7 +47,7 @@ pub(crate) struct EarlierDays {
     /// `April 2026`, or `1 to 20 April 2026`.
     pub(crate) name: String,
     /// How a query asks for the comparison; `None` if the data begin after these days.
-    pub(crate) compare: Option<Earlier>,
+    pub(crate) compare: Option<ComparisonRange>,
     /// Whether the data begin after the first of these days, and not after the last.
     pub(crate) is_partial: bool,
 }
@@ -68,13 +68,13 @@ impl ReportDays {
         if range.end < data.start || data.end < range.start {
             return Err(ReportError::NoData { range, data });
         }
-        let earlier = |whole: Option<DateRange>, usual: Earlier| EarlierDays::new(range, whole, usual, data);
+        let earlier = |whole: Option<DateRange>, usual: ComparisonRange| EarlierDays::new(range, whole, usual, data);
         Ok(Self {
             range,
             name: name(range),
             data,
-            month_before: earlier(months_before(month.start, 1), Earlier::PreviousPeriod),
-            year_before: earlier(months_before(month.start, 12), Earlier::PreviousYear),
+            month_before: earlier(months_before(month.start, 1), ComparisonRange::PreviousPeriod),
+            year_before: earlier(months_before(month.start, 12), ComparisonRange::PreviousYear),
         })
     }
 
@@ -109,7 +109,7 @@ impl ReportDays {
 impl EarlierDays {
     /// Returns the days of the month `whole` that are the same as those of `range`. `usual` is how a query asks for
     /// them in most cases.
-    fn new(range: DateRange, whole: Option<DateRange>, usual: Earlier, data: DateRange) -> Self {
+    fn new(range: DateRange, whole: Option<DateRange>, usual: ComparisonRange, data: DateRange) -> Self {
         let Some(whole) = whole else {
             return Self { name: "an earlier month".to_owned(), compare: None, is_partial: false };
         };
@@ -121,7 +121,7 @@ impl EarlierDays {
         };
         let same = DateRange { start: whole.start, end };
         let is_usual = usual.range(range).is_ok_and(|usual| usual == same);
-        let compare = if is_usual { usual } else { Earlier::Range(same) };
+        let compare = if is_usual { usual } else { ComparisonRange::Range(same) };
         Self {
             name: name(same),
             compare: (data.start <= same.end).then_some(compare),

@@ -5,7 +5,7 @@ use crate::figure::{AnswerRow, Figure};
 use crate::shell_word::shell_word;
 use trueup::benchmarks::Month;
 use trueup::filter::TypedCondition;
-use trueup::query::{DateRange, Earlier, Interval, NamedRange, SortKey, Within};
+use trueup::query::{CohortWindow, ComparisonRange, DateRange, Interval, NamedRange, SortKey};
 use trueup::request::{ComparedWith, QueryRequest, Today, ValueType};
 use trueup::{Dataset, Execution, ResultTable, Value};
 
@@ -48,10 +48,10 @@ impl Question {
     }
 
     pub(crate) fn within(self, days: u32) -> Self {
-        Self(QueryRequest { cohort: true, within: Some(Within::Days(days)), ..self.0 })
+        Self(QueryRequest { cohort: true, within: Some(CohortWindow::Days(days)), ..self.0 })
     }
 
-    pub(crate) fn compare(self, earlier: Option<Earlier>) -> Self {
+    pub(crate) fn compare(self, earlier: Option<ComparisonRange>) -> Self {
         Self(QueryRequest { compare: earlier.map(ComparedWith::Earlier), ..self.0 })
     }
 

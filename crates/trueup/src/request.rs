@@ -14,7 +14,8 @@ use crate::Day;
 use crate::definitions::Definitions;
 use crate::filter::TypedCondition;
 use crate::query::{
-    AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, NamedRange, ParseRangeError, SortKey, Within,
+    AccountFilter, Attribution, CohortWindow, DateRange, EventsQuery, Filter, Interval, NamedRange, ParseRangeError,
+    SortKey,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -67,7 +68,7 @@ pub struct QueryRequest {
     /// Whether leads are selected by the day of their first event; needs `within`.
     pub cohort: bool,
     /// The window of a cohort.
-    pub within: Option<Within>,
+    pub within: Option<CohortWindow>,
     /// What the answer is compared with.
     pub compare: Option<ComparedWith>,
     /// The event that is credited.

@@ -5,7 +5,7 @@ use super::shape::ResultShape;
 use crate::dictionary::Computed;
 use crate::model::{Accounts, Zone};
 use crate::plan::Plan;
-use crate::query::Within;
+use crate::query::CohortWindow;
 use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
 use crate::{Day, TextList};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl<'a> QueryContext<'a> {
     /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a
     /// lead is over if it ends on that day or before.
     pub(crate) fn with_last_event(mut self, day: Day) -> Self {
-        if let Some(Within::Days(days)) = self.plan.cohort {
+        if let Some(CohortWindow::Days(days)) = self.plan.cohort {
             self.open_after_day = i64::from(day.number()) - i64::from(days);
         }
         self

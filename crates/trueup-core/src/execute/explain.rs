@@ -9,7 +9,7 @@ use crate::attribution::Attribution;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::plan::{DimensionRef, Origin, Plan};
-use crate::query::{DateRange, EventsQuery, SortKey, Within};
+use crate::query::{CohortWindow, DateRange, EventsQuery, SortKey};
 use std::fmt;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Explanation {
     /// The sub-ranges of the range, each of which is computed as if it were queried alone.
     pub sub_ranges: Vec<DateRange>,
     /// The window of a cohort; `None` if the query is not one of a cohort.
-    pub cohort: Option<Within>,
+    pub cohort: Option<CohortWindow>,
     /// The event from which attribution dimensions are taken.
     pub attribution: Attribution,
     /// The range to compare with, and what is read for it; `None` if the query does not compare. The other numbers are
@@ -168,10 +168,12 @@ impl fmt::Display for Explanation {
             writeln!(f, "sub-ranges   {} from {} to {}", self.sub_ranges.len(), first.start, last.end)?;
         }
         match self.cohort {
-            Some(Within::Days(days)) => {
+            Some(CohortWindow::Days(days)) => {
                 writeln!(f, "cohort       leads by their first event, each until {} after it", counted(days, "day"))?;
             }
-            Some(Within::All) => writeln!(f, "cohort       leads by their first event, each with its whole history")?,
+            Some(CohortWindow::All) => {
+                writeln!(f, "cohort       leads by their first event, each with its whole history")?
+            }
             None => {}
         }
         match self.attribution {

@@ -10,16 +10,16 @@ use std::str::FromStr;
 /// The text form is a number of days such as `90d`, or `all`.
 ///
 /// ```
-/// use trueup_core::query::Within;
+/// use trueup_core::query::CohortWindow;
 ///
-/// assert_eq!("90d".parse(), Ok(Within::Days(90)));
-/// assert_eq!("all".parse(), Ok(Within::All));
-/// assert_eq!(Within::Days(0).to_string(), "0d");
-/// assert!("90".parse::<Within>().is_err());
+/// assert_eq!("90d".parse(), Ok(CohortWindow::Days(90)));
+/// assert_eq!("all".parse(), Ok(CohortWindow::All));
+/// assert_eq!(CohortWindow::Days(0).to_string(), "0d");
+/// assert!("90".parse::<CohortWindow>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Within {
+pub enum CohortWindow {
     /// The events up to this number of days after the first event. With 0 they are those of the first event's day.
     Days(u32),
     /// The whole history.
@@ -31,17 +31,17 @@ pub enum Within {
 #[error("expected a number of days such as `90d`, or `all`, but found `{}`", Shown(.0))]
 pub struct ParseWindowError(pub String);
 
-impl Within {
+impl CohortWindow {
     /// Returns the last day that counts for a lead whose first event is on `first`; [`Day::MAX`] if the window ends
     /// later.
     ///
     /// ```
     /// use trueup_core::Day;
-    /// use trueup_core::query::Within;
+    /// use trueup_core::query::CohortWindow;
     ///
     /// let first: Day = "2026-03-01".parse()?;
-    /// assert_eq!(Within::Days(30).last_day(first).to_string(), "2026-03-31");
-    /// assert_eq!(Within::All.last_day(first), Day::MAX);
+    /// assert_eq!(CohortWindow::Days(30).last_day(first).to_string(), "2026-03-31");
+    /// assert_eq!(CohortWindow::All.last_day(first), Day::MAX);
     /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
@@ -55,7 +55,7 @@ impl Within {
     }
 }
 
-impl FromStr for Within {
+impl FromStr for CohortWindow {
     type Err = ParseWindowError;
 
     fn from_str(text: &str) -> Result<Self, ParseWindowError> {
@@ -68,7 +68,7 @@ impl FromStr for Within {
     }
 }
 
-impl fmt::Display for Within {
+impl fmt::Display for CohortWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Days(days) => write!(f, "{days}d"),
@@ -77,7 +77,7 @@ impl fmt::Display for Within {
     }
 }
 
-impl TryFrom<String> for Within {
+impl TryFrom<String> for CohortWindow {
     type Error = ParseWindowError;
 
     fn try_from(text: String) -> Result<Self, ParseWindowError> {
@@ -85,8 +85,8 @@ impl TryFrom<String> for Within {
     }
 }
 
-impl From<Within> for String {
-    fn from(within: Within) -> Self {
+impl From<CohortWindow> for String {
+    fn from(within: CohortWindow) -> Self {
         within.to_string()
     }
 }

@@ -14,17 +14,17 @@ use std::str::FromStr;
 /// The text form is `previous-period`, `previous-year`, or two days such as `2025-01-01..2025-01-31`.
 ///
 /// ```
-/// use trueup_core::query::{DateRange, Earlier};
+/// use trueup_core::query::{DateRange, ComparisonRange};
 ///
 /// let quarter = DateRange { start: "2026-04-01".parse()?, end: "2026-06-30".parse()? };
-/// let before: Earlier = "previous-period".parse()?;
+/// let before: ComparisonRange = "previous-period".parse()?;
 /// assert_eq!(before.range(quarter)?.to_string(), "2026-01-01 to 2026-03-31");
-/// assert_eq!(Earlier::PreviousYear.range(quarter)?.to_string(), "2025-04-01 to 2025-06-30");
+/// assert_eq!(ComparisonRange::PreviousYear.range(quarter)?.to_string(), "2025-04-01 to 2025-06-30");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Earlier {
+pub enum ComparisonRange {
     /// The same number of days directly before or, if the range is whole calendar months, the same number of whole
     /// months before.
     PreviousPeriod,
@@ -51,7 +51,7 @@ pub struct TooEarly {
     pub start: NaiveDate,
 }
 
-impl Earlier {
+impl ComparisonRange {
     /// Returns the days to compare `range` with.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ fn whole_months(start: NaiveDate, end: NaiveDate) -> Option<u32> {
     u32::try_from(number(after) - number(start)).ok().filter(|_| is_whole)
 }
 
-impl FromStr for Earlier {
+impl FromStr for ComparisonRange {
     type Err = ParseComparisonRangeError;
 
     fn from_str(text: &str) -> Result<Self, ParseComparisonRangeError> {
@@ -104,7 +104,7 @@ impl FromStr for Earlier {
     }
 }
 
-impl fmt::Display for Earlier {
+impl fmt::Display for ComparisonRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PreviousPeriod => f.write_str("previous-period"),
@@ -114,7 +114,7 @@ impl fmt::Display for Earlier {
     }
 }
 
-impl TryFrom<String> for Earlier {
+impl TryFrom<String> for ComparisonRange {
     type Error = ParseComparisonRangeError;
 
     fn try_from(text: String) -> Result<Self, ParseComparisonRangeError> {
@@ -122,8 +122,8 @@ impl TryFrom<String> for Earlier {
     }
 }
 
-impl From<Earlier> for String {
-    fn from(earlier: Earlier) -> Self {
+impl From<ComparisonRange> for String {
+    fn from(earlier: ComparisonRange) -> Self {
         earlier.to_string()
     }
 }
@@ -208,7 +208,8 @@ mod tests {
 
     fn compared(earlier: &str, start: &str, end: &str) -> String {
         let day = |text: &str| text.parse().unwrap_or(Day::MAX);
-        let range = earlier.parse::<Earlier>().map(|it| it.range(DateRange { start: day(start), end: day(end) }));
+        let range =
+            earlier.parse::<ComparisonRange>().map(|it| it.range(DateRange { start: day(start), end: day(end) }));
         range
             .map_or_else(|error| error.to_string(), |range| range.map_or_else(|it| it.to_string(), |it| it.to_string()))
     }
@@ -253,10 +254,10 @@ mod tests {
     #[test]
     fn texts_are_read_and_written() {
         for text in ["previous-period", "previous-year", "2025-01-01..2025-01-31"] {
-            assert_eq!(text.parse::<Earlier>().map(|earlier| earlier.to_string()), Ok(text.to_owned()));
+            assert_eq!(text.parse::<ComparisonRange>().map(|earlier| earlier.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "previous", "2025-01-01", "2025-01-01..", "2025-01-01..2025-02-30", "1969-01-01..2025-01-01"] {
-            assert_eq!(text.parse::<Earlier>(), Err(ParseComparisonRangeError(text.to_owned())));
+            assert_eq!(text.parse::<ComparisonRange>(), Err(ParseComparisonRangeError(text.to_owned())));
         }
         assert_eq!(
             ParseComparisonRangeError("last".to_owned()).to_string(),

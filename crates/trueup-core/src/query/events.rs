@@ -1,6 +1,8 @@
 //! A query for aggregated metrics.
 
-use super::{ComparedColumn, CompiledPatterns, DateRange, Earlier, Filter, Interval, Predicate, SortKey, Within};
+use super::{
+    CohortWindow, ComparedColumn, ComparisonRange, CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey,
+};
 use crate::attribution::Attribution;
 use crate::dataset::manifest::checksum;
 use crate::definitions::Definitions;
@@ -110,10 +112,10 @@ pub struct EventsQuery {
     pub(crate) totals: bool,
     /// The window of a cohort; `None` if the query is not one of a cohort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cohort: Option<Within>,
+    pub(crate) cohort: Option<CohortWindow>,
     /// The range to compare with; `None` if the query does not compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) compare: Option<Earlier>,
+    pub(crate) compare: Option<ComparisonRange>,
     /// Whether the answer keeps the fractions behind its ratios.
     #[serde(skip)]
     pub(crate) exact_ratios: bool,
@@ -277,17 +279,17 @@ impl EventsQuery {
     /// whose window is not over yet.
     ///
     /// ```
-    /// use trueup_core::query::{EventsQuery, Interval, Within};
+    /// use trueup_core::query::{EventsQuery, Interval, CohortWindow};
     ///
     /// let (start, end) = ("2025-01-01".parse()?, "2025-12-31".parse()?);
     /// let query = EventsQuery::new(["leads", "openLeads", "roasClosed"], start, end)
     ///     .interval(Interval::Month)
-    ///     .cohort(Within::Days(90));
+    ///     .cohort(CohortWindow::Days(90));
     /// assert!(query.check().is_ok());
     /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
-    pub fn cohort(mut self, within: Within) -> Self {
+    pub fn cohort(mut self, within: CohortWindow) -> Self {
         self.cohort = Some(within);
         self
     }
@@ -315,17 +317,17 @@ impl EventsQuery {
     /// Every column can [sort](Self::sort) the answer; rows where it is null come last.
     ///
     /// ```
-    /// use trueup_core::query::{Earlier, EventsQuery};
+    /// use trueup_core::query::{ComparisonRange, EventsQuery};
     ///
     /// let (start, end) = ("2025-03-01".parse()?, "2025-03-31".parse()?);
     /// let query = EventsQuery::new(["attributionChannel", "leads", "bookRate"], start, end)
-    ///     .compare(Earlier::PreviousPeriod)
+    ///     .compare(ComparisonRange::PreviousPeriod)
     ///     .sort("bookRate.mixEffect");
     /// assert!(query.check().is_ok());
     /// # Ok::<(), trueup_core::day::ParseDayError>(())
     /// ```
     #[must_use]
-    pub fn compare(mut self, earlier: Earlier) -> Self {
+    pub fn compare(mut self, earlier: ComparisonRange) -> Self {
         self.compare = Some(earlier);
         self
     }

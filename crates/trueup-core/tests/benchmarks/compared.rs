@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use trueup_core::benchmarks::{BenchmarkComparison, BenchmarkData, BenchmarkMetric, Privacy};
 use trueup_core::dataset::Dataset;
 use trueup_core::definitions::Definitions;
-use trueup_core::query::{EventsQuery, Filter, Interval, Within};
+use trueup_core::query::{CohortWindow, EventsQuery, Filter, Interval};
 use trueup_core::{Error, Execution, Interrupt, QueryError, ResultTable, Value};
 
 fn compared(
@@ -225,12 +225,12 @@ fn what_has_no_benchmark_is_refused() {
     let plain = || query_of(&["bookRate"], &[3]);
     let of = |fields: &[&str]| query_of(fields, &[3]);
     let all = EventsQuery::new(["bookRate"], month().start, month().end);
-    let earlier = plain().compare(trueup_core::query::Earlier::PreviousPeriod);
+    let earlier = plain().compare(trueup_core::query::ComparisonRange::PreviousPeriod);
     let own = Definitions::parse("[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]").unwrap();
     for (query, message) in [
         (all, "benchmarks compare some accounts with others; name the accounts"),
         (earlier, "an answer is compared either with another range or with benchmarks; leave one of the two out"),
-        (plain().cohort(Within::All), "not of a cohort of leads"),
+        (plain().cohort(CohortWindow::All), "not of a cohort of leads"),
         (plain().interval(Interval::Week), "not of each week of a range; leave the interval out"),
         (of(&["leads"]), "none of the metrics has benchmarks; metrics with benchmarks are `bookRate`, `matchRate`"),
         (of(&["own"]).definitions(&own), "and metrics that the dataset defines as a ratio of the same amounts"),

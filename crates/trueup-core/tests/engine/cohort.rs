@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use trueup_core::dataset::Dataset;
 use trueup_core::dictionary::{self, FieldKind, Formula};
-use trueup_core::query::{EventsQuery, Filter, Interval, Within};
+use trueup_core::query::{CohortWindow, EventsQuery, Filter, Interval};
 use trueup_core::{Execution, QueryError, ResultTable, Value};
 use trueup_testkit::cases::{case, cohort_case};
 use trueup_testkit::oracle::{EventRow, Request, Tables, local_date};
@@ -79,7 +79,7 @@ proptest! {
         let of = |tables: &Tables, query: &EventsQuery| {
             ask(&dataset(tables, ROW_GROUP_ROWS), query, Execution::default()).map(|table| json(&table))
         };
-        prop_assert_eq!(of(&tables, &query.clone().cohort(Within::All)), of(&of_leads(&tables), &query));
+        prop_assert_eq!(of(&tables, &query.clone().cohort(CohortWindow::All)), of(&of_leads(&tables), &query));
     }
 
     #[test]
@@ -103,7 +103,7 @@ proptest! {
         let Ok(query) = requested(&request) else { return Ok(()) };
         let dataset = dataset(&tables, ROW_GROUP_ROWS);
         let of = |within| ask(&dataset, &query.clone().cohort(within), Execution::default()).map(|table| json(&table));
-        prop_assert_eq!(of(Within::Days(5_000)), of(Within::All));
+        prop_assert_eq!(of(CohortWindow::Days(5_000)), of(CohortWindow::All));
     }
 }
 
@@ -119,7 +119,7 @@ fn open_leads_outside_of_a_cohort_are_refused() {
     }
     // The range of a cohort may be longer than the attribution window, with totals too.
     for query in [query(&["openLeads"]), open(query(&["leads"])).totals()] {
-        assert_eq!(dataset.check(&query.cohort(Within::Days(30))), Ok(()));
+        assert_eq!(dataset.check(&query.cohort(CohortWindow::Days(30))), Ok(()));
     }
     assert!(matches!(dataset.check(&query(&["leads"])), Err(QueryError::SpanTooLong { .. })));
 }
@@ -129,8 +129,8 @@ fn a_cohort_is_serialized_by_its_window_and_left_out_if_absent() {
     let day = "2024-01-01".parse().unwrap();
     let query = EventsQuery::new(["leads"], day, day);
     assert!(!serde_json::to_string(&query).unwrap().contains("cohort"));
-    let json = serde_json::to_string(&query.clone().cohort(Within::Days(90))).unwrap();
+    let json = serde_json::to_string(&query.clone().cohort(CohortWindow::Days(90))).unwrap();
     assert!(json.contains(r#""cohort":"90d""#), "{json}");
-    assert_eq!(serde_json::from_str::<EventsQuery>(&json).unwrap(), query.cohort(Within::Days(90)));
+    assert_eq!(serde_json::from_str::<EventsQuery>(&json).unwrap(), query.cohort(CohortWindow::Days(90)));
     assert!(serde_json::from_str::<EventsQuery>(&json.replace("90d", "90")).is_err());
 }

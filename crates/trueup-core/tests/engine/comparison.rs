@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use trueup_core::dataset::Dataset;
 use trueup_core::definitions::Definitions;
 use trueup_core::dictionary::Formula;
-use trueup_core::query::{ComparedColumn, DateRange, Earlier, EventsQuery, Interval, SortKey, Within};
+use trueup_core::query::{CohortWindow, ComparedColumn, ComparisonRange, DateRange, EventsQuery, Interval, SortKey};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable, Value};
 use trueup_testkit::cases::{comparison_case, defined_comparison_case};
 use trueup_testkit::oracle::{self, Request, Tables, compared_totals_with, compared_with};
@@ -14,11 +14,11 @@ use trueup_testkit::oracle::{self, Request, Tables, compared_totals_with, compar
 /// Events per row group: few, so that most cases have several row groups.
 const ROW_GROUP_ROWS: usize = 7;
 
-pub(crate) fn engine_earlier(earlier: oracle::Earlier) -> Earlier {
+pub(crate) fn engine_earlier(earlier: oracle::Earlier) -> ComparisonRange {
     match earlier {
-        oracle::Earlier::PreviousPeriod => Earlier::PreviousPeriod,
-        oracle::Earlier::PreviousYear => Earlier::PreviousYear,
-        oracle::Earlier::Range(start, end) => Earlier::Range(DateRange { start: day(start), end: day(end) }),
+        oracle::Earlier::PreviousPeriod => ComparisonRange::PreviousPeriod,
+        oracle::Earlier::PreviousYear => ComparisonRange::PreviousYear,
+        oracle::Earlier::Range(start, end) => ComparisonRange::Range(DateRange { start: day(start), end: day(end) }),
     }
 }
 
@@ -164,7 +164,7 @@ proptest! {
 
 fn query_of(fields: &[&str]) -> EventsQuery {
     let (start, end) = ("2025-03-01".parse().unwrap(), "2025-03-31".parse().unwrap());
-    EventsQuery::new(fields.iter().copied(), start, end).compare(Earlier::PreviousPeriod)
+    EventsQuery::new(fields.iter().copied(), start, end).compare(ComparisonRange::PreviousPeriod)
 }
 
 #[test]
@@ -181,18 +181,18 @@ fn a_range_to_compare_with_has_days() {
     let dataset = dataset(&Tables::default(), ROW_GROUP_ROWS);
     let with = |start: &str, end: &str| {
         let range = DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() };
-        query_of(&["leads"]).compare(Earlier::Range(range))
+        query_of(&["leads"]).compare(ComparisonRange::Range(range))
     };
     let (start, end) = ("2025-01-02".parse().unwrap(), "2025-01-01".parse().unwrap());
     assert_eq!(refused(&dataset, &with("2025-01-02", "2025-01-01")), QueryError::ReversedComparison { start, end });
     // Only the range that is asked for obeys the attribution window.
     assert!(dataset.query(&with("2020-01-01", "2024-12-31")).is_ok());
     let first = "1970-01-01".parse().unwrap();
-    let query = EventsQuery::new(["leads"], first, first).compare(Earlier::PreviousPeriod);
+    let query = EventsQuery::new(["leads"], first, first).compare(ComparisonRange::PreviousPeriod);
     assert!(matches!(refused(&dataset, &query), QueryError::ComparedTooEarly(_)));
-    let long = EventsQuery::new(["leads"], end, "2025-12-31".parse().unwrap()).compare(Earlier::PreviousYear);
+    let long = EventsQuery::new(["leads"], end, "2025-12-31".parse().unwrap()).compare(ComparisonRange::PreviousYear);
     assert!(matches!(refused(&dataset, &long), QueryError::SpanTooLong { days: 365, .. }));
-    assert!(dataset.query(&long.cohort(Within::Days(30))).is_ok());
+    assert!(dataset.query(&long.cohort(CohortWindow::Days(30))).is_ok());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::run::{dataset, refused, requested, requested_of};
 use proptest::prelude::*;
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
-use trueup_core::query::{Earlier, EventsQuery, Filter, WhyQuery};
+use trueup_core::query::{ComparisonRange, EventsQuery, Filter, WhyQuery};
 use trueup_core::{Error, Execution, Partial, QueryError, Value};
 use trueup_testkit::cases::{case, definitions_case};
 use trueup_testkit::oracle::{AccountRow, Definitions, EventRow, Request, SpendRow, Tables, mixes_currencies};
@@ -163,7 +163,7 @@ fn totals_and_effects_do_not_add_currencies_up_either() {
     assert!(message.contains("CAD, USD; leave the totals out"), "{message}");
     assert!(!is_refused(&dataset, &query(["account", "leads"]).totals()));
     let (start, end) = ("2024-12-01".parse().unwrap(), "2025-01-10".parse().unwrap());
-    let compared = by_account.compare(Earlier::Range(trueup_core::query::DateRange { start, end }));
+    let compared = by_account.compare(ComparisonRange::Range(trueup_core::query::DateRange { start, end }));
     let effect =
         |query: &EventsQuery, column: &str| dataset.query(query).unwrap().value(0, column).and_then(Value::as_f64);
     assert_eq!(effect(&compared, "avgCostPerLead.rateEffect"), None);

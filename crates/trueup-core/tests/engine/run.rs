@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use trueup::filter::{self, InvalidRequest};
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::definitions::Definitions;
-use trueup_core::query::{Attribution, EventsQuery, Filter, Within};
+use trueup_core::query::{Attribution, CohortWindow, EventsQuery, Filter};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable};
 use trueup_testkit::cases::{account_batches, event_batches, spend_batches};
 use trueup_testkit::oracle::{self, Refusal, Request, Tables, Window};
@@ -72,8 +72,8 @@ pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
         oracle::Attribution::Last => Attribution::Last,
     });
     Ok(match request.cohort {
-        Some(Window::Days(days)) => query.cohort(Within::Days(days)),
-        Some(Window::All) => query.cohort(Within::All),
+        Some(Window::Days(days)) => query.cohort(CohortWindow::Days(days)),
+        Some(Window::All) => query.cohort(CohortWindow::All),
         None => query,
     })
 }

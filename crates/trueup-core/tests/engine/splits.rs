@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::num::NonZeroUsize;
 use trueup_core::dataset::Dataset;
-use trueup_core::query::{DateRange, Earlier, EventsQuery, Interval};
+use trueup_core::query::{ComparisonRange, DateRange, EventsQuery, Interval};
 use trueup_core::{Day, Error, Execution, Partial, PartialError, ResultTable, Split};
 use trueup_testkit::cases::{case, cohort_case, defined_comparison_case, duration_case};
 use trueup_testkit::oracle::Tables;
@@ -145,7 +145,7 @@ fn compared_example() -> (Dataset, EventsQuery) {
     let earlier = DateRange { start, end: Day::from_number(middle.number() - 1) };
     let query = EventsQuery::new(["attributionChannel", "leads", "spend", "roasClosed"], middle, end);
     let query = query.allow_mixed_currencies(true);
-    (dataset, query.allow_long_total().compare(Earlier::Range(earlier)).totals())
+    (dataset, query.allow_long_total().compare(ComparisonRange::Range(earlier)).totals())
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use super::{InvalidParameter, QueryRequest};
 use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{InvalidFilter, InvalidRequest, apply_typed};
-use crate::query::{AccountFilter, Earlier, EventsQuery, ParseComparisonRangeError, RangeOutOfBounds, current_day};
+use crate::query::{
+    AccountFilter, ComparisonRange, EventsQuery, ParseComparisonRangeError, RangeOutOfBounds, current_day,
+};
 use crate::{Dataset, Day, Error, Execution, QueryError, ResultTable, Shown, UnseenValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,21 +14,21 @@ use std::time::SystemTime;
 
 /// What the answer to a query is compared with.
 ///
-/// The text form is `benchmarks`, or that of an [`Earlier`].
+/// The text form is `benchmarks`, or that of an [`ComparisonRange`].
 ///
 /// ```
-/// use trueup::query::Earlier;
+/// use trueup::query::ComparisonRange;
 /// use trueup::request::ComparedWith;
 ///
 /// assert_eq!("benchmarks".parse(), Ok(ComparedWith::Benchmarks));
-/// assert_eq!("previous-year".parse(), Ok(ComparedWith::Earlier(Earlier::PreviousYear)));
+/// assert_eq!("previous-year".parse(), Ok(ComparedWith::Earlier(ComparisonRange::PreviousYear)));
 /// assert!("last".parse::<ComparedWith>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ComparedWith {
     /// The answer for an earlier range.
-    Earlier(Earlier),
+    Earlier(ComparisonRange),
     /// The benchmarks of its rows.
     Benchmarks,
 }

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::Execution;
 use trueup::definitions::Definitions;
-use trueup::query::{Attribution, EventsQuery, Interval, WhyQuery, Within};
+use trueup::query::{Attribution, CohortWindow, EventsQuery, Interval, WhyQuery};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
 
@@ -68,7 +68,7 @@ impl Expected {
     }
 
     /// Returns the window of a cohort.
-    fn within(&self) -> Option<Within> {
+    fn within(&self) -> Option<CohortWindow> {
         self.query.get("cohort").map(|within| within.as_str().unwrap().parse().unwrap())
     }
 
@@ -194,8 +194,8 @@ fn the_oracle_agrees_with_the_worked_example() {
             filters: expected.parameters(),
             filter: expected.across().map(str::to_owned).into_iter().collect(),
             cohort: expected.within().map(|within| match within {
-                Within::Days(days) => oracle::Window::Days(days),
-                Within::All => oracle::Window::All,
+                CohortWindow::Days(days) => oracle::Window::Days(days),
+                CohortWindow::All => oracle::Window::All,
             }),
             attribution: match expected.attribution() {
                 Attribution::Recorded => oracle::Attribution::Recorded,

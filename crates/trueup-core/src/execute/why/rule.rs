@@ -5,7 +5,7 @@ use crate::aggregate::{SegmentOutcome, revenue_state};
 use crate::dictionary::{Measure, StagePair};
 use crate::model::{EVENT_ID, Stage};
 use crate::plan::{GRADE_COLUMN, STATUS_COLUMN};
-use crate::query::Within;
+use crate::query::CohortWindow;
 use crate::scan::EventColumns;
 use crate::{Day, Shown, money};
 use std::fmt::Write;
@@ -26,11 +26,11 @@ pub(super) struct Customer<'a> {
     /// The events of the sub-range among them.
     segment: Range<usize>,
     outcome: SegmentOutcome,
-    cohort: Option<Within>,
+    cohort: Option<CohortWindow>,
 }
 
 impl<'a> Customer<'a> {
-    pub(super) fn new(columns: &'a EventColumns, line: &EventLine, cohort: Option<Within>) -> Self {
+    pub(super) fn new(columns: &'a EventColumns, line: &EventLine, cohort: Option<CohortWindow>) -> Self {
         let (customer, first) = (line.counted.customer as usize, line.counted.first as usize);
         let segment = first..first + line.counted.length as usize;
         let mut history = columns.customers.events(customer);
@@ -211,7 +211,7 @@ impl<'a> Customer<'a> {
     fn open_window(&self, last_event: Option<Day>) -> String {
         let first = Day::from_number(self.columns.days[self.event]);
         match (self.cohort, last_event) {
-            (Some(within @ Within::Days(_)), Some(last)) => {
+            (Some(within @ CohortWindow::Days(_)), Some(last)) => {
                 format!("its window ends on {}, after the last event, on {last}", within.last_day(first))
             }
             _ => "its window never ends".to_owned(),
