@@ -50,7 +50,7 @@ pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::error::{ErrorContext, ErrorKind};
-use crate::left_rows::Superseded;
+use crate::live_rows::Superseded;
 use crate::monitor::Phase;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;

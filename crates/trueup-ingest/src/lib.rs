@@ -17,7 +17,7 @@
 //!       rejects       writes these rows to a file (output)
 //!     spill_file      rows on disk that do not fit into memory
 //!     parquet_file    writes a Parquet file (pending_file)
-//!     left_rows       leaves out stored rows that are superseded
+//!     live_rows       leaves out stored rows that are superseded
 //!     held_chunks     reads column chunks of a stored file as a whole
 //!     stored_copy     copies a stored file of a dataset in an object store to this machine
 //! ```
@@ -42,7 +42,7 @@ mod given;
 mod held_chunks;
 mod input;
 mod insights;
-mod left_rows;
+mod live_rows;
 pub mod mapping;
 mod monitor;
 mod output;

@@ -10,7 +10,7 @@ mod replaced;
 mod stored_spend;
 
 use crate::error::{ErrorContext, ErrorKind, FileFault, SpendTwice};
-use crate::left_rows::{Superseded, count_left};
+use crate::live_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};

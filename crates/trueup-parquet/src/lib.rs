@@ -8,7 +8,7 @@
 //! - `footer`: checked, then decoded by `parquet`; `thrift` reads it, and the headers of pages
 //! - `file_slice`: bytes of a file, of which `pages` makes the pages of a column chunk, decompressed
 //! - `column_chunk`: a column of a row group, decoded with `encoding`: the values, and which row has which value
-//!   (`stored_column`), without superseded rows (`left_rows`); `picked_rows` decodes some rows only
+//!   (`stored_column`), without superseded rows (`live_rows`); `picked_rows` decodes some rows only
 //!
 //! And of a writer:
 //!
@@ -24,7 +24,7 @@ mod column_chunk;
 mod encoding;
 mod file_slice;
 mod footer;
-mod left_rows;
+mod live_rows;
 mod pages;
 mod picked_rows;
 mod row_group_writer;
@@ -36,7 +36,7 @@ pub use column_chunk::ColumnChunk;
 pub use encoding::OUT_OF_RANGE;
 pub use file_slice::FileSlice;
 pub use footer::{DecodedFooter, catch_panics, check_chunk_ranges, check_footer, decode_footer, read_all_rows};
-pub use left_rows::LeftRows;
+pub use live_rows::LiveRows;
 pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use picked_rows::{RowsWith, TextRows};
 pub use row_group_writer::{ColumnData, EncodedChunk, RowGroupWriter};

@@ -1,7 +1,7 @@
 //! A column as it is stored: its values, and which row has which value.
 
 use crate::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
-use crate::left_rows::LeftRows;
+use crate::live_rows::LiveRows;
 
 /// The values of a column, and which of them each row has.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct StoredColumn<'a, V> {
 pub struct ValueOfRow<'a> {
     spans: Vec<RowSpan<'a>>,
     /// The rows that are left; `None` if all are.
-    left: Option<&'a LeftRows>,
+    left: Option<&'a LiveRows>,
 }
 
 /// Consecutive rows; the rows of a page are one span.
@@ -60,7 +60,7 @@ impl<'a> ValueOfRow<'a> {
     }
 
     /// Leaves out all rows but these; `None` leaves out no row.
-    pub const fn only(&mut self, left: Option<&'a LeftRows>) {
+    pub const fn only(&mut self, left: Option<&'a LiveRows>) {
         self.left = left;
     }
 

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use trueup_parquet::{LeftRows, read_all_rows};
+use trueup_parquet::{LiveRows, read_all_rows};
 
 /// The first and the last day of some rows, counted from 1970-01-01; `None` if there are no rows.
 pub type Days = Option<(i32, i32)>;
@@ -118,8 +118,8 @@ impl DeletionVector {
     }
 
     /// Returns the rows that a row group has left; `None` if all are.
-    pub(super) fn left_rows(&self, row_groups: &[RowGroupEntry], row_group: usize) -> Option<LeftRows> {
-        self.left_ranges(row_groups, row_group).map(LeftRows::new)
+    pub(super) fn live_rows(&self, row_groups: &[RowGroupEntry], row_group: usize) -> Option<LiveRows> {
+        self.left_ranges(row_groups, row_group).map(LiveRows::new)
     }
 
     /// Returns what a query needs to know of the rows that a row group has left.

@@ -9,7 +9,7 @@ use super::table_file::TableFile;
 use crate::Interrupt;
 use crate::scan::{ColumnFault, EventColumns, TableColumns};
 use std::sync::{Arc, Mutex};
-use trueup_parquet::LeftRows;
+use trueup_parquet::LiveRows;
 
 /// A version shares decoded columns if at most one in this many of their rows was superseded after they were decoded.
 /// Others are decoded again, so that no superseded row takes memory and time for long.
@@ -41,7 +41,7 @@ struct StoredRowGroup {
 /// The decoded rows that a version has left.
 #[derive(Debug)]
 struct LeftRowsView {
-    left: LeftRows,
+    left: LiveRows,
     /// In the cache, the key of the columns without the other rows.
     key: usize,
 }
@@ -207,7 +207,7 @@ impl StoredRowGroup {
     /// Returns the row group as another version of the dataset has it in `file`; `None` if it is to be decoded again.
     fn share(&self, file: &Arc<TableFile>, number: usize) -> Option<Self> {
         let decoded = &self.decoded;
-        let (former, left) = (decoded.file.left_rows(number), file.left_rows(number));
+        let (former, left) = (decoded.file.live_rows(number), file.live_rows(number));
         let mut view = None;
         if former != left {
             if !decoded.cache.holds(decoded.key) {

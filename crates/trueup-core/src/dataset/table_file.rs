@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use trueup_parquet::{ColumnChunk, DecodedFooter, FileSlice, LeftRows, catch_panics, decode_footer};
+use trueup_parquet::{ColumnChunk, DecodedFooter, FileSlice, LiveRows, catch_panics, decode_footer};
 
 /// The columns whose statistics [`describe_row_group`] needs.
 const DESCRIBING: [&str; 2] = [ACCOUNT, DATE];
@@ -111,8 +111,8 @@ impl TableFile {
     }
 
     /// Returns the rows of a row group that are left; `None` if all are.
-    pub(super) fn left_rows(&self, row_group: usize) -> Option<LeftRows> {
-        self.superseded.as_ref()?.left_rows(&self.stored.row_groups, row_group)
+    pub(super) fn live_rows(&self, row_group: usize) -> Option<LiveRows> {
+        self.superseded.as_ref()?.live_rows(&self.stored.row_groups, row_group)
     }
 
     /// Returns whether rows of a row group are superseded.
@@ -256,7 +256,7 @@ impl TableFile {
         let chunks = self.read_chunks(row_group, Some(columns), ahead, interrupt, |(field, chunk), slice| {
             self.column_chunk(row_group, chunk, field.data_type(), &slice, None)
         })?;
-        Ok(ColumnSource::Chunks { chunks, left: self.left_rows(row_group) })
+        Ok(ColumnSource::Chunks { chunks, left: self.live_rows(row_group) })
     }
 
     /// Returns the locations of the named columns of a row group, or of all, in the order of the file.

@@ -156,7 +156,7 @@ impl FileFault {
     /// Makes a message about a row of a row group, both counted from 0. `row` is counted among the rows that are left;
     /// the message gives its place among all rows of the row group.
     fn at(file: &TableFile, row_group: usize, row: usize, fault: impl fmt::Display) -> Self {
-        let row = file.left_rows(row_group).and_then(|left| left.stored_row(row)).unwrap_or(row);
+        let row = file.live_rows(row_group).and_then(|left| left.stored_row(row)).unwrap_or(row);
         Self(format!("`{}`, row group {row_group}, row {row}: {fault}", file.path().display()))
     }
 }

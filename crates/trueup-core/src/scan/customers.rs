@@ -3,7 +3,7 @@
 use super::{Codes, ColumnFault, TextDictionary};
 use crate::Code;
 use std::ops::Range;
-use trueup_parquet::LeftRows;
+use trueup_parquet::LiveRows;
 
 /// The events and the account of each customer of a row group.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl CustomerIndex {
     pub(super) fn left_blocks(
         &self,
         blocks: &[CustomerBlock],
-        left: &LeftRows,
+        left: &LiveRows,
         days: &[u16],
     ) -> Option<Vec<CustomerBlock>> {
         let customer = |row: usize| self.offsets.binary_search(&u32::try_from(row).ok()?).ok();
@@ -210,7 +210,7 @@ mod tests {
                     _ => rows.push(events),
                 }
             }
-            let blocks = customers.left_blocks(&all, &LeftRows::new(rows), &days).unwrap();
+            let blocks = customers.left_blocks(&all, &LiveRows::new(rows), &days).unwrap();
             assert_eq!(blocks.iter().flat_map(|block| block.customers.clone()).collect::<Vec<_>>(), left);
             for block in &blocks {
                 let of_block = days[customers.events_of(&block.customers)].iter();
@@ -221,7 +221,7 @@ mod tests {
         }
         // The second customer has the events 1 to 3, and the last one the events 598 and 599.
         for rows in [0..2, 2..600, 0..599] {
-            assert_eq!(customers.left_blocks(&all, &LeftRows::new(vec![rows]), &days), None);
+            assert_eq!(customers.left_blocks(&all, &LiveRows::new(vec![rows]), &days), None);
         }
     }
 

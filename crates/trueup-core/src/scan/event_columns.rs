@@ -10,7 +10,7 @@ use crate::attribution::Attribution;
 use crate::model::{CUSTOMER_COLUMN, MICROS_PER_DAY, Stage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use trueup_parquet::LeftRows;
+use trueup_parquet::LiveRows;
 
 /// The fault of a deletion vector whose rows are not whole customers.
 const PART_OF_CUSTOMER: &str = "a part of a customer is superseded";
@@ -116,7 +116,7 @@ impl TableColumns for EventColumns {
         Ok(self)
     }
 
-    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault> {
+    fn leave_out(&self, left: &LiveRows) -> Result<Self, ColumnFault> {
         let blocks = self.customers.left_blocks(&self.blocks, left, &self.days);
         let blocks = blocks.ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, PART_OF_CUSTOMER))?;
         Ok(Self { blocks: blocks.into(), ..self.clone() })

@@ -6,7 +6,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use trueup_parquet::{ColumnChunk, LeftRows, OUT_OF_RANGE, StoredColumn, Validity};
+use trueup_parquet::{ColumnChunk, LiveRows, OUT_OF_RANGE, StoredColumn, Validity};
 
 /// The decoded columns of a row group.
 pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
@@ -31,7 +31,7 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
 
     /// Leaves out the rows that were superseded after the columns were decoded: all but those of `left`, which are
     /// counted among the decoded rows. The columns stay as they are, and are shared.
-    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault>;
+    fn leave_out(&self, left: &LiveRows) -> Result<Self, ColumnFault>;
 
     /// Returns the first and the last day of the rows that are left, in days since 1970-01-01; `None` if none is left.
     fn left_days(&self) -> Option<(u16, u16)>;
@@ -47,7 +47,7 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) enum ColumnSource<'a> {
     /// Column chunks of a row group, and its rows that are left; `None` if all are.
-    Chunks { chunks: Vec<ColumnChunk<'a>>, left: Option<LeftRows> },
+    Chunks { chunks: Vec<ColumnChunk<'a>>, left: Option<LiveRows> },
     /// A table in memory.
     Batch(&'a RecordBatch),
 }
@@ -94,7 +94,7 @@ impl ColumnSource<'_> {
     }
 
     /// Returns the rows that are left; `None` if all are.
-    pub(super) const fn left(&self) -> Option<&LeftRows> {
+    pub(super) const fn left(&self) -> Option<&LiveRows> {
         match self {
             Self::Chunks { left, .. } => left.as_ref(),
             Self::Batch(_) => None,

@@ -5,7 +5,7 @@ use super::source::NumberKind;
 use super::{Amounts, Codes, ColumnFault, ColumnSource, SpendProjection, TableColumns, TextDictionary};
 use crate::model::SPEND_TEXTS;
 use std::sync::Arc;
-use trueup_parquet::LeftRows;
+use trueup_parquet::LiveRows;
 
 /// The decoded columns of spend rows; a column that is not decoded is `None`.
 #[derive(Clone, Debug, Default)]
@@ -87,14 +87,14 @@ impl TableColumns for SpendColumns {
         projection.without(&decoded)
     }
 
-    fn leave_out(&self, left: &LeftRows) -> Result<Self, ColumnFault> {
+    fn leave_out(&self, left: &LiveRows) -> Result<Self, ColumnFault> {
         let mut is_left = vec![false; self.days.len()];
         left.ranges().iter().cloned().for_each(|rows| is_left[rows].fill(true));
         Ok(Self { left: Some(is_left.into()), ..self.clone() })
     }
 
     fn left_days(&self) -> Option<(u16, u16)> {
-        let days = || self.left_rows().map(|row| self.days[row]);
+        let days = || self.live_rows().map(|row| self.days[row]);
         days().min().zip(days().max())
     }
 
@@ -115,7 +115,7 @@ impl TableColumns for SpendColumns {
 
 impl SpendColumns {
     /// Returns the rows that are left, in order.
-    pub(crate) fn left_rows(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn live_rows(&self) -> impl Iterator<Item = usize> {
         (0..self.days.len()).filter(|row| self.left.as_ref().is_none_or(|left| left[*row]))
     }
 
@@ -124,7 +124,7 @@ impl SpendColumns {
         let mut present = vec![self.left.is_none(); column.texts.len()];
         present[0] = true;
         if self.left.is_some() {
-            self.left_rows().for_each(|row| present[column.codes.get(row).index()] = true);
+            self.live_rows().for_each(|row| present[column.codes.get(row).index()] = true);
         }
         column.texts.iter().zip(present).filter_map(|(text, is_present)| is_present.then_some(text))
     }

@@ -7,7 +7,7 @@ mod choice;
 
 use super::{Action, Command, Run, WritesRows};
 use crate::error::ErrorKind;
-use crate::left_rows::{Superseded, count_left};
+use crate::live_rows::{Superseded, count_left};
 use crate::rejects::FaultyRows;
 use crate::version::{FileCount, VersionFiles, writer_of};
 use crate::{CompactSummary, IngestError, events, spend};

@@ -13,7 +13,7 @@ mod rejects;
 use super::{Action, Command, Run, WritesRows};
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Forgotten, ForgottenRows};
-use crate::left_rows::{Superseded, count_left};
+use crate::live_rows::{Superseded, count_left};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;

@@ -9,7 +9,7 @@
 use super::key_index::{AccountKeys, FoundRows, KeyIndex, Lookup, Prefix, may_have_account};
 use super::touched::text;
 use crate::error::ErrorContext;
-use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
+use crate::live_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::{Customer, IngestError};

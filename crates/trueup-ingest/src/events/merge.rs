@@ -8,7 +8,7 @@ use super::stored_files;
 use super::write::FileLayout;
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
-use crate::left_rows::{Superseded, count_left};
+use crate::live_rows::{Superseded, count_left};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::stored_copy::local_copy;

@@ -7,7 +7,7 @@ use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::held_chunks::HeldChunks;
-use crate::left_rows::{Superseded, only_left};
+use crate::live_rows::{Superseded, only_left};
 use crate::monitor::Monitor;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;

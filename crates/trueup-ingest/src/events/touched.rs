@@ -15,7 +15,7 @@ use super::stored_files::{encode_stored, files_with};
 use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::left_rows::{LeftCursor, LeftInRowGroup, Superseded};
+use crate::live_rows::{LeftCursor, LeftInRowGroup, Superseded};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use rayon::prelude::*;

@@ -10,7 +10,7 @@ use super::stored_spend::StoredSpend;
 use super::{KEY_COLUMNS, SpendKey, spend_keys};
 use crate::IngestError;
 use crate::error::{ErrorContext, TwiceRows};
-use crate::left_rows::{LeftCursor, Superseded, either};
+use crate::live_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;

@@ -3,7 +3,7 @@
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::held_chunks::HeldChunks;
-use crate::left_rows::only_rows;
+use crate::live_rows::only_rows;
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Field, Schema};

@@ -10,7 +10,7 @@ use crate::error::{ErrorContext, ErrorKind};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::given::is_stream;
 use crate::input::MappedInputs;
-use crate::left_rows::Superseded;
+use crate::live_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::rejects::{self, FaultyRows, RejectsWriter};

@@ -4,7 +4,7 @@ use super::run::{ReceivedInputs, defined_names, forgotten_in, receive};
 use super::{Ingest, Ingestion, Run};
 use crate::error::{ErrorKind, StageFault};
 use crate::events::{self, StoredEvents, ZoneChange, ZoneChanges};
-use crate::left_rows::Superseded;
+use crate::live_rows::Superseded;
 use crate::parts::{PartSettings, StagePlan, Staged, base_of};
 use crate::rejects::{self, FaultyRows};
 use crate::settings::CommonSettings;

@@ -7,7 +7,7 @@ use crate::batch::BatchPlan;
 use crate::error::{ErrorKind, StageFault};
 use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
-use crate::left_rows::count_left;
+use crate::live_rows::count_left;
 use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, PartSettings, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 /// The rows of a row group that no deletion vector leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftRows {
+pub struct LiveRows {
     /// Ascending; neither empty nor adjacent.
     ranges: Vec<Range<usize>>,
 }
 
-impl LeftRows {
+impl LiveRows {
     /// Makes a set of rows from ranges that are ascending, and neither empty nor adjacent.
     #[must_use]
     pub const fn new(ranges: Vec<Range<usize>>) -> Self {
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn whole_groups_are_left() {
         let of = |ranges: &[(usize, usize)]| {
-            LeftRows::new(ranges.iter().map(|(start, end)| *start..*end).collect()).offsets(&[0, 2, 3, 7])
+            LiveRows::new(ranges.iter().map(|(start, end)| *start..*end).collect()).offsets(&[0, 2, 3, 7])
         };
         assert_eq!(of(&[]), Some(vec![0]));
         assert_eq!(of(&[(0, 7)]), Some(vec![0, 2, 3, 7]));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     /// Returns the rows for which `is_left` is true.
-    fn left_rows(is_left: &[bool]) -> LeftRows {
+    fn live_rows(is_left: &[bool]) -> LiveRows {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for row in (0..is_left.len()).filter(|row| is_left[*row]) {
             match ranges.last_mut() {
@@ -118,7 +118,7 @@ mod tests {
                 _ => ranges.push(row..row + 1),
             }
         }
-        LeftRows::new(ranges)
+        LiveRows::new(ranges)
     }
 
     proptest! {
@@ -127,18 +127,18 @@ mod tests {
             let decoded: Vec<bool> = rows.iter().map(|(is_decoded, _)| *is_decoded).collect();
             let left: Vec<bool> = rows.iter().map(|(is_decoded, is_left)| *is_decoded && *is_left).collect();
             let of_decoded: Vec<bool> = rows.iter().filter(|row| row.0).map(|row| row.1).collect();
-            let among = left_rows(&left).among(&left_rows(&decoded)).unwrap();
-            prop_assert_eq!(&among, &left_rows(&of_decoded));
+            let among = live_rows(&left).among(&live_rows(&decoded)).unwrap();
+            prop_assert_eq!(&among, &live_rows(&of_decoded));
             prop_assert_eq!(among.count(), of_decoded.iter().filter(|is_left| **is_left).count());
             let others: Vec<bool> = rows.iter().map(|row| row.1).collect();
             let is_within = rows.iter().all(|(is_decoded, is_left)| *is_decoded || !is_left);
-            prop_assert_eq!(left_rows(&others).among(&left_rows(&decoded)).is_some(), is_within);
+            prop_assert_eq!(live_rows(&others).among(&live_rows(&decoded)).is_some(), is_within);
         }
 
         #[test]
         fn the_values_of_other_rows_are_removed(is_left in prop::collection::vec(any::<bool>(), 0..40)) {
             let mut values: Vec<usize> = (0..is_left.len()).collect();
-            let left = left_rows(&is_left);
+            let left = live_rows(&is_left);
             left.select(&mut values);
             let expected: Vec<usize> = (0..is_left.len()).filter(|row| is_left[*row]).collect();
             prop_assert_eq!(&values, &expected);
