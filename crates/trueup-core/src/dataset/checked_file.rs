@@ -36,7 +36,7 @@ const BLOCKS_BETWEEN: u64 = (128 << 10) / BLOCK_BYTES;
 
 /// A file that a manifest names: where it is, and what its bytes must be.
 #[derive(Debug)]
-pub(super) struct PromisedFile {
+pub(super) struct ExpectedFile {
     store: Arc<dyn Store>,
     /// The path below the folder, as in the manifest.
     name: String,
@@ -49,7 +49,7 @@ pub(super) struct PromisedFile {
 /// open gives an error and never other bytes.
 #[derive(Clone, Debug)]
 pub struct CheckedFile {
-    promised: Arc<PromisedFile>,
+    promised: Arc<ExpectedFile>,
     /// `None` in a store, where nothing is open between two reads.
     file: Option<Arc<File>>,
     /// What the block cache holds of an object; `None` for a file, or without a block cache.
@@ -87,7 +87,7 @@ impl StartedReads {
     }
 }
 
-impl PromisedFile {
+impl ExpectedFile {
     /// Describes a file that the manifest of a dataset's folder names.
     pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Arc<Self>, DatasetError> {
         let checksums =
@@ -179,7 +179,7 @@ impl CheckedFile {
     /// The file is missing, not plain, reached through a symbolic link, or of another length; or `promised` does not
     /// have one checksum for each block.
     pub fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
-        PromisedFile::new(folder, promised)?.open()
+        ExpectedFile::new(folder, promised)?.open()
     }
 
     /// Lets an interrupt end the wait for a store.
@@ -268,7 +268,7 @@ impl CheckedFile {
 
     /// Starts to read blocks: those of `fetched` from the store.
     fn fetch(&self, blocks: Range<u64>, fetched: Range<u64>) -> Reading {
-        let PromisedFile { store, name, checksums, .. } = &*self.promised;
+        let ExpectedFile { store, name, checksums, .. } = &*self.promised;
         let pending = (!fetched.is_empty()).then(|| store.fetch(name, &fetched, checksums.size()));
         Reading { blocks, fetched, pending }
     }

@@ -21,10 +21,10 @@
 //!
 //! `records` reads and writes records, and `unnamed` finds and removes files.
 
+mod orphans;
 mod records;
-mod unnamed;
 
-pub use unnamed::{Unnamed, estimate_now, needed_files};
+pub use orphans::{Orphans, estimate_now, needed_files};
 
 use super::commit::CommitTime;
 use super::error::ManifestError;
@@ -58,7 +58,7 @@ pub struct Retention {
 
 /// A file of a version that expires, with its size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UnnamedFile {
+pub struct OrphanFile {
     /// The path below the folder of the dataset.
     pub path: String,
     /// The length in bytes.
@@ -73,7 +73,7 @@ pub struct Expiry {
     /// The versions that stay, ascending.
     pub kept: Vec<u64>,
     /// The files of the expired versions that no later kept version names, sorted.
-    pub files: Vec<UnnamedFile>,
+    pub files: Vec<OrphanFile>,
 }
 
 impl Expiry {
@@ -133,7 +133,7 @@ impl Expiry {
             let manifest = read(dir, *version)?;
             expired.extend(files_of(&manifest).map(|file| (file, *version)));
         }
-        let is_last = |(file, version): &(UnnamedFile, u64)| kept.get(&file.path).is_none_or(|later| later < version);
+        let is_last = |(file, version): &(OrphanFile, u64)| kept.get(&file.path).is_none_or(|later| later < version);
         self.files = expired.into_iter().filter(is_last).map(|(file, _)| file).collect();
         self.files.sort_unstable();
         Ok(self)
@@ -187,6 +187,6 @@ fn named(dir: &Path, versions: &[u64]) -> Result<HashMap<String, u64>, ManifestE
     Ok(named)
 }
 
-fn files_of(manifest: &Manifest) -> impl Iterator<Item = UnnamedFile> {
-    manifest.files().map(|file| UnnamedFile { path: file.path.clone(), size: file.size })
+fn files_of(manifest: &Manifest) -> impl Iterator<Item = OrphanFile> {
+    manifest.files().map(|file| OrphanFile { path: file.path.clone(), size: file.size })
 }

@@ -6,7 +6,7 @@ mod index;
 pub use found::Insights;
 
 use super::Dataset;
-use super::checked_file::{CheckedFile, PromisedFile, reader_error};
+use super::checked_file::{CheckedFile, ExpectedFile, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::day::ParseDayError;
@@ -35,7 +35,7 @@ pub struct Insight {
 /// The insights file of a dataset, whose lines are sorted by account and date.
 #[derive(Debug)]
 pub(super) struct InsightFile {
-    file: Arc<PromisedFile>,
+    file: Arc<ExpectedFile>,
     /// The number of lines, as the manifest says.
     lines: u64,
     /// Made when it is first needed. The index of a damaged file is not kept, because the file may be repaired.
@@ -134,7 +134,7 @@ impl Dataset {
 impl InsightFile {
     /// Checks the length of a file that the manifest of a dataset's folder names.
     pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
-        let file = PromisedFile::new(folder, promised)?;
+        let file = ExpectedFile::new(folder, promised)?;
         file.check_length()?;
         Ok(Self { file, lines: promised.rows, index: OnceLock::new(), making: Mutex::new(()) })
     }

@@ -280,7 +280,7 @@ impl Manifest {
 
     /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, whose
     /// checksums they hold.
-    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+    pub(super) fn has_same_contents(&self, other: &Self) -> bool {
         let Self {
             schema_version,
             version,

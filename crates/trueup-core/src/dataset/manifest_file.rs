@@ -77,7 +77,7 @@ pub fn read(dir: &Path, version: u64) -> Result<Manifest, ManifestError> {
 pub(super) fn read_unless(dir: &Path, version: u64, open: &Manifest) -> Result<Option<Manifest>, ManifestError> {
     let path = without_credentials(&location_of(dir, &file_name(version)));
     let manifest = read_without_lists(dir, version, &path)?;
-    if manifest.says_the_same(open) {
+    if manifest.has_same_contents(open) {
         return Ok(None);
     }
     Ok(Some(with_lists(dir, manifest, path)?).filter(|manifest| manifest != open))
@@ -191,7 +191,7 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     if text.len() as u64 > limit {
         return Err(ManifestError::Oversized { path, size: text.len() as u64, limit });
     }
-    if !parse(&text, version, &path)?.says_the_same(manifest) {
+    if !parse(&text, version, &path)?.has_same_contents(manifest) {
         return Err(ManifestError::Checksum { path });
     }
     let unpublished = |error| match error {

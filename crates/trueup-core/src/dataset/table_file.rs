@@ -1,7 +1,7 @@
 //! A Parquet file of a dataset: what the manifest says of its row groups, by which a query skips them, its footer, and
 //! the column chunks of its row groups.
 
-use super::checked_file::{CheckedFile, PromisedFile, StartedReads};
+use super::checked_file::{CheckedFile, ExpectedFile, StartedReads};
 use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::manifest::{DataFile, RowGroupEntry};
@@ -36,7 +36,7 @@ pub(crate) struct TableFile {
 /// What all versions that have a file share of it.
 #[derive(Debug)]
 struct StoredFile {
-    file: Arc<PromisedFile>,
+    file: Arc<ExpectedFile>,
     columns: Arc<[String]>,
     /// The row groups as they are stored.
     row_groups: Arc<[RowGroupEntry]>,
@@ -322,7 +322,7 @@ impl TableFile {
 impl StoredFile {
     fn new(folder: &Path, promised: &DataFile, used: Option<Vec<usize>>) -> Result<Arc<Self>, DatasetError> {
         Ok(Arc::new(Self {
-            file: PromisedFile::new(folder, promised)?,
+            file: ExpectedFile::new(folder, promised)?,
             columns: promised.columns.clone(),
             row_groups: promised.row_groups.clone(),
             used,

@@ -7,7 +7,7 @@ use crate::version::FileCount;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueup_core::dataset::expiry::{self, Expiry, GRACE, Retention, Unnamed};
+use trueup_core::dataset::expiry::{self, Expiry, GRACE, Orphans, Retention};
 use trueup_core::dataset::manifest_file;
 
 /// The removal of old versions of a dataset, and of the files that no version names any more.
@@ -152,13 +152,13 @@ impl Expiration {
 
     /// Finds the files that no version names. A period that is set replaces that of versions that have expired before
     /// only if none expires now.
-    fn unnamed(&self, dataset: &Path, now: SystemTime) -> Result<Unnamed, IngestError> {
-        Ok(Unnamed::find(dataset, self.grace.filter(|_| self.retention.is_none()), now)?)
+    fn unnamed(&self, dataset: &Path, now: SystemTime) -> Result<Orphans, IngestError> {
+        Ok(Orphans::find(dataset, self.grace.filter(|_| self.retention.is_none()), now)?)
     }
 }
 
 impl ExpireSummary {
-    fn new(plan: &Expiry, unnamed: &Unnamed) -> Self {
+    fn new(plan: &Expiry, unnamed: &Orphans) -> Self {
         Self {
             expired: plan.expired.clone(),
             kept: plan.kept.clone(),

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use trueup_core::dataset::expiry::{Expiry, GRACE, Unnamed};
+use trueup_core::dataset::expiry::{Expiry, GRACE, Orphans};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::{
     CommitOperation, FORGOTTEN_KEY_BYTES, ForgottenCustomers, manifest_file, read_definitions, read_forgotten,
@@ -380,7 +380,7 @@ impl<'a> ForgetCall<'a> {
         let plan = Expiry::of(dir, expired)?;
         plan.commit(files, dir, version.id(), grace.unwrap_or(GRACE), version.now())?;
         self.summary.expired.extend(plan.expired);
-        let unnamed = Unnamed::find(dir, grace, version.now())?;
+        let unnamed = Orphans::find(dir, grace, version.now())?;
         monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         unnamed.remove(files, dir, monitor.interrupt(), |file| monitor.add(0, file.size))?;
         self.summary.removed.add(FileCount::of(unnamed.due.iter().map(|file| file.size)));

@@ -8,7 +8,7 @@ use crate::monitor::{Monitor, Phase};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
-use trueup_core::dataset::expiry::{Expiry, Unnamed};
+use trueup_core::dataset::expiry::{Expiry, Orphans};
 use trueup_core::dataset::manifest::{Manifest, Purge};
 
 impl BegunVersion {
@@ -53,7 +53,7 @@ impl BegunVersion {
     /// Removes the files of expired versions whose grace period is over. What cannot be read or removed now is removed
     /// another time.
     pub(super) fn remove_expired(&mut self, dataset: &Path, monitor: &Monitor) {
-        let Ok(unnamed) = Unnamed::find(dataset, None, self.now()) else { return };
+        let Ok(unnamed) = Orphans::find(dataset, None, self.now()) else { return };
         if !unnamed.due.is_empty() {
             monitor.begin(Phase::RemovingFiles, Some(unnamed.due_bytes()));
         }

@@ -4,7 +4,7 @@ use super::super::error::ManifestError;
 use super::super::manifest::is_plain_name;
 use super::super::seal::checksum;
 use super::super::storage::Storage;
-use super::{RECORD_PREFIX, UnnamedFile};
+use super::{OrphanFile, RECORD_PREFIX};
 use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -28,7 +28,7 @@ pub(super) struct Record {
     /// When it was written, by the clock of the store or of the file system.
     pub(super) written: SystemTime,
     pub(super) grace: Duration,
-    pub(super) files: Vec<UnnamedFile>,
+    pub(super) files: Vec<OrphanFile>,
 }
 
 impl Record {
@@ -43,10 +43,10 @@ pub(super) fn write_records(
     storage: &Storage<'_>,
     id: &str,
     grace: Duration,
-    files: &[UnnamedFile],
+    files: &[OrphanFile],
 ) -> Result<(), ManifestError> {
     // Without files, a record still says what the file is that a killed process has left.
-    let parts: Vec<&[UnnamedFile]> = if files.is_empty() { vec![files] } else { files.chunks(MAX_FILES).collect() };
+    let parts: Vec<&[OrphanFile]> = if files.is_empty() { vec![files] } else { files.chunks(MAX_FILES).collect() };
     for (number, files) in parts.into_iter().enumerate() {
         let name = match number {
             0 => format!("{RECORD_PREFIX}{id}"),
@@ -69,9 +69,9 @@ pub(super) fn write_records(
     storage.sync()
 }
 
-fn encode(grace: Duration, files: &[UnnamedFile]) -> String {
+fn encode(grace: Duration, files: &[OrphanFile]) -> String {
     let mut text = format!("{HEADER}\ngrace {}\n", grace.as_secs());
-    for UnnamedFile { path, size } in files {
+    for OrphanFile { path, size } in files {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{size} {path}");
     }
@@ -118,7 +118,7 @@ fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, ReadFault
 enum Decoded {
     Whole {
         grace: Duration,
-        files: Vec<UnnamedFile>,
+        files: Vec<OrphanFile>,
     },
     /// It has no last line. In a folder, its writer was stopped; a store has only whole objects.
     Unfinished,
@@ -136,13 +136,13 @@ fn decode(bytes: &[u8]) -> Decoded {
 }
 
 /// Returns the grace period and the files of a record without its last line.
-fn parse(text: &str) -> Option<(Duration, Vec<UnnamedFile>)> {
+fn parse(text: &str) -> Option<(Duration, Vec<OrphanFile>)> {
     let mut lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.lines();
     let grace = lines.next()?.strip_prefix("grace ")?.parse().ok()?;
     let file = |line: &str| {
         let (size, path) = line.split_once(' ')?;
         let (folder, name) = path.split_once('/')?;
-        let file = UnnamedFile { path: path.to_owned(), size: size.parse().ok()? };
+        let file = OrphanFile { path: path.to_owned(), size: size.parse().ok()? };
         (is_plain_name(folder) && is_plain_name(name)).then_some(file)
     };
     Some((Duration::from_secs(grace), lines.filter_map(file).collect()))
@@ -181,8 +181,8 @@ mod tests {
     fn many_files_have_several_records_and_a_longer_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let storage = Storage::open(dir.path()).unwrap();
-        let file = |number: usize| UnnamedFile { path: format!("events/{number:07}"), size: 1 };
-        let files: Vec<UnnamedFile> = (0..MAX_FILES + 1).map(file).collect();
+        let file = |number: usize| OrphanFile { path: format!("events/{number:07}"), size: 1 };
+        let files: Vec<OrphanFile> = (0..MAX_FILES + 1).map(file).collect();
         write_records(&storage, "x", Duration::from_secs(9), &files).unwrap();
         let mut records = read_records(&storage, &storage.list().unwrap()).unwrap();
         records.sort_by(|one, other| one.name.cmp(&other.name));

@@ -1,7 +1,7 @@
 use super::super::as_of;
 use super::super::block_checksums::BlockSums;
 use super::super::commit::CommitOperation;
-use super::super::expiry::{Expiry, Retention, Unnamed};
+use super::super::expiry::{Expiry, Orphans, Retention};
 use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::Interrupt;
@@ -260,7 +260,7 @@ fn the_number_of_an_expired_version_is_taken() {
     let plan = Expiry::of(dir.path(), &[1, 2].into()).unwrap();
     assert_eq!(plan.expired, Vec::<u64>::new());
     let hour = Duration::from_secs(60 * 60);
-    let unnamed = Unnamed::find(dir.path(), None, SystemTime::now() + hour).unwrap();
+    let unnamed = Orphans::find(dir.path(), None, SystemTime::now() + hour).unwrap();
     unnamed.remove(&Files::default(), dir.path(), &Interrupt::default(), |_| {}).unwrap();
     assert!(!dir.path().join(file_name(2)).exists());
     let late = publish_in(dir.path(), &manifest(2)).unwrap_err();

@@ -5,7 +5,7 @@ use super::super::manifest_file::versions;
 use super::super::storage::Storage;
 use super::super::version_numbers::{Settled, VersionNumbers};
 use super::records::read_records;
-use super::{UnnamedFile, named};
+use super::{OrphanFile, named};
 use crate::Interrupt;
 use std::collections::HashSet;
 use std::io;
@@ -18,18 +18,18 @@ const EXPIRY_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The files of expired versions: the ones whose grace period is over, and the ones that wait for its end.
 #[derive(Clone, Debug, Default)]
-pub struct Unnamed {
+pub struct Orphans {
     /// Files that no reader needs any more.
-    pub due: Vec<UnnamedFile>,
+    pub due: Vec<OrphanFile>,
     /// Files that a reader may still need.
-    pub waiting: Vec<UnnamedFile>,
+    pub waiting: Vec<OrphanFile>,
     /// The names of the records that are not needed any more.
     records: Vec<String>,
     /// Tombstones that may be removed behind the floor.
     settled: Settled,
 }
 
-impl Unnamed {
+impl Orphans {
     /// Finds the files of expired versions, and tombstones that are not needed any more. `grace` takes the place of the
     /// grace periods in the records.
     ///
@@ -86,7 +86,7 @@ impl Unnamed {
         files: &Files,
         dir: &Path,
         interrupt: &Interrupt,
-        mut removed: impl FnMut(&UnnamedFile),
+        mut removed: impl FnMut(&OrphanFile),
     ) -> Result<(), ManifestError> {
         let storage = Storage::with_files(dir, files)?;
         self.settled.remove(&storage, false)?;
@@ -161,11 +161,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("events")).unwrap();
         std::fs::write(dir.path().join("events/a.parquet"), "a").unwrap();
-        let files = [UnnamedFile { path: "events/a.parquet".to_owned(), size: 1 }];
+        let files = [OrphanFile { path: "events/a.parquet".to_owned(), size: 1 }];
         write_records(&Storage::open(dir.path()).unwrap(), "x", Duration::ZERO, &files).unwrap();
         // The process that let the versions expire was killed before it synced the folder.
         let noted = Arc::new(Noted::default());
-        let unnamed = Unnamed::find(dir.path(), None, SystemTime::now()).unwrap();
+        let unnamed = Orphans::find(dir.path(), None, SystemTime::now()).unwrap();
         unnamed.remove(&Files::failing(noted.clone()), dir.path(), &Interrupt::default(), |_| {}).unwrap();
         let expected = [
             (Operation::Sync, dir.path().join("")),
@@ -181,9 +181,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("events")).unwrap();
         std::fs::write(dir.path().join("events/a.parquet"), "a").unwrap();
-        let files = ["events/a.parquet", "vectors/b"].map(|path| UnnamedFile { path: path.to_owned(), size: 1 });
+        let files = ["events/a.parquet", "vectors/b"].map(|path| OrphanFile { path: path.to_owned(), size: 1 });
         write_records(&Storage::open(dir.path()).unwrap(), "x", Duration::ZERO, &files).unwrap();
-        let unnamed = Unnamed::find(dir.path(), None, SystemTime::now()).unwrap();
+        let unnamed = Orphans::find(dir.path(), None, SystemTime::now()).unwrap();
         assert_eq!(unnamed.due.len(), 2);
         unnamed.remove(&Files::default(), dir.path(), &Interrupt::default(), |_| {}).unwrap();
         let record = dir.path().join(format!("{RECORD_PREFIX}x"));
