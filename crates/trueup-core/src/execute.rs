@@ -37,7 +37,7 @@ use crate::dataset::{Dataset, ReadAhead, StartedReads};
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::finish::{self, ResultTable};
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use crate::{Day, Interrupt, Reservation};
@@ -274,7 +274,7 @@ fn aggregate_range(
     dataset: &Dataset,
     plan: &Plan,
     execution: &Execution,
-) -> Result<(PartialResult, Share, RunStatistics), Error> {
+) -> Result<(PartialResult, MemoryLease, RunStatistics), Error> {
     let start = Instant::now();
     let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
     let WorkerResult { covered, share, merging } =
@@ -296,14 +296,14 @@ fn aggregate_range(
 struct WorkerResult {
     covered: CoveredResult,
     /// The memory of the partial result, counted towards the query's reservation.
-    share: Share,
+    share: MemoryLease,
     /// The time that merging took: the sum over all merges.
     merging: Duration,
 }
 
 impl WorkerResult {
     /// Returns the result of a thread that has read row groups with `rows` rows.
-    fn new(result: PartialResult, row_groups: RowGroupSet, rows: u64, share: Share) -> Self {
+    fn new(result: PartialResult, row_groups: RowGroupSet, rows: u64, share: MemoryLease) -> Self {
         let control = ControlTotal::new(row_groups, rows);
         Self { covered: CoveredResult { result, control }, share, merging: Duration::ZERO }
     }
@@ -365,7 +365,7 @@ fn aggregate(
     ahead: &ReadAhead<impl Fn(usize) -> Option<StartedReads>>,
 ) -> Result<WorkerResult, Error> {
     let plan = context.plan;
-    let mut share = Share::new(execution.memory.clone());
+    let mut share = MemoryLease::new(execution.memory.clone());
     let (mut covered, mut rows) = (RowGroupSet::default(), 0);
     loop {
         execution.interrupt.check()?;
@@ -414,7 +414,7 @@ fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> R
 fn finish_checked(
     plan: &Plan,
     partial: PartialResult,
-    mut share: Share,
+    mut share: MemoryLease,
     execution: &Execution,
 ) -> Result<ResultTable, Error> {
     let _span = tracing::debug_span!("finish", groups = partial.len()).entered();

@@ -384,12 +384,12 @@ pub(crate) fn table_bytes_while_adding(len: usize, capacity: usize, bytes: usize
 /// The bytes that one thread of a query, or its answer, uses of the query's reservation, given up on drop. Nothing is
 /// counted for a query without a reservation.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct MemoryLease {
     reservation: Option<Arc<Reservation>>,
     bytes: usize,
 }
 
-impl Share {
+impl MemoryLease {
     pub(crate) const fn new(reservation: Option<Arc<Reservation>>) -> Self {
         Self { reservation, bytes: 0 }
     }
@@ -436,7 +436,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for MemoryLease {
     fn drop(&mut self) {
         if let Some(reservation) = &self.reservation {
             reservation.shrink(self.bytes);

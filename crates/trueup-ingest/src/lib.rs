@@ -18,7 +18,7 @@
 //!     spill_file      rows on disk that do not fit into memory
 //!     parquet_file    writes a Parquet file (pending_file)
 //!     live_rows       leaves out stored rows that are superseded
-//!     held_chunks     reads column chunks of a stored file as a whole
+//!     buffered_chunks     reads column chunks of a stored file as a whole
 //!     stored_copy     copies a stored file of a dataset in an object store to this machine
 //! ```
 //!
@@ -34,12 +34,12 @@
 
 mod accounts;
 mod batch;
+mod buffered_chunks;
 mod commands;
 mod customer;
 mod error;
 mod events;
 mod given;
-mod held_chunks;
 mod input;
 mod insights;
 mod live_rows;

@@ -5,7 +5,7 @@
 //! Mapping::read        the file as written, and a check without data          declaration.rs, check.rs
 //! Mapping::tables      plans each canonical table
 //!   inputs::open       the given files by input, and their columns            inputs.rs
-//!   HeldRows           the rows of joined inputs, in a share of the memory    held.rs
+//!   BufferedRows           the rows of joined inputs, in a share of the memory    held.rs
 //!   TablePlanner       a TableMapper for each table                           table.rs
 //!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs,
 //!                                                                             conditions.rs
@@ -53,7 +53,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile};
-use held::{HeldMemory, MemoryUse};
+use held::{MemoryCharge, MemoryUse};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -123,7 +123,7 @@ pub(crate) struct MappedTables {
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,
     /// What the joined inputs and the first conversions take; `None` without a mapping.
-    memory: Option<HeldMemory>,
+    memory: Option<MemoryCharge>,
 }
 
 impl Mapping {
@@ -190,7 +190,7 @@ impl Mapping {
         check_distinct(inputs)?;
         let account_zones = Arc::default();
         let clock = ClockRule::of_option(clock_zone, &account_zones);
-        let memory = HeldMemory::new(limits);
+        let memory = MemoryCharge::new(limits);
         let reading = Reading { mapping: &self.path, files, limits, memory: &memory };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
@@ -248,7 +248,7 @@ impl MappedTables {
 
     /// Returns the bytes of memory that are held until the ingest ends.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.memory.as_ref().map_or(0, HeldMemory::used)
+        self.memory.as_ref().map_or(0, MemoryCharge::used)
     }
 
     /// Reads the events and finds the first conversion of each customer, if the mapping gives first-touch credit. A row

@@ -8,7 +8,7 @@ use super::memo::{AggregationMemo, SegmentMemo};
 use super::partial_result::PartialResult;
 use super::segment::{LeadHistories, SegmentBatch, SegmentSplitter, Segments};
 use super::types::Granularity;
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::scan::{EventColumns, MAX_BLOCK_EVENTS, Prefetch};
 use crate::{Error, Interrupt, Interruption};
 
@@ -97,7 +97,7 @@ impl<'a> EventAggregator<'a> {
     pub(crate) fn add(
         &mut self,
         columns: &EventColumns,
-        share: &mut Share,
+        share: &mut MemoryLease,
         interrupt: &Interrupt,
     ) -> Result<(), Error> {
         let plan = self.context.plan;
@@ -149,7 +149,7 @@ impl<'a> EventAggregator<'a> {
     }
 
     /// Adds the segments of the batch, and clears it.
-    fn add_batch(&mut self, query: &mut BoundQuery<'_>, share: &mut Share) -> Result<(), Error> {
+    fn add_batch(&mut self, query: &mut BoundQuery<'_>, share: &mut MemoryLease) -> Result<(), Error> {
         let Self { partial, memo: SegmentMemo { cache, histogram }, batch, .. } = self;
         let BoundQuery { filter, grouping, counting, granularity } = query;
         let segments = batch.segments.len();

@@ -6,7 +6,7 @@ use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
 use crate::definitions::MappedTexts;
 use crate::dictionary::{Computed, Measure, SpendColumn};
-use crate::memory::{Share, column_bytes_while_adding};
+use crate::memory::{MemoryLease, column_bytes_while_adding};
 use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
 use crate::{Code, Error, Interrupt, Interruption};
@@ -61,7 +61,7 @@ const BATCH_ROWS: usize = 1 << 12;
 pub(crate) fn aggregate_spend(
     context: &QueryContext<'_>,
     columns: &SpendColumns,
-    share: &mut Share,
+    share: &mut MemoryLease,
     interrupt: &Interrupt,
 ) -> Result<SpendPartial, Error> {
     let plan = context.plan;

@@ -6,12 +6,12 @@ use crate::aggregate::PartialResult;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::finish::{RangeGroups, ResultTable, bytes_to_compare, compare};
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::plan::Plan;
 use std::time::Instant;
 
 /// The groups of one range, and their memory.
-type SharedGroups = (RangeGroups, Share);
+type SharedGroups = (RangeGroups, MemoryLease);
 
 /// Executes `plan` and the plan of the earlier range in the current thread pool. The second plan finds the columns that
 /// the first one has read in the cache of columns. The statistics are the sums over both ranges.
@@ -49,8 +49,8 @@ pub(super) fn execute(
 pub(super) fn finish(
     plan: &Plan,
     earlier: &Plan,
-    (current, current_share): (PartialResult, Share),
-    (previous, previous_share): (PartialResult, Share),
+    (current, current_share): (PartialResult, MemoryLease),
+    (previous, previous_share): (PartialResult, MemoryLease),
     execution: &Execution,
 ) -> Result<ResultTable, Error> {
     let current = groups(plan, current, current_share, execution)?;
@@ -59,9 +59,14 @@ pub(super) fn finish(
 }
 
 /// Returns the groups of one range.
-fn groups(plan: &Plan, partial: PartialResult, mut share: Share, execution: &Execution) -> Result<SharedGroups, Error> {
+fn groups(
+    plan: &Plan,
+    partial: PartialResult,
+    mut share: MemoryLease,
+    execution: &Execution,
+) -> Result<SharedGroups, Error> {
     execution.interrupt.check()?;
-    share.set(|| partial.bytes() + RangeGroups::bytes_to_make(plan, &partial))?;
+    share.set(|| partial.bytes() + RangeGroups::estimate_bytes(plan, &partial))?;
     let groups = RangeGroups::new(plan, partial, execution.max_rows, &execution.interrupt)?;
     share.set(|| groups.bytes())?;
     Ok((groups, share))
@@ -76,7 +81,7 @@ fn joined(
 ) -> Result<ResultTable, Error> {
     execution.interrupt.check()?;
     let ranges = [previous, current];
-    let mut share = Share::new(execution.memory.clone());
+    let mut share = MemoryLease::new(execution.memory.clone());
     share.set(|| bytes_to_compare(plan, &ranges))?;
     let table = compare(plan, ranges, execution.max_rows, &execution.interrupt)?;
     drop([current_share, previous_share]);

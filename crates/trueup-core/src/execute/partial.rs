@@ -27,7 +27,7 @@ use crate::aggregate::{AggregationMemo, PartialResult, ResultShape};
 use crate::dataset::{Dataset, DatasetId};
 use crate::error::Error;
 use crate::finish::ResultTable;
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use serde::{Deserialize, Serialize};
@@ -226,7 +226,7 @@ impl Partial {
         let checked = checked.map(|(plan, range)| range.checked(plan, planned.selected(dataset)));
         let mut checked = checked.collect::<Result<Vec<_>, _>>()?.into_iter();
         let mut finish = |plan: &Plan| {
-            let mut next = || Some((checked.next()?, Share::new(execution.memory.clone())));
+            let mut next = || Some((checked.next()?, MemoryLease::new(execution.memory.clone())));
             match (&plan.comparison, next(), plan.comparison.as_ref().and_then(|_| next())) {
                 (None, Some((result, share)), None) => finish_checked(plan, result, share, execution),
                 (Some(comparison), Some(current), Some(earlier)) => {

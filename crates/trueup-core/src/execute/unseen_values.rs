@@ -74,12 +74,12 @@ pub struct ValueSearch {
     /// The days and accounts of the query.
     range: DateRange,
     accounts: AccountFilter,
-    sought: Vec<SoughtValues>,
+    sought: Vec<FilterValues>,
 }
 
 /// Values of a field that were not found yet.
 #[derive(Debug)]
-struct SoughtValues {
+struct FilterValues {
     field: String,
     /// Whether spend has the field.
     is_in_spend: bool,
@@ -158,7 +158,7 @@ impl Dataset {
             if !operands.is_empty() {
                 let is_unseen = texts.is_some() && searched_in == Searched::Dataset;
                 let operands = operands.into_iter().cloned().collect();
-                search.sought.push(SoughtValues {
+                search.sought.push(FilterValues {
                     field: field.to_owned(),
                     is_in_spend: dimension.spend.is_some(),
                     attribution: dimension.attribution,
@@ -221,7 +221,7 @@ impl ValueSearch {
         mut run: impl FnMut(&EventsQuery, usize) -> Result<Option<ResultTable>, E>,
     ) -> Result<Vec<UnseenValue>, E> {
         let mut unseen = Vec::new();
-        for SoughtValues { field, is_in_spend, attribution, mut operands, is_unseen } in self.sought {
+        for FilterValues { field, is_in_spend, attribution, mut operands, is_unseen } in self.sought {
             let values_of = |range, accounts: &AccountFilter, operands: &[Operand]| {
                 values_query(&field, is_in_spend, range, accounts, operands).attribution(attribution)
             };

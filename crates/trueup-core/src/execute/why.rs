@@ -20,7 +20,7 @@ use crate::definitions::{DefinedFormula, SignedSum};
 use crate::dictionary::{Formula, Measure, Unit};
 use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value, to_f64};
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::plan::{MetricRef, Plan};
 use crate::query::{AnswerRow, DateRange, EventsQuery, WhyQuery, WhyRowFault};
 use lines::{Lines, Listing, MeasureLines};
@@ -272,7 +272,7 @@ fn collect<'a>(
     let of_row_group = |at: usize| {
         execution.interrupt.check()?;
         let Some((_, row_group)) = row_groups.get(at) else { return Ok(Lines::none(measures.len())) };
-        let share = Share::new(execution.memory.clone());
+        let share = MemoryLease::new(execution.memory.clone());
         let lines = match row_group {
             AnyRowGroup::Events(row_group) => {
                 Lines::of_events(context, row_group, measures, listing, &execution.interrupt, share)?

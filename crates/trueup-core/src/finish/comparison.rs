@@ -60,7 +60,7 @@ fn metrics(plan: &Plan) -> Vec<MetricRef> {
 
 impl RangeGroups {
     /// Returns about the largest number of bytes that [`new`](Self::new) takes in addition to the partial result.
-    pub(crate) fn bytes_to_make(plan: &Plan, partial: &PartialResult) -> usize {
+    pub(crate) fn estimate_bytes(plan: &Plan, partial: &PartialResult) -> usize {
         super::bytes(plan, partial) + partial.len() * metrics(plan).len() * 2 * size_of::<i128>()
     }
 

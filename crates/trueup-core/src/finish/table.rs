@@ -2,7 +2,7 @@
 
 use super::exact_values::ExactValues;
 use crate::definitions::Definitions;
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::query::{DateRange, ROW_TYPE};
 use crate::{Day, NoRoom, TextList, money};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct ResultTable {
 /// The memory of a table, counted towards a reservation until the last clone of the table is dropped. It does not
 /// affect whether tables are equal.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TableMemory(Option<Arc<Share>>);
+pub(crate) struct TableMemory(Option<Arc<MemoryLease>>);
 
 impl TableMemory {
     /// Counts another number of bytes, unless the table has clones.
@@ -46,7 +46,7 @@ impl PartialEq for TableMemory {
 /// Memory that is reserved in addition to that of a table. Dropping it gives the memory back.
 #[derive(Debug)]
 pub struct ExtraMemory {
-    _share: Option<Share>,
+    _share: Option<MemoryLease>,
 }
 
 /// One column of a result table.
@@ -354,7 +354,7 @@ impl ResultTable {
 
     /// Counts the table's memory towards the reservation of `share`, and gives back the bytes that the query has
     /// reserved and does not use.
-    pub(crate) fn counted(mut self, mut share: Share) -> Result<Self, NoRoom> {
+    pub(crate) fn counted(mut self, mut share: MemoryLease) -> Result<Self, NoRoom> {
         share.set(|| self.bytes())?;
         share.settle();
         self.memory = TableMemory(Some(Arc::new(share)));

@@ -1,4 +1,4 @@
-use super::{Evict, MemoryBudget, NoRoom, Share};
+use super::{Evict, MemoryBudget, MemoryLease, NoRoom};
 use crate::dataset::{Dataset, Tables};
 use crate::query::{EventsQuery, Interval};
 use crate::{Error, Execution, Interrupt};
@@ -80,7 +80,7 @@ fn a_reservation_grows_and_shrinks() {
 fn a_query_uses_its_reserved_bytes_before_it_takes_more() {
     let budget = MemoryBudget::new(1_000);
     let reservation = Arc::new(budget.reserve(100).unwrap());
-    let [mut one, mut other] = [(); 2].map(|()| Share::new(Some(reservation.clone())));
+    let [mut one, mut other] = [(); 2].map(|()| MemoryLease::new(Some(reservation.clone())));
     one.set(|| 60).unwrap();
     other.set(|| 40).unwrap();
     assert_eq!(budget.held(), 100);
@@ -103,7 +103,7 @@ fn a_query_uses_its_reserved_bytes_before_it_takes_more() {
 
 #[test]
 fn a_query_without_a_reservation_is_not_counted() {
-    let mut share = Share::new(None);
+    let mut share = MemoryLease::new(None);
     share.set(|| usize::MAX).unwrap();
     share.more(usize::MAX).unwrap();
 }

@@ -5,8 +5,8 @@ use super::encode::encode;
 use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
+use crate::buffered_chunks::BufferedChunks;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::held_chunks::HeldChunks;
 use crate::live_rows::{Superseded, only_left};
 use crate::monitor::Monitor;
 use crate::parts::PartOfAccounts;
@@ -164,7 +164,7 @@ impl<'a> StoredColumns<'a> {
         let chunk = |group: usize, column| metadata.metadata().row_group(group).column(column).byte_range();
         let positions = self.positions(names);
         let ranges = row_groups.iter().flat_map(|group| positions.clone().map(move |column| chunk(*group, column)));
-        let chunks = HeldChunks::read(self.file.clone(), ranges).of_dataset(&self.path)?;
+        let chunks = BufferedChunks::read(self.file.clone(), ranges).of_dataset(&self.path)?;
         let read = || {
             for group in row_groups {
                 let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone());

@@ -1,7 +1,7 @@
 //! The cells of the rows that a table is made of: as texts, as arrays, and their locations.
 
 use super::columns::ColumnRef;
-use super::held::{HeldRow, HeldRows};
+use super::held::{BufferedRows, HeldRow};
 use super::rows::RowPlan;
 use crate::error::InputLocation;
 use crate::value_marks::value_marks;
@@ -225,7 +225,7 @@ impl<'a> RowView<'a> {
     /// first input, or if no row was joined.
     pub(super) fn joined_location(&self, at: ColumnRef, row: usize) -> Option<(PathBuf, InputLocation)> {
         let join = at.input.checked_sub(1)?;
-        let held: &HeldRows = self.plan.held(join);
+        let held: &BufferedRows = self.plan.held(join);
         held.location(self.picked.joined[join][row])
     }
 }

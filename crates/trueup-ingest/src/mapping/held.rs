@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The memory of what a mapping holds until its ingest ends: joined inputs, and first conversions. It is a share of the
 /// memory of the ingest.
 #[derive(Debug)]
-pub(crate) struct HeldMemory {
+pub(crate) struct MemoryCharge {
     /// The most bytes, all together.
     limit: usize,
     used: AtomicUsize,
 }
 
-impl HeldMemory {
+impl MemoryCharge {
     pub(super) fn new(limits: ReadLimits) -> Self {
         Self { limit: limits.table_bytes(), used: AtomicUsize::new(0) }
     }
@@ -61,7 +61,7 @@ pub(super) enum MemoryUse<'a> {
 }
 
 /// The rows of a joined input.
-pub(super) struct HeldRows {
+pub(super) struct BufferedRows {
     pub(super) batches: Vec<RecordBatch>,
     /// The file of each batch, and the locations of its rows.
     locations: Vec<(PathBuf, RowLocations)>,
@@ -79,7 +79,7 @@ impl HeldRow {
     pub(super) const NONE: Self = Self { batch: u32::MAX, row: u32::MAX };
 }
 
-impl HeldRows {
+impl BufferedRows {
     /// Reads all rows of some files.
     ///
     /// # Errors

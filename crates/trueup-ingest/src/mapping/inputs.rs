@@ -1,7 +1,7 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
 use super::declaration::{InputDeclaration, MappingFile};
-use super::held::{HeldMemory, HeldRows};
+use super::held::{BufferedRows, MemoryCharge};
 use crate::IngestError;
 use crate::error::{FileFault, MappingFault, OfMapping};
 use crate::source::{
@@ -21,7 +21,7 @@ pub(super) struct Reading<'a> {
     pub(super) mapping: &'a Path,
     pub(super) files: &'a Files,
     pub(super) limits: ReadLimits,
-    pub(super) memory: &'a HeldMemory,
+    pub(super) memory: &'a MemoryCharge,
 }
 
 /// An input: its files in the order in which they are given, and its columns.
@@ -29,7 +29,7 @@ pub(super) struct OpenedInput {
     pub(super) files: Vec<Input>,
     pub(super) columns: Vec<InputColumn>,
     /// All rows, once a join has needed them.
-    held: OnceLock<Arc<HeldRows>>,
+    held: OnceLock<Arc<BufferedRows>>,
 }
 
 /// A column of an input.
@@ -45,11 +45,11 @@ pub(super) struct InputColumn {
 
 impl OpenedInput {
     /// Returns all rows, which are read once and held in memory.
-    pub(super) fn held_rows(&self, reading: Reading<'_>) -> Result<Arc<HeldRows>, IngestError> {
+    pub(super) fn held_rows(&self, reading: Reading<'_>) -> Result<Arc<BufferedRows>, IngestError> {
         if let Some(held) = self.held.get() {
             return Ok(held.clone());
         }
-        let held = Arc::new(HeldRows::read(&self.files, reading)?);
+        let held = Arc::new(BufferedRows::read(&self.files, reading)?);
         Ok(self.held.get_or_init(|| held).clone())
     }
 }

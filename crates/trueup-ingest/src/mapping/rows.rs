@@ -5,7 +5,7 @@ use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Join, TableDeclaration, Unmatched};
 use super::faults::FoundFault;
-use super::held::{HeldRow, HeldRows, MemoryUse};
+use super::held::{BufferedRows, HeldRow, MemoryUse};
 use super::inputs::{InputColumn, OpenedInput, Reading};
 use crate::IngestError;
 use crate::error::{ErrorContext, MappingFault, OfMapping};
@@ -32,7 +32,7 @@ pub(super) struct RowPlan {
 
 /// A join with an input whose rows are held in memory.
 struct JoinPlan {
-    held: Arc<HeldRows>,
+    held: Arc<BufferedRows>,
     index: JoinIndex,
     /// The key's columns on this side.
     here: Vec<ColumnRef>,
@@ -150,7 +150,7 @@ impl RowPlan {
     }
 
     /// Returns the rows of a joined input; the joins are counted from 0.
-    pub(super) fn held(&self, join: usize) -> &HeldRows {
+    pub(super) fn held(&self, join: usize) -> &BufferedRows {
         &self.joins[join].held
     }
 
@@ -340,7 +340,7 @@ struct JoinIndex {
 const KEY_BYTES: usize = 80;
 
 impl JoinIndex {
-    fn new(held: &HeldRows, columns: &[&str], reading: Reading<'_>) -> Result<Self, IngestError> {
+    fn new(held: &BufferedRows, columns: &[&str], reading: Reading<'_>) -> Result<Self, IngestError> {
         let mut index = Self::default();
         for (number, batch) in (0..).zip(&held.batches) {
             let texts = columns.iter().map(|name| Texts::of(batch.column_by_name(name)));

@@ -1,8 +1,8 @@
 //! A stored file of spend, read row group by row group.
 
 use crate::IngestError;
+use crate::buffered_chunks::BufferedChunks;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::held_chunks::HeldChunks;
 use crate::live_rows::only_rows;
 use crate::monitor::Monitor;
 use arrow_array::RecordBatch;
@@ -59,7 +59,7 @@ impl<'a> StoredSpend<'a> {
         });
         // Stored spend begins with the columns of keys, between which lies only that of categories.
         let all = chunks.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end)).unwrap_or(0..0);
-        let held = HeldChunks::read(self.file.clone(), std::iter::once((all.start, all.end - all.start)));
+        let held = BufferedChunks::read(self.file.clone(), std::iter::once((all.start, all.end - all.start)));
         let held = held.of_dataset(&self.path)?;
         let read = || {
             let mask = ProjectionMask::columns(self.metadata.parquet_schema(), columns.iter().copied());

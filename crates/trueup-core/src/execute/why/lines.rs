@@ -4,7 +4,7 @@ use crate::aggregate::{Contribution, Contributions, QueryContext, spend_rows};
 use crate::dataset::{RowGroup, StartedReads};
 use crate::dictionary::Measure;
 use crate::error::Error;
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::plan::AGENT_COLUMN;
 use crate::query::LineOrder;
 use crate::scan::{Amounts, CustomerIndex, EventColumns, SpendColumns, SpendProjection, SpendTextColumn};
@@ -30,7 +30,7 @@ pub(super) struct Lines<'a> {
     /// The lines by measure.
     pub(super) measures: Vec<MeasureLines>,
     /// The memory of the lines, by row group.
-    pub(super) shares: Vec<Share>,
+    pub(super) shares: Vec<MemoryLease>,
 }
 
 /// A row group of events that has lines.
@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
         measures: &[Measure],
         listing: Listing,
         interrupt: &Interrupt,
-        mut share: Share,
+        mut share: MemoryLease,
     ) -> Result<Self, Error> {
         let columns = row_group.read_until(&context.plan.projection, StartedReads::default(), interrupt)?;
         if context.plan.cohort.is_some() {
@@ -172,7 +172,7 @@ impl<'a> Lines<'a> {
         measures: &[Measure],
         listing: Listing,
         interrupt: &Interrupt,
-        mut share: Share,
+        mut share: MemoryLease,
     ) -> Result<Self, Error> {
         let columns = row_group.read_until(&SpendProjection::all(), StartedReads::default(), interrupt)?;
         let mut lines = Self::none(measures.len());

@@ -7,7 +7,7 @@ use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::execute::Execution;
 use crate::finish::{Column, ResultTable, Texts, Values};
-use crate::memory::Share;
+use crate::memory::MemoryLease;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
 use crate::query::LineOrder;
@@ -40,7 +40,7 @@ struct Identified<'a> {
 struct ColumnsWithIds {
     columns: Arc<EventColumns>,
     /// The memory of the columns, which are kept until the table is made.
-    _share: Share,
+    _share: MemoryLease,
 }
 
 /// The columns of the table.
@@ -89,7 +89,7 @@ impl Details<'_> {
             self.push_spend(*measure, spend, &mut columns)?;
         }
         let table = columns.table(self.measures);
-        let mut share = Share::new(execution.memory.clone());
+        let mut share = MemoryLease::new(execution.memory.clone());
         share.set(|| table.bytes())?;
         // From here on the lines take no memory.
         drop((identified, shares));
@@ -168,7 +168,7 @@ impl Details<'_> {
         }
         let read = |row_group: &LineRowGroup<'_>| {
             let columns = row_group.row_group.read_until(&projection, StartedReads::default(), &execution.interrupt)?;
-            let mut share = Share::new(execution.memory.clone());
+            let mut share = MemoryLease::new(execution.memory.clone());
             // The columns of a table in memory belong to the dataset.
             share.set(|| row_group.row_group.file().map_or(0, |_| columns.bytes()))?;
             Ok(ColumnsWithIds { columns, _share: share })

@@ -1,8 +1,8 @@
 //! One row group of a Parquet file: the bytes of its file, the memory that its rows take, which is measured before they
 //! are read, and the rows.
 
+use crate::buffered_chunks::BufferedChunks;
 use crate::error::FileFault;
-use crate::held_chunks::HeldChunks;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Fields, SchemaRef};
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub(crate) enum ParquetBytes {
     /// A file of the dataset, whose checksums are verified as it is read.
     Stored(CheckedFile),
     /// Column chunks of such a file, which were read together.
-    Held(HeldChunks),
+    Held(BufferedChunks),
 }
 
 impl ParquetBytes {
@@ -43,7 +43,7 @@ impl ParquetBytes {
             Self::Stored(file)
                 if chunks.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(*length)) <= limit =>
             {
-                Ok(Self::Held(HeldChunks::read(file.clone(), chunks.iter().copied())?))
+                Ok(Self::Held(BufferedChunks::read(file.clone(), chunks.iter().copied())?))
             }
             bytes => Ok(bytes.clone()),
         }

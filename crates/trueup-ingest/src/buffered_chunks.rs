@@ -11,13 +11,13 @@ const MAX_GAP: u64 = 64 << 10;
 
 /// A file of the dataset, some column chunks of which were read as a whole.
 #[derive(Clone)]
-pub(crate) struct HeldChunks {
+pub(crate) struct BufferedChunks {
     file: CheckedFile,
     /// Bytes that were read together, and the position of the first one: ascending.
     held: Vec<(u64, Bytes)>,
 }
 
-impl HeldChunks {
+impl BufferedChunks {
     /// Reads chunks, each given by its position and its length.
     pub(crate) fn read(file: CheckedFile, chunks: impl Iterator<Item = (u64, u64)>) -> Result<Self, DatasetError> {
         let mut chunks: Vec<(u64, u64)> = chunks.collect();
@@ -44,13 +44,13 @@ impl HeldChunks {
     }
 }
 
-impl Length for HeldChunks {
+impl Length for BufferedChunks {
     fn len(&self) -> u64 {
         self.file.len()
     }
 }
 
-impl ChunkReader for HeldChunks {
+impl ChunkReader for BufferedChunks {
     type T = Box<dyn Read>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
