@@ -164,11 +164,11 @@ pub trait Organizations {
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
     /// # directory.place_account("a-1", "acme")?;
-    /// directory.displace_account("a-1", "acme")?;
+    /// directory.unplace_account("a-1", "acme")?;
     /// assert!(directory.accounts_under("acme")?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    fn displace_account(&self, account: &str, organization: &str) -> Result<(), Error>;
+    fn unplace_account(&self, account: &str, organization: &str) -> Result<(), Error>;
 
     /// Returns the keys of the accounts directly under an organization, sorted.
     ///

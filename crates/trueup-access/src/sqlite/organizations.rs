@@ -101,7 +101,7 @@ impl<T: Tables> Organizations for T {
         })
     }
 
-    fn displace_account(&self, account: &str, organization: &str) -> Result<(), Error> {
+    fn unplace_account(&self, account: &str, organization: &str) -> Result<(), Error> {
         self.change(|transaction| {
             check_known(transaction, Entity::Account, account)?;
             check_known(transaction, Entity::Organization, organization)?;

@@ -59,8 +59,8 @@ fn removing_an_organization_removes_its_grants_but_not_its_accounts() {
 fn an_account_can_be_displaced_and_removed() {
     both(|directory| {
         build_tree(directory, &[("a", None), ("b", None)], &[("1", "a"), ("1", "b"), ("2", "a")]);
-        directory.displace_account("1", "a").unwrap();
-        let error = directory.displace_account("1", "a").unwrap_err();
+        directory.unplace_account("1", "a").unwrap();
+        let error = directory.unplace_account("1", "a").unwrap_err();
         assert_eq!(error.to_string(), "account `1` is not directly under organization `a`");
         assert_eq!(directory.accounts_under("b").unwrap(), ["1"]);
         directory.remove_account("1").unwrap();

@@ -71,9 +71,9 @@ fn unknown_ids_are_named() {
         unknown(directory.remove_organization("?"), Entity::Organization);
         unknown(directory.accounts_under("?").map(drop), Entity::Organization);
         unknown(directory.place_account("a", "?"), Entity::Organization);
-        unknown(directory.displace_account("a", "?"), Entity::Organization);
+        unknown(directory.unplace_account("a", "?"), Entity::Organization);
         unknown(directory.place_account("?", "o"), Entity::Account);
-        unknown(directory.displace_account("?", "o"), Entity::Account);
+        unknown(directory.unplace_account("?", "o"), Entity::Account);
         unknown(directory.remove_account("?"), Entity::Account);
         unknown(directory.grant("u", &organization("?")), Entity::Organization);
         unknown(directory.grant("u", &account("?")), Entity::Account);

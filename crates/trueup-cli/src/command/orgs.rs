@@ -176,7 +176,7 @@ impl OrgsCommand {
                     )));
                 }
                 for key in accounts.iter().collect::<BTreeSet<_>>() {
-                    directory.displace_account(key, &id)?;
+                    directory.unplace_account(key, &id)?;
                     notice::note(format_args!("organization `{id}` no longer holds account `{key}`"));
                 }
             }

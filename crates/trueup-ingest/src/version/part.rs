@@ -32,9 +32,9 @@ pub(crate) struct PartVersion {
 
 impl BegunVersion {
     /// Lets other processes write files for this version.
-    pub(crate) fn admit_parts(&mut self) -> Result<(), IngestError> {
+    pub(crate) fn allow_parts(&mut self) -> Result<(), IngestError> {
         match &mut self.store {
-            Some(store) => store.admit_parts(),
+            Some(store) => store.allow_parts(),
             None => drop(self.files.make_record()?),
         }
         Ok(())
@@ -45,7 +45,7 @@ impl BegunVersion {
     /// # Errors
     /// A file is missing, has another length, or has a name that its part does not give to files; or the file system or
     /// the store refuses.
-    pub(crate) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
+    pub(crate) fn adopt(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
         for part in staged {
             for (at, file) in part.files.iter().enumerate() {
                 if !is_id(&part.attempt)
@@ -56,7 +56,7 @@ impl BegunVersion {
             }
         }
         if let Some(store) = &mut self.store {
-            return store.take_over(staged);
+            return store.adopt(staged);
         }
         let mut files = Vec::new();
         if staged.iter().any(|part| !part.files.is_empty()) {
@@ -137,10 +137,10 @@ impl PartVersion {
     }
 
     /// Ends an attempt: leaves its files to the process that commits.
-    pub(crate) fn hand_over(mut self, monitor: &Monitor) -> Result<(), IngestError> {
+    pub(crate) fn release(mut self, monitor: &Monitor) -> Result<(), IngestError> {
         match &mut self.store {
             // The local files are removed.
-            Some(store) => store.hand_over(self.files.names(), &self.files.dir, monitor),
+            Some(store) => store.release(self.files.names(), &self.files.dir, monitor),
             // The files are durable. The commit renames them, and makes their new names durable.
             None => {
                 self.files.outcome = Outcome::Published;

@@ -162,24 +162,19 @@ impl StoreVersion {
     }
 
     /// Lets other processes upload files for this version.
-    pub(super) fn admit_parts(&mut self) {
+    pub(super) fn allow_parts(&mut self) {
         (self.has_parts, self.keeps_record) = (true, true);
     }
 
     /// Uploads the files of an attempt at a part, and leaves them to the process that commits.
-    pub(super) fn hand_over(
-        &mut self,
-        files: Vec<String>,
-        folder: &Path,
-        monitor: &Monitor,
-    ) -> Result<(), IngestError> {
+    pub(super) fn release(&mut self, files: Vec<String>, folder: &Path, monitor: &Monitor) -> Result<(), IngestError> {
         self.upload(files, folder, monitor)?;
         self.outcome = Outcome::Published;
         Ok(())
     }
 
     /// Takes over the files that the parts have uploaded. Returns them as the manifest names them.
-    pub(super) fn take_over(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
+    pub(super) fn adopt(&mut self, staged: &[Staged]) -> Result<Vec<DataFile>, IngestError> {
         let table = Table::Events.name();
         let objects = self.list(table)?.into_iter();
         let sizes: HashMap<String, u64> =

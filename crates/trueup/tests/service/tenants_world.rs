@@ -71,7 +71,7 @@ impl Change {
             Self::Move(id, parent) => directory.move_organization(id, *parent),
             Self::Umbrella(id, umbrella) => directory.set_umbrella(id, *umbrella),
             Self::Place(account, id) => directory.place_account(account, id),
-            Self::Displace(account, id) => directory.displace_account(account, id),
+            Self::Displace(account, id) => directory.unplace_account(account, id),
             Self::Grant(user, grant) => directory.grant(user, grant),
             Self::Withdraw(user, grant) => directory.withdraw(user, grant),
             Self::AddAccount(account) => directory.add_account(account),

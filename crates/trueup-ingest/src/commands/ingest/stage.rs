@@ -85,7 +85,7 @@ impl Ingestion {
         run.settings.on_threads(move || {
             let mut staged = self.write_part(plan, part, attempt, &inputs, base.as_ref(), &mut version.files, run)?;
             staged.warnings.extend(warnings);
-            version.hand_over(&run.monitor)?;
+            version.release(&run.monitor)?;
             Ok(staged)
         })
     }

@@ -165,7 +165,7 @@ impl Ingestion {
         let zones = zone_changes.iter().map(|(account, ZoneChange { from, to })| (account.to_owned(), (from, to)));
         let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
-        version.admit_parts()?;
+        version.allow_parts()?;
         let monitor = Arc::clone(monitor);
         Ok(StagedIngest { plan, version, manifest, rewritten, batches, zone_changes, summary, monitor })
     }
@@ -210,7 +210,7 @@ impl StagedIngest {
         let staged = in_order(&plan, count_left(&rewritten, &manifest.superseded), staged)?;
         let dimensions: BTreeSet<&String> = staged.iter().flat_map(|part| &part.dimensions).collect();
         check_dimensions(&dimensions, plan.settings.max_columns)?;
-        let taken_over = version.take_over(&staged).map_err(|error| monitor.explain(error))?;
+        let taken_over = version.adopt(&staged).map_err(|error| monitor.explain(error))?;
         manifest.events.extend(taken_over);
         summary.events.taken = staged.iter().map(|part| part.taken).sum();
         summary.events.forgotten = staged.iter().map(|part| part.forgotten).sum();
