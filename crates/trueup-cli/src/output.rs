@@ -19,7 +19,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup::{Column, ResultTable, TextList, Texts, Value, Values, json, without_credentials};
+use trueup::{Column, ResultTable, StringColumn, StringList, Value, Values, json, without_credentials};
 use trueup_ingest::listed;
 use trueup_report::number::exact;
 
@@ -196,11 +196,11 @@ pub(crate) struct ResultTableBuilder {
 impl ResultTableBuilder {
     /// Adds a column of texts.
     pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
-        let dictionary: TextList = texts.into_iter().collect();
+        let dictionary: StringList = texts.into_iter().collect();
         let codes = (0..).take(dictionary.len()).collect();
         // Always `Some`, because each code is the index of a text.
-        let Some(texts) = Texts::new(codes, dictionary) else { return self };
-        self.column(name, Values::Texts(texts))
+        let Some(texts) = StringColumn::new(codes, dictionary) else { return self };
+        self.column(name, Values::Strings(texts))
     }
 
     /// Adds a column of counts.

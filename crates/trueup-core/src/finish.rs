@@ -41,7 +41,7 @@ pub(crate) use exact::nearest_quotient;
 pub(crate) use measures::to_f64;
 pub use parquet::ParquetProgress;
 pub(crate) use sort_columns::sort_columns;
-pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
+pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, StringColumn, Value, Values};
 
 use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};
@@ -125,18 +125,18 @@ pub(crate) fn finish(
     // A blank column has the same texts as a column that is empty on all rows of the selected accounts, so that nobody
     // can find out whether another account has the field.
     let has_text = plan.needs_spend() || partial.len() > 0;
-    let blank = Texts::blank(groups.len(), has_text);
+    let blank = StringColumn::blank(groups.len(), has_text);
     let column = |output: &Output| -> Result<Column, Error> {
         Ok(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
                 let rank = |group| dictionary.ranks[code(group, place + 1) as usize];
                 let codes = map_interruptible(&groups, interrupt, rank)?;
-                let texts = Texts { codes: codes.into(), dictionary: dictionary.sorted.clone() };
-                Column { name: plan.dimensions[*place].name.clone(), values: Values::Texts(texts) }
+                let texts = StringColumn { codes: codes.into(), dictionary: dictionary.sorted.clone() };
+                Column { name: plan.dimensions[*place].name.clone(), values: Values::Strings(texts) }
             }
             Output::Blank(place) => {
-                Column { name: plan.blank[*place].name.clone(), values: Values::Texts(blank.clone()) }
+                Column { name: plan.blank[*place].name.clone(), values: Values::Strings(blank.clone()) }
             }
             Output::Metric(metric) => {
                 Column { name: metric.name().to_owned(), values: measures.values(metric, &groups)? }

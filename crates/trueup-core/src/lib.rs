@@ -50,10 +50,12 @@ pub use execute::{
     Explanation, MixedCurrencies, Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch,
     Why,
 };
-pub use finish::{Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, Texts, Value, Values};
+pub use finish::{
+    Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, StringColumn, Value, Values,
+};
 pub use memory::{Evict, MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
-pub use text::{Shown, TextList};
+pub use text::{Shown, StringList};
 pub use trueup_store::{Interrupt, Interruption, files};
 
 pub(crate) use text::Code;

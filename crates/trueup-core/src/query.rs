@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
 //! | `cohort` | [`CohortWindow`], how much of the history of a lead a cohort counts |
-//! | `earlier` | [`ComparisonRange`], the range that a query is compared with, and [`ComparedColumn`], what the answer shows |
+//! | `earlier` | [`ComparisonRange`], with which a query is compared, and [`ComparedColumn`], what the answer shows |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
 //! | `named_range` | [`NamedRange`], such as `last-month`, and what [today](current_day) is |
 //! | `sort` | [`SortKey`], a column to sort the answer by |

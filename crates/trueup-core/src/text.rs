@@ -8,20 +8,20 @@ use std::ops::Index;
 /// follow each other are adjacent in memory.
 ///
 /// ```
-/// use trueup_core::TextList;
+/// use trueup_core::StringList;
 ///
-/// let channels: TextList = ["Paid Search", "Direct"].into_iter().collect();
+/// let channels: StringList = ["Paid Search", "Direct"].into_iter().collect();
 /// assert_eq!((channels.len(), &channels[1]), (2, "Direct"));
 /// assert_eq!(channels.get(2), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextList {
+pub struct StringList {
     bytes: String,
     /// The offset of each text in `bytes`, and the end of the last text.
     offsets: Vec<usize>,
 }
 
-impl TextList {
+impl StringList {
     /// Makes an empty list with room for `texts` texts of `bytes` bytes in total.
     pub(crate) fn with_capacity(texts: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(texts + 1);
@@ -88,14 +88,14 @@ impl TextList {
     }
 }
 
-impl Default for TextList {
+impl Default for StringList {
     /// Makes an empty list.
     fn default() -> Self {
         Self::with_capacity(0, 0)
     }
 }
 
-impl Index<usize> for TextList {
+impl Index<usize> for StringList {
     type Output = str;
 
     /// Returns the text with a number, counted from 0.
@@ -107,7 +107,7 @@ impl Index<usize> for TextList {
     }
 }
 
-impl<T: AsRef<str>> FromIterator<T> for TextList {
+impl<T: AsRef<str>> FromIterator<T> for StringList {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
         let mut list = Self::default();
         texts.into_iter().for_each(|text| list.push(text.as_ref()));
@@ -135,7 +135,7 @@ impl Code {
     }
 }
 
-impl Index<Code> for TextList {
+impl Index<Code> for StringList {
     type Output = str;
 
     /// Returns the text with a code.

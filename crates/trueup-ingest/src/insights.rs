@@ -283,7 +283,7 @@ impl DocumentFault {
             value: Some(shortened(value, longest).to_owned()),
             rule: self.rule(),
             found: self.found(),
-            cells: RowCells::Texts(member_cells(text, longest)),
+            cells: RowCells::Strings(member_cells(text, longest)),
             joined: None,
         }
     }

@@ -19,7 +19,7 @@ impl Cells {
     fn new(table: &ResultTable) -> Self {
         let rows = table.len().min(SHOWN_ROWS);
         let column = |column: &Column| {
-            let is_number = !matches!(column.values, Values::Texts(_) | Values::Days(_));
+            let is_number = !matches!(column.values, Values::Strings(_) | Values::Days(_));
             (column.name.clone(), is_number, (0..rows).map(|row| cell(column, row)).collect())
         };
         Self { columns: table.columns().iter().map(column).collect(), rows }

@@ -134,8 +134,8 @@ fn argument_texts(
     let expected = |expected| unexpected(&name, expected, value);
     Ok(match parameter.value {
         ValueType::Names => names(&name, value)?,
-        ValueType::Texts if name == "where" => conditions(value, built)?,
-        ValueType::Texts => texts(&name, value)?,
+        ValueType::Strings if name == "where" => conditions(value, built)?,
+        ValueType::Strings => texts(&name, value)?,
         ValueType::Date => vec![day(&name, value)?.to_string()],
         // The year may be a number.
         ValueType::Range => vec![value.str()?.to_string()],

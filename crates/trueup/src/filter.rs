@@ -164,7 +164,8 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
 /// use trueup::query::EventsQuery;
 ///
 /// let conditions = ["campaign=Drains", "campaign = Heaters", "total >= 500", "total < 900"];
-/// let conditions: Result<Vec<TypedCondition>, ParseConditionError> = conditions.iter().map(|text| text.parse()).collect();
+/// let conditions: Result<Vec<TypedCondition>, ParseConditionError> =
+///     conditions.iter().map(|text| text.parse()).collect();
 /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
 /// let query = apply_typed(query, &conditions?, Some(r#"{"leads": ["gte", 5]}"#))?;
 /// assert_eq!(query.names(), ["leads", "campaign", "campaign", "total", "total", "leads"]);

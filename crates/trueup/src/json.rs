@@ -16,7 +16,7 @@ pub(crate) use why::explanation;
 
 use std::borrow::Borrow;
 use std::io;
-use trueup_core::{Column, Day, ResultTable, Texts, Values, money};
+use trueup_core::{Column, Day, ResultTable, StringColumn, Values, money};
 
 /// Writes the rows as one JSON array, like the body of an events response.
 ///
@@ -134,7 +134,7 @@ impl ColumnWriter {
         escape(&column.name, &mut key);
         key.push(b':');
         let texts = match &column.values {
-            Values::Texts(texts) => Escaped::new(texts),
+            Values::Strings(texts) => Escaped::new(texts),
             _ => Escaped::default(),
         };
         Self { key, day: None, texts }
@@ -145,7 +145,7 @@ impl ColumnWriter {
         chunk.extend_from_slice(&self.key);
         match &column.values {
             Values::Days(days) => self.day(days[row], chunk),
-            Values::Texts(texts) => self.texts.write(texts, row, chunk),
+            Values::Strings(texts) => self.texts.write(texts, row, chunk),
             Values::Counts(counts) => count(counts[row], chunk),
             Values::Money(amounts) => amount(amounts[row], chunk),
             Values::Ratios(ratios) => match ratios.get(row) {
@@ -261,7 +261,7 @@ struct Escaped {
 }
 
 impl Escaped {
-    fn new(texts: &Texts) -> Self {
+    fn new(texts: &StringColumn) -> Self {
         let mut escaped = Self::default();
         // If most texts occur in one row only, such as ids of customers, a second copy saves nothing.
         if texts.dictionary().len() <= texts.codes().len() / 2 {
@@ -274,7 +274,7 @@ impl Escaped {
     }
 
     /// Writes the text of a row.
-    fn write(&self, texts: &Texts, row: usize, chunk: &mut Vec<u8>) {
+    fn write(&self, texts: &StringColumn, row: usize, chunk: &mut Vec<u8>) {
         if self.ends.is_empty() {
             return escape(texts.get(row), chunk);
         }

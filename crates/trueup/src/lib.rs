@@ -95,8 +95,8 @@ pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, EmptyRange, Error, Execution, ExplainedDimension,
     ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
     MixedCurrencies, NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
-    Reservation, ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value,
-    ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
+    Reservation, ResultTable, Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue,
+    Value, ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -209,14 +209,14 @@ pub static PARAMETERS: [Parameter; 22] = [
     ADDITIONS[3],
     Parameter::new(
         "account",
-        ValueType::Texts,
+        ValueType::Strings,
         "Read only the account with this key, or with one of several keys. By default all accounts are read.",
         "north",
     )
     .value_name("KEY"),
     Parameter::new(
         "where",
-        ValueType::Texts,
+        ValueType::Strings,
         "Keep only events whose dimension or `total` passes this condition or, if the condition is on any other metric, \
          only rows of the result that pass it: 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores \
          case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in single quotes. \

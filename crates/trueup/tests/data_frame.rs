@@ -3,7 +3,7 @@
 #[path = "../examples/answer_to_polars.rs"]
 mod answer_to_polars;
 
-use trueup::{Column, Ratios, ResultTable, Texts, Values};
+use trueup::{Column, Ratios, ResultTable, StringColumn, Values};
 
 #[test]
 fn the_example_runs() {
@@ -21,11 +21,11 @@ const LARGEST: i128 = 10_i128.pow(38) - 1;
 #[test]
 fn a_data_frame_has_the_values_of_its_table() {
     let days = ["1970-01-02", "2149-06-06"].map(|day| day.parse().unwrap());
-    let texts = Texts::new(vec![1, 0], ["", "Bø"].into_iter().collect()).unwrap();
+    let texts = StringColumn::new(vec![1, 0], ["", "Bø"].into_iter().collect()).unwrap();
     let ratios: Ratios = [Some(0.1), None].into_iter().collect();
     let frame = table([
         ("start", Values::Days(days.to_vec())),
-        ("campaign", Values::Texts(texts)),
+        ("campaign", Values::Strings(texts)),
         ("leads", Values::Counts(vec![0, u64::MAX])),
         ("spend", Values::Money(vec![-1, LARGEST])),
         ("bookRate", Values::Ratios(ratios)),

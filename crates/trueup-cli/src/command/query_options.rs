@@ -55,7 +55,7 @@ fn option(parameter: &'static Parameter) -> Arg {
             both.fold(arg, |arg, other| arg.requires(other.name)).conflicts_with_all(named().map(|other| other.name))
         }
         ValueType::Flag => return arg.action(ArgAction::SetTrue),
-        ValueType::Names | ValueType::Texts => arg.action(ArgAction::Append),
+        ValueType::Names | ValueType::Strings => arg.action(ArgAction::Append),
         ValueType::Range => arg.conflicts_with_all(named().map(|other| other.name)),
         _ => arg,
     };
@@ -71,7 +71,7 @@ fn option(parameter: &'static Parameter) -> Arg {
 fn help(parameter: &Parameter) -> StyledStr {
     let text = parameter.description(|name| format!("--{name}")).replace('`', "");
     match parameter.value {
-        ValueType::Texts => format!("{text} Repeat the option for several").into(),
+        ValueType::Strings => format!("{text} Repeat the option for several").into(),
         _ => text.trim_end_matches('.').to_owned().into(),
     }
 }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::Path;
-use trueup::{Column, ResultTable, Texts, Values};
+use trueup::{Column, ResultTable, StringColumn, Values};
 use trueup_ingest::{FORMATS, FileFormat};
 
 fn names() -> [&'static str; 3] {
@@ -14,10 +14,10 @@ fn names() -> [&'static str; 3] {
 
 fn answer() -> ResultTable {
     let column = |name: &str, values| Column { name: name.to_owned(), values };
-    let channels = Texts::new(vec![0, 1, 2], names().iter().collect()).unwrap();
+    let channels = StringColumn::new(vec![0, 1, 2], names().iter().collect()).unwrap();
     ResultTable::from_columns(vec![
         column("start", Values::Days(vec!["2025-01-01".parse().unwrap(); 3])),
-        column("attributionChannel", Values::Texts(channels)),
+        column("attributionChannel", Values::Strings(channels)),
         column("leads", Values::Counts(vec![1_234_567, 0, 12])),
         column("spend", Values::Money(vec![1_234_500_000, 0, -10_000])),
         column("bookRate", Values::Ratios([Some(0.321), None, Some(1.0)].into_iter().collect())),
@@ -65,8 +65,8 @@ fn parquet_and_arrow_files_read_back() {
 #[test]
 fn long_texts_do_not_create_huge_pages() {
     let long = |index: usize| "x".repeat((1 << 20) + index);
-    let texts = Texts::new((0..40).collect(), (0..40).map(long).collect()).unwrap();
-    let column = Column { name: "conversionTranscript".to_owned(), values: Values::Texts(texts) };
+    let texts = StringColumn::new((0..40).collect(), (0..40).map(long).collect()).unwrap();
+    let column = Column { name: "conversionTranscript".to_owned(), values: Values::Strings(texts) };
     let file = tempfile::tempfile().unwrap();
     write_parquet(&ResultTable::from_columns(vec![column]), file.try_clone().unwrap()).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();

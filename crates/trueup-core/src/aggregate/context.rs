@@ -7,7 +7,7 @@ use crate::model::{Accounts, Zone};
 use crate::plan::Plan;
 use crate::query::CohortWindow;
 use crate::scan::{CustomerBlock, EventColumns, TextDictionary};
-use crate::{Day, TextList};
+use crate::{Day, StringList};
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -38,7 +38,7 @@ impl<'a> QueryContext<'a> {
     }
 
     /// Returns for each account of a row group whether the query selects it.
-    pub(super) fn selected(&self, keys: &TextList) -> Vec<bool> {
+    pub(super) fn selected(&self, keys: &StringList) -> Vec<bool> {
         keys.iter().map(|key| self.plan.accounts.contains(key)).collect()
     }
 
@@ -66,12 +66,12 @@ impl<'a> QueryContext<'a> {
     }
 
     /// Returns the time zones of a row group's accounts.
-    pub(super) fn time_zones(&self, keys: &TextList) -> impl Iterator<Item = Zone> {
+    pub(super) fn time_zones(&self, keys: &StringList) -> impl Iterator<Item = Zone> {
         keys.iter().map(|key| self.accounts.time_zone(key))
     }
 
     /// Returns for each account of a row group whether it has lead grading.
-    pub(super) fn graded(&self, keys: &TextList) -> Vec<bool> {
+    pub(super) fn graded(&self, keys: &StringList) -> Vec<bool> {
         keys.iter().map(|key| self.accounts.lead_grading(key)).collect()
     }
 }

@@ -9,7 +9,7 @@ use crate::filter::TextPredicate;
 use crate::interrupt::InterruptChecks;
 use crate::plan::{AmountRange, Condition, FieldPredicate, Ternary};
 use crate::scan::{CustomerBlock, EventColumns};
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 
 /// A query's filter on events, bound to the columns of a row group.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl<'a> CodePredicate<'a> {
     pub(crate) fn test(
         &mut self,
         codes: &[u32],
-        texts: &TextList,
+        texts: &StringList,
         interrupt: &Interrupt,
         results: &mut Vec<Ternary>,
     ) -> Result<(), Interruption> {
@@ -191,7 +191,7 @@ mod tests {
     fn tested(test: &Predicate, text: &str) -> usize {
         let test = TextPredicate::new(test, &mut CompiledPatterns::default()).unwrap();
         let condition = Condition::Not(Box::new(Condition::Any(vec![Condition::Test(test)])));
-        let texts: TextList = std::iter::repeat_n(text, 2_000).collect();
+        let texts: StringList = std::iter::repeat_n(text, 2_000).collect();
         let (mut predicate, interrupt, mut results) =
             (CodePredicate::new(&condition), Interrupt::default(), Vec::new());
         interrupt.cancel();

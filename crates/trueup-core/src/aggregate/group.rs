@@ -19,7 +19,7 @@ use super::segment::GroupingUnits;
 use super::shape::ResultShape;
 use super::types::{Granularity, GroupSlot};
 use crate::scan::EventColumns;
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 use local_group_cache::LocalGroupCache;
 
 /// The groups of a partial result. The key of a group is its sub-range and, for each dimension, a code that all row
@@ -192,7 +192,13 @@ impl SharedGroups {
     }
 
     /// Returns the shared code of a code of `texts`, which are a dimension's texts in one row group.
-    pub(crate) fn shared_code(&mut self, dimension: usize, code: u32, texts: &TextList, code_map: &mut CodeMap) -> u32 {
+    pub(crate) fn shared_code(
+        &mut self,
+        dimension: usize,
+        code: u32,
+        texts: &StringList,
+        code_map: &mut CodeMap,
+    ) -> u32 {
         let interner = &mut self.texts[dimension];
         let shared = code_map.shared_code(code, texts, interner);
         self.table.expect(dimension + 1, interner.texts().len());

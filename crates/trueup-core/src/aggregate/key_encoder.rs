@@ -11,7 +11,7 @@ use crate::memory::table_bytes_while_adding;
 use crate::model::{Stage, UtcMicros, format_date_time};
 use crate::plan::{DayTable, DayTables, DimensionRef, Origin};
 use crate::scan::{EventColumns, NO_VALUE, TextColumn, TextDictionary, stage};
-use crate::{Day, Interrupt, Interruption, TextList};
+use crate::{Day, Interrupt, Interruption, StringList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -56,7 +56,7 @@ enum DimensionValues<'a> {
 #[derive(Debug)]
 struct GrowingDictionary<T> {
     codes: HashMap<T, u32>,
-    texts: TextList,
+    texts: StringList,
 }
 
 /// The most bytes of a text that gets a code when it first appears: that of a point in time with microseconds.
@@ -155,12 +155,12 @@ impl<'a> KeyEncoder<'a> {
     }
 
     /// Returns the texts by code, as far as rows have been read.
-    pub(crate) fn texts(&self) -> &TextList {
+    pub(crate) fn texts(&self) -> &StringList {
         self.mapped.as_ref().map_or_else(|| self.source_texts(), |mapped| mapped.texts())
     }
 
     /// Returns the texts before they are mapped.
-    fn source_texts(&self) -> &TextList {
+    fn source_texts(&self) -> &StringList {
         match &self.values {
             DimensionValues::FirstDay(_, growing) => &growing.texts,
             DimensionValues::DateTime(growing) => &growing.texts,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ResultTable, Texts, Values, nearest_quotient, sort_columns};
+use crate::finish::{Column, ResultTable, StringColumn, Values, nearest_quotient, sort_columns};
 use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
@@ -427,7 +427,8 @@ impl<'a> Benchmarks<'a> {
                 interrupt.check()?;
             }
             // A dimension that no table has is empty on every row.
-            let text = |texts: &Option<&Texts>| texts.map_or_else(String::new, |texts| texts.get(row).to_owned());
+            let text =
+                |texts: &Option<&StringColumn>| texts.map_or_else(String::new, |texts| texts.get(row).to_owned());
             let found = find(row, &dimensions.iter().map(text).collect()).unwrap_or_default();
             for (at, benchmarks) in of_metrics.iter_mut().enumerate() {
                 benchmarks.push(found.get(at).copied().flatten());
@@ -437,9 +438,9 @@ impl<'a> Benchmarks<'a> {
     }
 }
 
-fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a Texts> {
+fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a StringColumn> {
     match &answer.column(name)?.values {
-        Values::Texts(texts) => Some(texts),
+        Values::Strings(texts) => Some(texts),
         _ => None,
     }
 }

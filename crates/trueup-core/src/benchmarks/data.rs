@@ -8,7 +8,7 @@ use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::model::{Account, Currency};
 use crate::query::{DateRange, EventsQuery};
-use crate::{Code, Execution, ResultTable, Texts, Values};
+use crate::{Code, Execution, ResultTable, StringColumn, Values};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -202,7 +202,7 @@ fn amounts(is_spend: bool) -> impl Iterator<Item = AmountMetric> {
 
 /// The columns of a result table, in the order of the query: keys (the account, then dimensions) and amounts.
 struct ResultColumns<'a> {
-    keys: Vec<&'a Texts>,
+    keys: Vec<&'a StringColumn>,
     amounts: Vec<&'a Values>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> ResultColumns<'a> {
         let (mut keys, mut amounts) = (Vec::new(), Vec::new());
         for column in table.columns() {
             match &column.values {
-                Values::Texts(texts) => keys.push(texts),
+                Values::Strings(texts) => keys.push(texts),
                 values => amounts.push(values),
             }
         }
@@ -225,7 +225,7 @@ pub(super) fn integer(values: &Values, row: usize) -> i128 {
         Values::Counts(counts) => i128::from(counts[row]),
         Values::Money(amounts) => amounts[row],
         // No amount has values of these types.
-        Values::Days(_) | Values::Texts(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => 0,
+        Values::Days(_) | Values::Strings(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => 0,
     }
 }
 
@@ -235,7 +235,7 @@ pub(super) struct SortedTexts(Vec<Arc<str>>);
 
 impl SortedTexts {
     /// Merges the dictionaries of the columns.
-    fn of(columns: &[&Texts]) -> Self {
+    fn of(columns: &[&StringColumn]) -> Self {
         let texts: BTreeSet<&str> = columns.iter().flat_map(|texts| texts.dictionary().iter()).collect();
         Self(texts.into_iter().map(Arc::from).collect())
     }
@@ -247,7 +247,7 @@ impl SortedTexts {
     }
 
     /// Returns the code of each row of a column, all of whose texts have one.
-    fn codes(&self, column: &Texts) -> Vec<Code> {
+    fn codes(&self, column: &StringColumn) -> Vec<Code> {
         // Every text has a code, so the default is never used.
         let shared: Vec<Code> = column.dictionary().iter().map(|text| self.code(text).unwrap_or(Code(0))).collect();
         column.codes().iter().map(|code| shared[*code as usize]).collect()

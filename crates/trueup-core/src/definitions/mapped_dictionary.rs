@@ -1,6 +1,6 @@
 //! What a mapping makes of a dictionary, kept for as long as the dictionary is in memory.
 
-use crate::{Interruption, TextList};
+use crate::{Interruption, StringList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,7 +16,7 @@ pub(super) struct MappedDictionary {
     /// The codes by text.
     by_text: HashMap<String, u32>,
     /// The texts by code.
-    pub(super) texts: Arc<TextList>,
+    pub(super) texts: Arc<StringList>,
 }
 
 /// What a mapping has made of dictionaries that are in memory.
@@ -26,7 +26,7 @@ pub(super) struct KnownDictionaries(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     /// By the address of a dictionary, which no other one gets while the entry is there.
-    by_address: HashMap<usize, (Weak<TextList>, Arc<MappedDictionary>)>,
+    by_address: HashMap<usize, (Weak<StringList>, Arc<MappedDictionary>)>,
     /// The number of entries at which the next insertion first removes the entries of dropped dictionaries.
     next_sweep: usize,
 }
@@ -35,7 +35,7 @@ impl MappedDictionary {
     /// Maps the texts of `source` that are new, with the function `map`. The first error of `map` ends the mapping.
     pub(super) fn extend<'t>(
         &mut self,
-        source: &'t TextList,
+        source: &'t StringList,
         mut map: impl FnMut(&'t str) -> Result<Cow<'t, str>, Interruption>,
     ) -> Result<(), Interruption> {
         let Self { codes, by_text, texts } = self;
@@ -57,12 +57,12 @@ impl MappedDictionary {
 
 impl KnownDictionaries {
     /// Returns what the mapping has made of a dictionary.
-    pub(super) fn get(&self, source: &Arc<TextList>) -> Option<Arc<MappedDictionary>> {
+    pub(super) fn get(&self, source: &Arc<StringList>) -> Option<Arc<MappedDictionary>> {
         self.with(|known| known.by_address.get(&address(source)).map(|(_, mapped)| mapped.clone()))
     }
 
     /// Keeps what the mapping has made of a dictionary, unless it has too many texts.
-    pub(super) fn insert(&self, source: &Arc<TextList>, mapped: &Arc<MappedDictionary>) {
+    pub(super) fn insert(&self, source: &Arc<StringList>, mapped: &Arc<MappedDictionary>) {
         if source.len() > MOST_TEXTS {
             return;
         }
@@ -81,6 +81,6 @@ impl KnownDictionaries {
     }
 }
 
-fn address(source: &Arc<TextList>) -> usize {
+fn address(source: &Arc<StringList>) -> usize {
     Arc::as_ptr(source).addr()
 }

@@ -3,7 +3,7 @@
 use super::mapped_dictionary::MappedDictionary;
 use super::mapping::ValueMapping;
 use crate::interrupt::InterruptChecks;
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 use std::sync::Arc;
 
 /// From the codes of a source in one row group to those of a dimension that is derived from it.
@@ -22,7 +22,7 @@ impl<'a> MappedTexts<'a> {
     /// The interrupt ends the query. Nothing is kept.
     pub(crate) fn of_dictionary(
         mapping: &Arc<ValueMapping>,
-        source: &Arc<TextList>,
+        source: &Arc<StringList>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Interruption> {
         if let Some(mapped) = mapping.known.get(source) {
@@ -39,7 +39,7 @@ impl<'a> MappedTexts<'a> {
     /// The interrupt ends the query.
     pub(crate) fn of_growing(
         mapping: &Arc<ValueMapping>,
-        source: &TextList,
+        source: &StringList,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Interruption> {
         let mut mapped = Self { mapping: mapping.clone(), mapped: Arc::default(), interrupt };
@@ -51,7 +51,7 @@ impl<'a> MappedTexts<'a> {
     ///
     /// # Errors
     /// The interrupt ends the query.
-    pub(crate) fn extend(&mut self, source: &TextList) -> Result<(), Interruption> {
+    pub(crate) fn extend(&mut self, source: &StringList) -> Result<(), Interruption> {
         if source.len() <= self.mapped.codes.len() {
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl<'a> MappedTexts<'a> {
     }
 
     /// Returns the texts by code.
-    pub(crate) fn texts(&self) -> &Arc<TextList> {
+    pub(crate) fn texts(&self) -> &Arc<StringList> {
         &self.mapped.texts
     }
 }
@@ -87,8 +87,8 @@ mod tests {
         let canceled = Interrupt::default();
         canceled.cancel();
         let mapped = |rule: &str, text: &str| {
-            let source: TextList = std::iter::repeat_n(text, 2_000).collect();
-            let mut mapped = MappedTexts::of_growing(&mapping(rule), &TextList::default(), &canceled).unwrap();
+            let source: StringList = std::iter::repeat_n(text, 2_000).collect();
+            let mut mapped = MappedTexts::of_growing(&mapping(rule), &StringList::default(), &canceled).unwrap();
             assert_eq!(mapped.extend(&source), Err(Interruption::Canceled));
             mapped.mapped.codes.len()
         };

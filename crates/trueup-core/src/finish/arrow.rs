@@ -1,6 +1,6 @@
 //! The result table as an Arrow record batch.
 
-use super::{Column, ResultTable, Texts, Values};
+use super::{Column, ResultTable, StringColumn, Values};
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
     StringArray, UInt64Array,
@@ -38,7 +38,7 @@ impl ResultTable {
 fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     Ok(match &column.values {
         Values::Days(days) => Arc::new(Date32Array::from_iter_values(days.iter().map(|day| i32::from(day.number())))),
-        Values::Texts(texts) => Arc::new(dictionary(texts, MAX_TEXT_BYTES)?),
+        Values::Strings(texts) => Arc::new(dictionary(texts, MAX_TEXT_BYTES)?),
         Values::Counts(counts) => Arc::new(UInt64Array::from(counts.clone())),
         Values::Money(amounts) => {
             let array = Decimal128Array::from(amounts.clone()).with_precision_and_scale(38, 6)?;
@@ -56,7 +56,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 
 /// Returns the texts that occur, in their order, and for each row the key of its text.
 pub(super) fn dictionary(
-    texts: &Texts,
+    texts: &StringColumn,
     max_bytes: usize,
 ) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
     let mut occurs = vec![false; texts.dictionary.len()];

@@ -8,7 +8,7 @@ use super::measures::{GroupMeasures, in_order, to_f64};
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
 use super::sort::{sort_by_keys, sort_key};
 use super::sorted_dictionary::SortedDictionary;
-use super::{Column, ResultTable, Texts, Values, check_rows, complete, sort_by_dimensions};
+use super::{Column, ResultTable, StringColumn, Values, check_rows, complete, sort_by_dimensions};
 use crate::aggregate::PartialResult;
 use crate::error::{Error, QueryError};
 use crate::plan::{Condition, MetricPredicate, MetricRef, Output, Plan, Ternary};
@@ -202,11 +202,11 @@ impl JoinedRanges<'_> {
             Output::Dimension(place) => {
                 let dimension = &self.dimensions[*place];
                 let codes = map_interruptible(rows, self.interrupt, |row| dimension.codes[row as usize])?;
-                Values::Texts(Texts { codes: codes.into(), dictionary: dimension.texts.clone() })
+                Values::Strings(StringColumn { codes: codes.into(), dictionary: dimension.texts.clone() })
             }
             Output::Blank(_) => {
                 let has_text = self.plan.needs_spend() || !self.rows.is_empty();
-                Values::Texts(Texts::blank(rows.len(), has_text))
+                Values::Strings(StringColumn::blank(rows.len(), has_text))
             }
             Output::Metric(metric) => self.metric(metric, part, rows)?,
         })
@@ -329,7 +329,7 @@ fn ratio_of_change(values: [ExactValue; 2]) -> Option<f64> {
 pub(super) fn ordered(values: &Values) -> Vec<Option<i128>> {
     match values {
         Values::Days(days) => days.iter().map(|day| Some(i128::from(day.number()))).collect(),
-        Values::Texts(texts) => {
+        Values::Strings(texts) => {
             // The dictionary is sorted, and the empty text is the first of all texts.
             let has_text = |code: u32| texts.dictionary.get(code as usize).is_some_and(|text| !text.is_empty());
             texts.codes.iter().map(|code| has_text(*code).then(|| i128::from(*code))).collect()

@@ -1,8 +1,8 @@
 //! The difference of two answers to the same query, row by row: what was restated between two versions.
 
 use super::exact_values::change_of_ratio;
-use super::{Column, Ratios, ResultTable, Texts, Values};
-use crate::{Day, Shown, TextList};
+use super::{Column, Ratios, ResultTable, StringColumn, Values};
+use crate::{Day, Shown, StringList};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the first column of a difference, whose texts are [`STATUSES`].
@@ -100,8 +100,8 @@ impl ResultTable {
             [Some(_), Some(_)] => 1,
             [Some(_), None] => 2,
         });
-        let status = Texts { codes: status.collect(), dictionary: TextList::from_iter(STATUSES).into() };
-        let mut columns = vec![Column { name: STATUS.to_owned(), values: Values::Texts(status) }];
+        let status = StringColumn { codes: status.collect(), dictionary: StringList::from_iter(STATUSES).into() };
+        let mut columns = vec![Column { name: STATUS.to_owned(), values: Values::Strings(status) }];
         for (one, other) in before.columns.iter().zip(&self.columns) {
             columns.extend(changes([one, other], &rows));
         }
@@ -121,7 +121,7 @@ impl ResultTable {
         for column in &self.columns {
             match &column.values {
                 Values::Days(days) => key.extend(days.get(row).copied().map(KeyPart::Day)),
-                Values::Texts(texts) => key.push(KeyPart::Text(texts.get(row))),
+                Values::Strings(texts) => key.push(KeyPart::Text(texts.get(row))),
                 _ => {}
             }
         }
@@ -133,7 +133,7 @@ impl ResultTable {
 const fn kind(values: &Values) -> u8 {
     match values {
         Values::Days(_) => 0,
-        Values::Texts(_) => 1,
+        Values::Strings(_) => 1,
         Values::Counts(_) | Values::Integers(_) => 2,
         Values::Money(_) => 3,
         Values::Ratios(_) => 4,
@@ -147,7 +147,7 @@ impl Column {
         match (&self.values, &other.values) {
             (Values::Ratios(one), Values::Ratios(two)) => one.get(row) != two.get(other_row),
             (Values::Numbers(one), Values::Numbers(two)) => one.get(row) != two.get(other_row),
-            (Values::Days(_) | Values::Texts(_), _) => false,
+            (Values::Days(_) | Values::Strings(_), _) => false,
             (one, two) => integer(one, Some(row)) != integer(two, Some(other_row)),
         }
     }
@@ -178,13 +178,13 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
             };
             vec![named("", Values::Days(rows.iter().map(|rows| day(rows).unwrap_or(Day::MIN)).collect()))]
         }
-        [Values::Texts(one), Values::Texts(two)] => {
+        [Values::Strings(one), Values::Strings(two)] => {
             let text = |rows: &[Option<usize>; 2]| match rows {
                 [_, Some(row)] => two.get(*row),
                 [row, None] => row.map_or("", |row| one.get(row)),
             };
             // Rows are in the order of their keys, so that equal texts are mostly next to one another.
-            let (mut codes, mut dictionary) = (Vec::with_capacity(rows.len()), TextList::default());
+            let (mut codes, mut dictionary) = (Vec::with_capacity(rows.len()), StringList::default());
             let mut known: BTreeMap<&str, u32> = BTreeMap::new();
             for row in rows {
                 let text = text(row);
@@ -195,7 +195,7 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
                 });
                 codes.push(code);
             }
-            vec![named("", Values::Texts(Texts { codes: codes.into(), dictionary: dictionary.into() }))]
+            vec![named("", Values::Strings(StringColumn { codes: codes.into(), dictionary: dictionary.into() }))]
         }
         [Values::Money(_), _] => {
             let at = |at: usize| Values::Money(integers().map(|pair| pair[at]).collect());

@@ -1,7 +1,7 @@
 //! Joins the groups of two ranges by the texts of their dimensions.
 
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) struct GroupTexts {
     pub(super) codes: Vec<u32>,
     /// The distinct texts, sorted.
-    pub(super) texts: Arc<TextList>,
+    pub(super) texts: Arc<StringList>,
 }
 
 impl GroupTexts {
@@ -79,13 +79,13 @@ pub(super) fn join(
 
 /// The texts of two sorted dictionaries, in one.
 struct MergedDictionary {
-    texts: Arc<TextList>,
+    texts: Arc<StringList>,
     /// By dictionary and code there, the code in `texts`.
     codes: [Vec<u32>; 2],
 }
 
-fn merge_dictionaries(lists: [&TextList; 2], interrupt: &Interrupt) -> Result<MergedDictionary, Interruption> {
-    let mut texts = TextList::with_capacity(lists[0].len().max(lists[1].len()), lists[0].text_bytes());
+fn merge_dictionaries(lists: [&StringList; 2], interrupt: &Interrupt) -> Result<MergedDictionary, Interruption> {
+    let mut texts = StringList::with_capacity(lists[0].len().max(lists[1].len()), lists[0].text_bytes());
     let mut codes = lists.map(|list| Vec::with_capacity(list.len()));
     loop {
         if texts.len().is_multiple_of(INTERRUPT_CHECK_ITEMS) {

@@ -1,7 +1,7 @@
 //! The result table as a Parquet file.
 
 use super::{ResultTable, Values};
-use crate::TextList;
+use crate::StringList;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
@@ -70,10 +70,10 @@ impl ResultTable {
         const MAX_ROWS: usize = 1_024;
         const MAX_BYTES: usize = 1 << 20;
         let texts = self.columns.iter().filter_map(|column| match &column.values {
-            Values::Texts(texts) => Some(texts.dictionary()),
+            Values::Strings(texts) => Some(texts.dictionary()),
             _ => None,
         });
-        let longest = texts.flat_map(TextList::iter).map(str::len).max().unwrap_or(0);
+        let longest = texts.flat_map(StringList::iter).map(str::len).max().unwrap_or(0);
         (MAX_BYTES / longest.max(1)).clamp(1, MAX_ROWS)
     }
 }

@@ -27,7 +27,7 @@ fn series(column: &Column) -> PolarsResult<Series> {
             let numbers: Vec<i32> = days.iter().map(|day| i32::from(day.number())).collect();
             Series::new(name, numbers).cast(&DataType::Date)?
         }
-        Values::Texts(texts) => {
+        Values::Strings(texts) => {
             Series::new(name, (0..texts.codes().len()).map(|row| texts.get(row)).collect::<Vec<&str>>())
         }
         Values::Counts(counts) => Series::new(name, counts),

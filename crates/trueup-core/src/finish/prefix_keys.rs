@@ -1,7 +1,7 @@
 //! A fast path of sorting: the first bytes of texts as numbers, because two numbers are compared faster than two texts.
 //! Numbers that differ compare as their texts do.
 
-use crate::TextList;
+use crate::StringList;
 
 /// The number of bytes of a text in its key.
 const KEY_BYTES: usize = 12;
@@ -11,7 +11,7 @@ const SEARCHED_BYTES: usize = 16;
 
 /// For each text of a list, a key that consists of its first bytes after the prefix that all texts share.
 pub(super) struct PrefixKeys<'t> {
-    texts: &'t TextList,
+    texts: &'t StringList,
     /// The length of the shared prefix.
     start: usize,
     /// The bits that are not the same in all keys. The first byte of a key is the highest byte.
@@ -19,7 +19,7 @@ pub(super) struct PrefixKeys<'t> {
 }
 
 impl<'t> PrefixKeys<'t> {
-    pub(super) fn new(texts: &'t TextList) -> Self {
+    pub(super) fn new(texts: &'t StringList) -> Self {
         let (mut start, first) = (0, texts.get(0).unwrap_or_default());
         loop {
             let searched = |text| number(bytes_from(text, start));

@@ -3,7 +3,7 @@
 use super::comparison::ordered;
 use super::order::map_interruptible;
 use super::sort::{sort_by_keys, sort_key};
-use super::{Column, Texts, Values};
+use super::{Column, StringColumn, Values};
 use crate::{Interrupt, Interruption};
 
 /// Returns the columns with their rows sorted by some of them, up to a limit. Each key is the place of a column, and
@@ -40,9 +40,10 @@ impl Values {
         }
         Ok(match self {
             Self::Days(days) => Self::Days(of(days, rows, interrupt)?),
-            Self::Texts(Texts { codes, dictionary }) => {
-                Self::Texts(Texts { codes: of(codes, rows, interrupt)?.into(), dictionary: dictionary.clone() })
-            }
+            Self::Strings(StringColumn { codes, dictionary }) => Self::Strings(StringColumn {
+                codes: of(codes, rows, interrupt)?.into(),
+                dictionary: dictionary.clone(),
+            }),
             Self::Counts(counts) => Self::Counts(of(counts, rows, interrupt)?),
             Self::Money(amounts) => Self::Money(of(amounts, rows, interrupt)?),
             Self::Ratios(ratios) => {

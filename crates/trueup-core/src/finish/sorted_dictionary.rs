@@ -2,13 +2,13 @@
 
 use super::order::{INTERRUPT_CHECK_ITEMS, sort, sort_by_bits};
 use super::prefix_keys::{PackedKeys, PrefixKeys, code};
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The texts of a dimension, sorted by their bytes.
 pub(super) struct SortedDictionary {
-    pub(super) sorted: Arc<TextList>,
+    pub(super) sorted: Arc<StringList>,
     /// The rank of each code: the index of its text in `sorted`.
     pub(super) ranks: Vec<u32>,
 }
@@ -18,7 +18,7 @@ const MAX_COMPARED_TEXTS: usize = 1 << 9;
 
 impl SortedDictionary {
     /// Sorts texts, which must all be different.
-    pub(super) fn new(texts: &TextList, interrupt: &Interrupt) -> Result<Self, Interruption> {
+    pub(super) fn new(texts: &StringList, interrupt: &Interrupt) -> Result<Self, Interruption> {
         let keys = PrefixKeys::new(texts);
         if texts.len() > MAX_COMPARED_TEXTS
             && let Some(PackedKeys { keys, bits, code_bits }) = keys.packed()
@@ -35,7 +35,7 @@ impl SortedDictionary {
     /// Sorts texts, given their sorted keys. `code` returns the code of a key. `is_same` returns whether two keys are
     /// equal apart from their codes; the texts of such keys are compared.
     fn from_keys<N: Copy + Default + Send + Sync>(
-        texts: &TextList,
+        texts: &StringList,
         mut keys: Vec<N>,
         code: impl Fn(N) -> usize + Sync,
         is_same: impl Fn(N, N) -> bool,
@@ -46,7 +46,7 @@ impl SortedDictionary {
             same.copy_from_slice(&sort(same.to_vec(), interrupt, |a, b| compare(text(a), text(b)))?);
         }
         let mut ranks = vec![0; texts.len()];
-        let mut sorted = TextList::with_capacity(texts.len(), texts.text_bytes());
+        let mut sorted = StringList::with_capacity(texts.len(), texts.text_bytes());
         for (first, step) in (0_u32..).step_by(INTERRUPT_CHECK_ITEMS).zip(keys.chunks(INTERRUPT_CHECK_ITEMS)) {
             interrupt.check()?;
             for (rank, key) in (first..).zip(step) {
@@ -99,7 +99,7 @@ mod tests {
             }
         }
         assert!(
-            SortedDictionary::new(&TextList::default(), &Interrupt::default())
+            SortedDictionary::new(&StringList::default(), &Interrupt::default())
                 .is_ok_and(|dictionary| dictionary.sorted.is_empty())
         );
     }

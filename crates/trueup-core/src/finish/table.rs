@@ -4,7 +4,7 @@ use super::exact_values::ExactValues;
 use crate::definitions::Definitions;
 use crate::memory::MemoryLease;
 use crate::query::{DateRange, ROW_TYPE};
-use crate::{Day, NoRoom, TextList, money};
+use crate::{Day, NoRoom, StringList, money};
 use std::sync::Arc;
 
 /// The answer to a query: finished rows, column by column, in the order of the query's fields.
@@ -65,7 +65,7 @@ pub enum Values {
     /// Days, such as the first or the last one of the row's sub-range.
     Days(Vec<Day>),
     /// A dimension's texts; null is the empty text.
-    Texts(Texts),
+    Strings(StringColumn),
     /// Counts.
     Counts(Vec<u64>),
     /// Money in millionths of a currency unit.
@@ -102,11 +102,11 @@ const OVER_NOTHING: f64 = -0.0;
 
 /// The texts of a column. Each distinct text is held once. Clones share all memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Texts {
+pub struct StringColumn {
     /// For each row, the index of its text in the dictionary.
     pub(crate) codes: Arc<[u32]>,
     /// The distinct texts.
-    pub(crate) dictionary: Arc<TextList>,
+    pub(crate) dictionary: Arc<StringList>,
 }
 
 /// One value of a result table.
@@ -146,11 +146,11 @@ impl Value<'_> {
     }
 }
 
-impl Texts {
+impl StringColumn {
     /// Returns the texts of rows. `codes` has for each row the index of its text in `dictionary`. Returns `None` if an
     /// index is beyond the dictionary.
     #[must_use]
-    pub fn new(codes: Vec<u32>, dictionary: TextList) -> Option<Self> {
+    pub fn new(codes: Vec<u32>, dictionary: StringList) -> Option<Self> {
         let are_valid = codes.iter().all(|code| (*code as usize) < dictionary.len());
         are_valid.then(|| Self { codes: codes.into(), dictionary: Arc::new(dictionary) })
     }
@@ -173,7 +173,7 @@ impl Texts {
         self.codes = self.codes.iter().copied().chain([code]).collect();
     }
 
-    /// Returns for each row the index of its text in [`Texts::dictionary`].
+    /// Returns for each row the index of its text in [`StringColumn::dictionary`].
     #[must_use]
     pub fn codes(&self) -> &[u32] {
         &self.codes
@@ -181,7 +181,7 @@ impl Texts {
 
     /// Returns the distinct texts. Some of them may occur in no row.
     #[must_use]
-    pub fn dictionary(&self) -> &TextList {
+    pub fn dictionary(&self) -> &StringList {
         &self.dictionary
     }
 
@@ -278,7 +278,7 @@ impl Column {
     pub fn value(&self, row: usize) -> Option<Value<'_>> {
         match &self.values {
             Values::Days(days) => days.get(row).copied().map(Value::Day),
-            Values::Texts(texts) => (row < texts.codes.len()).then(|| Value::Text(texts.get(row))),
+            Values::Strings(texts) => (row < texts.codes.len()).then(|| Value::Text(texts.get(row))),
             Values::Counts(counts) => counts.get(row).copied().map(Value::Count),
             Values::Money(amounts) => amounts.get(row).copied().map(Value::Money),
             Values::Ratios(ratios) => (row < ratios.len()).then(|| Value::Ratio(ratios.get(row).unwrap_or_default())),
@@ -300,7 +300,7 @@ impl Values {
     pub fn len(&self) -> usize {
         match self {
             Self::Days(days) => days.len(),
-            Self::Texts(texts) => texts.codes.len(),
+            Self::Strings(texts) => texts.codes.len(),
             Self::Counts(counts) => counts.len(),
             Self::Money(amounts) => amounts.len(),
             Self::Ratios(ratios) => ratios.len(),
@@ -329,7 +329,7 @@ impl Values {
             (Self::Ratios(ratios), Self::Ratios(total)) => ratios.append(total),
             (Self::Integers(integers), Self::Integers(total)) => append(integers, total),
             (Self::Numbers(numbers), Self::Numbers(total)) => append(numbers, total),
-            (Self::Texts(texts), _) => texts.push_empty(),
+            (Self::Strings(texts), _) => texts.push_empty(),
             // The two are columns of one field.
             _ => {}
         }
@@ -364,7 +364,7 @@ impl ResultTable {
     /// Returns the number of bytes that the table takes, without its totals. Texts that columns share count once.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let mut seen: Vec<(*const u32, *const TextList)> = Vec::new();
+        let mut seen: Vec<(*const u32, *const StringList)> = Vec::new();
         let of_column = |column: &Column| {
             let values = match &column.values {
                 Values::Days(days) => days.capacity() * size_of::<Day>(),
@@ -373,7 +373,7 @@ impl ResultTable {
                 Values::Ratios(ratios) => ratios.bytes(),
                 Values::Integers(integers) => integers.capacity() * size_of::<i64>(),
                 Values::Numbers(numbers) => numbers.capacity() * size_of::<Option<f64>>(),
-                Values::Texts(texts) => {
+                Values::Strings(texts) => {
                     let (codes, dictionary) = (texts.codes.as_ptr(), Arc::as_ptr(&texts.dictionary));
                     let codes_bytes =
                         if seen.iter().any(|seen| seen.0 == codes) { 0 } else { size_of_val(&*texts.codes) };
@@ -462,8 +462,8 @@ impl ResultTable {
             column.values.append_totals(total.values);
         }
         let codes = std::iter::repeat_n(0, self.rows).chain([1]).collect();
-        let types = Texts { codes, dictionary: Arc::new(["group", "total"].into_iter().collect()) };
-        self.columns.insert(0, Column { name: ROW_TYPE.to_owned(), values: Values::Texts(types) });
+        let types = StringColumn { codes, dictionary: Arc::new(["group", "total"].into_iter().collect()) };
+        self.columns.insert(0, Column { name: ROW_TYPE.to_owned(), values: Values::Strings(types) });
         self.rows += 1;
         self.has_totals_row = true;
         self
@@ -481,7 +481,7 @@ impl ResultTable {
         let mut total = |column: &Column| match &column.values {
             Values::Days(_) if column.name == "start" => Some(Values::Days(vec![range.start])),
             Values::Days(_) => Some(Values::Days(vec![range.end])),
-            Values::Texts(_) => Some(Values::Texts(Texts::blank(1, true))),
+            Values::Strings(_) => Some(Values::Strings(StringColumn::blank(1, true))),
             // The fields of the totals are the metrics of this table, in its order.
             Values::Counts(_) | Values::Money(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => {
                 metrics.next().map(|column| column.values)

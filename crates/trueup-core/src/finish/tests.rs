@@ -1,10 +1,10 @@
 use super::arrow::dictionary;
-use super::{Column, Texts, Values, finish};
+use super::{Column, StringColumn, Values, finish};
 use crate::aggregate::{PartialResult, ResultShape};
 use crate::dataset::{Dataset, Tables};
 use crate::error::Error;
 use crate::query::{EventsQuery, Interval};
-use crate::{Day, Interrupt, Interruption, ResultTable, TextList, Value};
+use crate::{Day, Interrupt, Interruption, ResultTable, StringList, Value};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
@@ -30,9 +30,9 @@ fn query(fields: &[&str]) -> EventsQuery {
     EventsQuery::new(fields.iter().copied(), start, end).interval(Interval::Day).allow_unknown(true)
 }
 
-fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t Texts {
+fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t StringColumn {
     match &table.column(name).unwrap().values {
-        Values::Texts(texts) => texts,
+        Values::Strings(texts) => texts,
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -84,12 +84,12 @@ fn a_query_may_be_canceled_after_aggregation() {
     }
 }
 
-fn coded(codes: Vec<u32>, dictionary: &[&str]) -> Texts {
-    Texts::new(codes, dictionary.iter().collect()).unwrap()
+fn coded(codes: Vec<u32>, dictionary: &[&str]) -> StringColumn {
+    StringColumn::new(codes, dictionary.iter().collect()).unwrap()
 }
 
-fn one_column(texts: Texts) -> ResultTable {
-    ResultTable::from_columns(vec![Column { name: "campaign".to_owned(), values: Values::Texts(texts) }])
+fn one_column(texts: StringColumn) -> ResultTable {
+    ResultTable::from_columns(vec![Column { name: "campaign".to_owned(), values: Values::Strings(texts) }])
 }
 
 #[test]
@@ -120,6 +120,6 @@ fn distinct_texts_that_exceed_the_offsets_are_refused() {
 
 #[test]
 fn a_code_beyond_the_dictionary_is_refused() {
-    assert_eq!(Texts::new(vec![7; 4], ["a"].iter().collect()), None);
-    assert_eq!(Texts::new(vec![0], TextList::default()), None);
+    assert_eq!(StringColumn::new(vec![7; 4], ["a"].iter().collect()), None);
+    assert_eq!(StringColumn::new(vec![0], StringList::default()), None);
 }

@@ -4,7 +4,7 @@
 use super::{DimensionRef, Origin};
 use crate::dictionary::{Computed, SpendColumn};
 use crate::query::DateRange;
-use crate::{Day, TextList};
+use crate::{Day, StringList};
 use std::sync::Arc;
 
 /// Lookup tables with an entry for each day. Those of texts end with the last day of an event that may count, which may
@@ -35,13 +35,13 @@ pub(crate) struct DayTable {
     /// For each day, counted from the start of the range, the code of its text.
     pub(crate) codes: Vec<u32>,
     /// The texts by code.
-    pub(crate) texts: Arc<TextList>,
+    pub(crate) texts: Arc<StringList>,
 }
 
 impl DayTable {
     /// Makes the table of consecutive days from the text of each. Days with the same text must be consecutive.
     fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
-        let mut texts = TextList::default();
+        let mut texts = StringList::default();
         let mut codes = Vec::new();
         for day in days {
             let text = text(day);

@@ -2,13 +2,13 @@
 
 use super::history::{StageHistories, stage};
 use crate::attribution::Attribution;
-use crate::{Code, TextList};
+use crate::{Code, StringList};
 use hashbrown::HashMap;
 use std::sync::Arc;
 use trueup_parquet::{StoredColumn, ValueOfRow};
 
 /// The texts of a column by code. In a stored column, code 0 is the empty text, and each text has one code.
-pub(crate) type TextDictionary = Arc<TextList>;
+pub(crate) type TextDictionary = Arc<StringList>;
 
 /// A dictionary code for each row, or for each customer, in as few bytes as the dictionary allows.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ pub(super) fn encode(column: StoredColumn<'_, &str>) -> Result<(Codes, TextDicti
 
 /// Returns the code of each value, and the texts by code.
 fn distinct(values: &[&str]) -> Result<(Vec<u32>, TextDictionary), &'static str> {
-    let mut texts = TextList::with_capacity(values.len() + 1, values.iter().map(|text| text.len()).sum());
+    let mut texts = StringList::with_capacity(values.len() + 1, values.iter().map(|text| text.len()).sum());
     texts.push("");
     let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len() + 1);
     known.insert("", 0);
@@ -148,7 +148,7 @@ impl Codes {
             Self::Short(codes) => codes.iter().for_each(|code| occurs[usize::from(*code)] = true),
             Self::Word(codes) => codes.iter().for_each(|code| occurs[*code as usize] = true),
         }
-        let texts: TextList =
+        let texts: StringList =
             dictionary.iter().zip(&occurs).filter_map(|(text, occurs)| occurs.then_some(text)).collect();
         let mut next = 0;
         let new = occurs.iter().map(|occurs| {

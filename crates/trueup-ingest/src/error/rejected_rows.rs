@@ -252,7 +252,7 @@ mod tests {
             value: Some(value.to_owned()),
             rule: Rule::SheetValue,
             found: String::new(),
-            cells: RowCells::Texts(Vec::new()),
+            cells: RowCells::Strings(Vec::new()),
             joined: None,
         }
     }

@@ -211,7 +211,7 @@ impl RowFault {
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let cells: usize = match &self.cells {
-            RowCells::Texts(cells) => {
+            RowCells::Strings(cells) => {
                 cells.iter().map(|(name, cell)| size_of_val(name) * 2 + name.len() + text(cell)).sum()
             }
             RowCells::OfBatch { .. } => 0,
@@ -245,7 +245,7 @@ pub(crate) type CellText = (String, Option<String>);
 /// The cells of a row as texts by column name, as far as they could be read.
 #[derive(Clone, Debug)]
 pub(crate) enum RowCells {
-    Texts(Vec<CellText>),
+    Strings(Vec<CellText>),
     /// Cells that become texts when they are needed, because text takes far more memory than the batch.
     OfBatch {
         batch: Arc<RecordBatch>,
@@ -263,7 +263,7 @@ impl RowCells {
     /// Returns the texts.
     pub(crate) fn texts(&self) -> Result<Cow<'_, [CellText]>, ArrowError> {
         let (batch, row, longest) = match self {
-            Self::Texts(cells) => return Ok(Cow::Borrowed(cells)),
+            Self::Strings(cells) => return Ok(Cow::Borrowed(cells)),
             Self::OfBatch { batch, row, longest } => (batch, *row, *longest),
         };
         const OPTIONS: FormatOptions<'static> = FormatOptions::new();

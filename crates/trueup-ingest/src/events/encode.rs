@@ -177,7 +177,7 @@ fn dimension_column(
         None => dictionary(column),
     };
     if coded.is_some_and(|(_, texts)| texts.len() > texts_left) {
-        return Ok(DimensionColumn::Texts(plain_texts(name, column)?));
+        return Ok(DimensionColumn::Strings(plain_texts(name, column)?));
     }
     let texts = dictionaries.of(name);
     let code = |text: &str| {
@@ -196,7 +196,7 @@ fn dimension_column(
         Some(NarrowCodes::Codes8(codes)) => DimensionColumn::Codes8(codes.into()),
         Some(NarrowCodes::Codes16(codes)) => DimensionColumn::Codes16(codes.into()),
         Some(NarrowCodes::Codes32(codes)) => DimensionColumn::Codes32(codes.into()),
-        None => DimensionColumn::Texts(plain_texts(name, column)?),
+        None => DimensionColumn::Strings(plain_texts(name, column)?),
     })
 }
 

@@ -68,7 +68,7 @@ pub(super) enum DimensionColumn {
     Codes8(UInt8Array),
     Codes16(UInt16Array),
     Codes32(UInt32Array),
-    Texts(StringArray),
+    Strings(StringArray),
     /// Codes, and the texts of the rows without a code: the result when batches of both kinds are concatenated. A row
     /// with a code has a null text; the code of a row with a text means nothing.
     Mixed(UInt32Array, StringArray),
@@ -80,7 +80,7 @@ pub(super) enum DimensionKind {
     Codes8,
     Codes16,
     Codes32,
-    Texts,
+    Strings,
     Mixed,
 }
 
@@ -212,7 +212,7 @@ impl EventBatch {
     /// Returns the columns that hold texts, not codes.
     fn text_columns(&self) -> impl Iterator<Item = &StringArray> {
         let dimensions = self.dimensions.iter().filter_map(|(_, column)| match column {
-            DimensionColumn::Texts(texts) | DimensionColumn::Mixed(_, texts) => Some(texts),
+            DimensionColumn::Strings(texts) | DimensionColumn::Mixed(_, texts) => Some(texts),
             _ => None,
         });
         [&self.opportunity_ids, &self.event_ids].into_iter().chain(dimensions)
@@ -262,7 +262,9 @@ impl EventBatch {
                 (DataType::UInt8, _) => DimensionColumn::Codes8(column.as_primitive::<UInt8Type>().clone()),
                 (DataType::UInt16, _) => DimensionColumn::Codes16(column.as_primitive::<UInt16Type>().clone()),
                 (DataType::UInt32, _) => DimensionColumn::Codes32(column.as_primitive::<UInt32Type>().clone()),
-                _ => DimensionColumn::Texts(column.as_string_opt::<i32>().ok_or_else(|| unsound_column(name))?.clone()),
+                _ => {
+                    DimensionColumn::Strings(column.as_string_opt::<i32>().ok_or_else(|| unsound_column(name))?.clone())
+                }
             };
             dimensions.push((name.to_owned(), dimension));
         }
@@ -285,7 +287,7 @@ impl DimensionColumn {
             Self::Codes8(_) => DimensionKind::Codes8,
             Self::Codes16(_) => DimensionKind::Codes16,
             Self::Codes32(_) => DimensionKind::Codes32,
-            Self::Texts(_) => DimensionKind::Texts,
+            Self::Strings(_) => DimensionKind::Strings,
             Self::Mixed(..) => DimensionKind::Mixed,
         }
     }
@@ -296,7 +298,7 @@ impl DimensionColumn {
             Self::Codes8(codes) => Some(u32::from(codes.value(row))),
             Self::Codes16(codes) => Some(u32::from(codes.value(row))),
             Self::Codes32(codes) => Some(codes.value(row)),
-            Self::Texts(texts) => texts.is_null(row).then_some(0),
+            Self::Strings(texts) => texts.is_null(row).then_some(0),
             Self::Mixed(codes, texts) => texts.is_null(row).then(|| codes.value(row)),
         }
     }
@@ -304,7 +306,7 @@ impl DimensionColumn {
     /// Returns the text of a row; empty if the row has a code.
     pub(super) fn text(&self, row: usize) -> &str {
         match self {
-            Self::Texts(texts) | Self::Mixed(_, texts) if texts.is_valid(row) => texts.value(row),
+            Self::Strings(texts) | Self::Mixed(_, texts) if texts.is_valid(row) => texts.value(row),
             _ => "",
         }
     }
@@ -315,7 +317,7 @@ impl DimensionColumn {
             Self::Codes8(codes) => (Arc::new(codes.clone()), None),
             Self::Codes16(codes) => (Arc::new(codes.clone()), None),
             Self::Codes32(codes) => (Arc::new(codes.clone()), None),
-            Self::Texts(texts) => (Arc::new(texts.clone()), None),
+            Self::Strings(texts) => (Arc::new(texts.clone()), None),
             Self::Mixed(codes, texts) => (Arc::new(codes.clone()), Some(texts)),
         };
         let texts = texts.map(|texts| (format!("{TEXTS_PREFIX}{name}"), Arc::new(texts.clone()) as ArrayRef));
@@ -327,7 +329,7 @@ impl DimensionColumn {
             Self::Codes8(codes) => Self::Codes8(operation(codes)?.as_primitive().clone()),
             Self::Codes16(codes) => Self::Codes16(operation(codes)?.as_primitive().clone()),
             Self::Codes32(codes) => Self::Codes32(operation(codes)?.as_primitive().clone()),
-            Self::Texts(texts) => Self::Texts(operation(texts)?.as_string().clone()),
+            Self::Strings(texts) => Self::Strings(operation(texts)?.as_string().clone()),
             Self::Mixed(codes, texts) => {
                 Self::Mixed(operation(codes)?.as_primitive().clone(), operation(texts)?.as_string().clone())
             }
@@ -338,7 +340,7 @@ impl DimensionColumn {
 impl DimensionKind {
     /// Returns the narrowest kind that can hold the rows of a column of this kind and of one of the other kind.
     pub(super) fn unify(self, other: Self) -> Self {
-        if self != other && (self == Self::Texts || other == Self::Texts) { Self::Mixed } else { self.max(other) }
+        if self != other && (self == Self::Strings || other == Self::Strings) { Self::Mixed } else { self.max(other) }
     }
 
     /// Returns the bytes of a row, without its text.
@@ -347,7 +349,7 @@ impl DimensionKind {
             Self::Codes8 => 1,
             Self::Codes16 => 2,
             Self::Codes32 => 4,
-            Self::Texts => OFFSET_BYTES,
+            Self::Strings => OFFSET_BYTES,
             Self::Mixed => 4 + OFFSET_BYTES,
         }
     }

@@ -210,7 +210,7 @@ impl<'a> BatchSet<'a> {
                 DimensionKind::Codes8 => DimensionColumn::Codes8(dimension.codes::<u8>(ranges, len)?.into()),
                 DimensionKind::Codes16 => DimensionColumn::Codes16(dimension.codes::<u16>(ranges, len)?.into()),
                 DimensionKind::Codes32 => DimensionColumn::Codes32(dimension.codes::<u32>(ranges, len)?.into()),
-                DimensionKind::Texts => DimensionColumn::Texts(dimension.texts(ranges, len)?),
+                DimensionKind::Strings => DimensionColumn::Strings(dimension.texts(ranges, len)?),
                 DimensionKind::Mixed => {
                     DimensionColumn::Mixed(dimension.codes::<u32>(ranges, len)?.into(), dimension.texts(ranges, len)?)
                 }
@@ -281,7 +281,7 @@ impl SetDimension<'_> {
     /// Concatenates the texts of the rows without a code.
     fn texts(&self, ranges: &[RowRange], len: usize) -> Result<StringArray, ArrowError> {
         let texts_of = |range: &RowRange| match self.columns[range.batch as usize] {
-            Some(DimensionColumn::Texts(texts) | DimensionColumn::Mixed(_, texts)) => Some(texts),
+            Some(DimensionColumn::Strings(texts) | DimensionColumn::Mixed(_, texts)) => Some(texts),
             _ => None,
         };
         let bytes = ranges.iter().map(|range| texts_of(range).map_or(0, |texts| text_bytes(texts, range.rows()))).sum();
@@ -317,7 +317,7 @@ impl Code for u16 {
         match column {
             DimensionColumn::Codes8(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
             DimensionColumn::Codes16(column) => codes.extend_from_slice(&column.values()[rows]),
-            DimensionColumn::Codes32(_) | DimensionColumn::Texts(_) | DimensionColumn::Mixed(..) => return None,
+            DimensionColumn::Codes32(_) | DimensionColumn::Strings(_) | DimensionColumn::Mixed(..) => return None,
         }
         Some(())
     }
@@ -334,7 +334,7 @@ impl Code for u32 {
                 codes.extend_from_slice(&column.values()[rows])
             }
             // A row without a code has its text in the other half of a mixed column.
-            DimensionColumn::Texts(_) => codes.resize(codes.len() + rows.len(), 0),
+            DimensionColumn::Strings(_) => codes.resize(codes.len() + rows.len(), 0),
         }
         Some(())
     }

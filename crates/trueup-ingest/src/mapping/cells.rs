@@ -28,7 +28,7 @@ pub(super) enum CellForm {
 
 /// The texts of a column of one batch.
 #[derive(Clone, Debug)]
-pub(super) enum Texts {
+pub(super) enum StringCells {
     Plain(StringArray),
     /// Texts, and for each row whether its cell is a value in the file: a number, a date or a boolean.
     Marked(StringArray, BooleanArray),
@@ -38,7 +38,7 @@ pub(super) enum Texts {
     Absent,
 }
 
-impl Texts {
+impl StringCells {
     /// Returns the values of a column of a batch as texts, each with its form.
     pub(super) fn of_column(batch: &RecordBatch, name: &str) -> Result<Self, ArrowError> {
         let column = batch.column_by_name(name);
@@ -171,7 +171,7 @@ pub(super) struct RowView<'a> {
     pub(super) plan: &'a RowPlan,
     pub(super) batch: &'a RecordBatch,
     /// The texts of the batch's columns, by index in the input. Columns that no key reads as text have none.
-    pub(super) texts: &'a [Texts],
+    pub(super) texts: &'a [StringCells],
     pub(super) picked: &'a PickedRows,
 }
 
@@ -234,9 +234,9 @@ impl<'a> RowView<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum PickedTexts<'a> {
     /// The texts of a column of the first input, and the row of each picked row there.
-    From(&'a Texts, &'a [u32]),
+    From(&'a StringCells, &'a [u32]),
     /// The texts of a column of a joined input by batch, and the row of each picked row there.
-    Held(&'a [Texts], &'a [HeldRow]),
+    Held(&'a [StringCells], &'a [HeldRow]),
 }
 
 impl<'a> PickedTexts<'a> {

@@ -39,7 +39,7 @@ enum CellPlan {
     /// Timestamps without a time zone.
     ClockTimes(ClockRule),
     /// Texts, or values that are read as texts.
-    Texts(Box<TextCells>),
+    Strings(Box<TextCells>),
     /// Year, month and day of a date.
     Parts([DatePart; 3]),
 }
@@ -125,7 +125,7 @@ impl ColumnPlanner<'_> {
     fn plan_part(&mut self, part: &ValueSource, key: &str) -> Result<DatePart, MappingFault> {
         let plan = self.plan(part, ColumnType::Text, key)?;
         Ok(match plan.cells {
-            CellPlan::Texts(cells) => DatePart::Column(plan.site, cells),
+            CellPlan::Strings(cells) => DatePart::Column(plan.site, cells),
             _ => DatePart::Constant(part.value.as_ref().map_or_else(String::new, |value| value.0.clone())),
         })
     }
@@ -194,7 +194,7 @@ fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (Dat
         ValueReader::Count => DataType::Int64,
         ValueReader::Truth => DataType::Boolean,
     };
-    (data_type, CellPlan::Texts(Box::new(TextCells { origin, rules, reader })))
+    (data_type, CellPlan::Strings(Box::new(TextCells { origin, rules, reader })))
 }
 
 /// Returns the type of points in time.

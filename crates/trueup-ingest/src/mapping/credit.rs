@@ -3,7 +3,7 @@
 //! The tables of events are read twice. The first time [`Conversions`] are collected, and [`FirstTouchCredit`] keeps
 //! the first of each customer; from then on it changes every batch that the tables make.
 
-use super::cells::Texts;
+use super::cells::StringCells;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use arrow_array::builder::StringBuilder;
@@ -50,7 +50,9 @@ impl FirstTouchCredit {
             let at = fields.iter().position(|field| field.name() == name);
             let own = at.map(|at| columns[at].clone());
             let made: ArrayRef = match (&customers, self.found.get()) {
-                (Some(customers), Some(found)) => Arc::new(found.column(copied, customers, &Texts::of(own.as_ref())?)),
+                (Some(customers), Some(found)) => {
+                    Arc::new(found.column(copied, customers, &StringCells::of(own.as_ref())?))
+                }
                 _ => own.unwrap_or_else(|| new_null_array(&DataType::Utf8, events.num_rows())),
             };
             let field = Field::new(name, made.data_type().clone(), true);
@@ -135,7 +137,8 @@ impl FirstConversions {
 
     /// Returns the first conversion of each event's customer.
     fn of_rows(&self, events: &RecordBatch) -> Result<Vec<Option<&FirstConversion>>, ArrowError> {
-        let [accounts, customers] = ["account", "opportunityId"].map(|name| Texts::of(events.column_by_name(name)));
+        let [accounts, customers] =
+            ["account", "opportunityId"].map(|name| StringCells::of(events.column_by_name(name)));
         let (accounts, customers) = (accounts?, customers?);
         let mut last = ("", None);
         let find = |row| {
@@ -149,7 +152,7 @@ impl FirstConversions {
     }
 
     /// Returns the column with the number `copied` among the copied ones. `own` are the texts of the events themselves.
-    fn column(&self, copied: usize, customers: &[Option<&FirstConversion>], own: &Texts) -> StringArray {
+    fn column(&self, copied: usize, customers: &[Option<&FirstConversion>], own: &StringCells) -> StringArray {
         let mut texts = StringBuilder::new();
         for (row, first) in customers.iter().enumerate() {
             texts.append_option(match first {
@@ -198,9 +201,9 @@ impl RowRules<Conversions> for ConversionRules<'_> {
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(Conversions, Vec<CellFault>), ArrowError> {
-        let texts = |name: &str| Texts::of(batch.column_by_name(name));
+        let texts = |name: &str| StringCells::of(batch.column_by_name(name));
         let (accounts, customers, stages) = (texts("account")?, texts("opportunityId")?, texts("type")?);
-        let copied: Vec<Texts> = self.0.columns.iter().map(|name| texts(name)).collect::<Result<_, _>>()?;
+        let copied: Vec<StringCells> = self.0.columns.iter().map(|name| texts(name)).collect::<Result<_, _>>()?;
         let days = batch.column_by_name("date").map(|days| arrow_cast::cast(days, &DataType::Date32)).transpose()?;
         let days = days.as_ref().and_then(|days| days.as_primitive_opt::<Date32Type>());
         let instants = batch.column_by_name("dateTime");

@@ -1,6 +1,6 @@
 //! The rows that a table is made of: joined from its inputs, and picked by its conditions.
 
-use super::cells::{PickedRows, Texts};
+use super::cells::{PickedRows, StringCells};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Join, TableDeclaration, Unmatched};
@@ -27,7 +27,7 @@ pub(super) struct RowPlan {
     /// The columns that are read as text.
     text_columns: BTreeSet<ColumnRef>,
     /// The texts of joined columns, by batch.
-    held_texts: BTreeMap<ColumnRef, Vec<Texts>>,
+    held_texts: BTreeMap<ColumnRef, Vec<StringCells>>,
 }
 
 /// A join with an input whose rows are held in memory.
@@ -137,7 +137,7 @@ impl RowPlan {
             let mut all = Vec::with_capacity(held.batches.len());
             for batch in &held.batches {
                 let column = batch.column_by_name(self.name_in_file(*at));
-                let texts = Texts::of_column(batch, self.name_in_file(*at)).doing("read a joined input")?;
+                let texts = StringCells::of_column(batch, self.name_in_file(*at)).doing("read a joined input")?;
                 // Texts share the memory of a column of `Utf8`.
                 if column.is_some_and(|column| *column.data_type() != DataType::Utf8) {
                     reading.memory.add(texts.bytes(), MemoryUse::JoinedFile(held.last_file()))?;
@@ -155,7 +155,7 @@ impl RowPlan {
     }
 
     /// Returns the texts of a joined column, by batch.
-    pub(super) fn held_texts(&self, at: ColumnRef) -> &[Texts] {
+    pub(super) fn held_texts(&self, at: ColumnRef) -> &[StringCells] {
         self.held_texts.get(&at).map_or(&[], Vec::as_slice)
     }
 
@@ -182,10 +182,10 @@ impl RowPlan {
     }
 
     /// Returns the texts of a batch of the first input, by column.
-    pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
-        let mut texts = vec![Texts::Absent; self.columns.first().map_or(0, Vec::len)];
+    pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<StringCells>, ArrowError> {
+        let mut texts = vec![StringCells::Absent; self.columns.first().map_or(0, Vec::len)];
         for at in self.text_columns.iter().filter(|at| at.input == 0) {
-            texts[at.column] = Texts::of_column(batch, self.name_in_file(*at))?;
+            texts[at.column] = StringCells::of_column(batch, self.name_in_file(*at))?;
         }
         Ok(texts)
     }
@@ -195,7 +195,7 @@ impl RowPlan {
     /// which to go on, and the faults of rows that may not be unmatched, or that match too many.
     pub(super) fn pick(
         &self,
-        texts: &[Texts],
+        texts: &[StringCells],
         first: usize,
         rows: usize,
         limit: usize,
@@ -235,7 +235,7 @@ fn find_input<'i>(
 /// Picks the rows of a batch one by one. It calls itself for each join in turn, because each may match several rows.
 struct RowPicker<'a> {
     plan: &'a RowPlan,
-    texts: &'a [Texts],
+    texts: &'a [StringCells],
     /// The rows that are joined so far to the row that is being picked, by join.
     chosen: Vec<HeldRow>,
     /// The further combinations of rows that the row may match.
@@ -343,9 +343,9 @@ impl JoinIndex {
     fn new(held: &BufferedRows, columns: &[&str], reading: Reading<'_>) -> Result<Self, IngestError> {
         let mut index = Self::default();
         for (number, batch) in (0..).zip(&held.batches) {
-            let texts = columns.iter().map(|name| Texts::of(batch.column_by_name(name)));
-            let texts: Vec<Texts> = texts.collect::<Result<_, _>>().doing("read the keys of a join")?;
-            let texts_of_keys: usize = texts.iter().map(Texts::bytes).sum();
+            let texts = columns.iter().map(|name| StringCells::of(batch.column_by_name(name)));
+            let texts: Vec<StringCells> = texts.collect::<Result<_, _>>().doing("read the keys of a join")?;
+            let texts_of_keys: usize = texts.iter().map(StringCells::bytes).sum();
             let bytes = texts_of_keys + batch.num_rows() * KEY_BYTES;
             reading.memory.add(bytes, MemoryUse::JoinedFile(held.last_file()))?;
             for row in 0..batch.num_rows() {

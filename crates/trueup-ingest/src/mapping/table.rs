@@ -1,7 +1,7 @@
 //! A table of a mapping: planned from its declaration, and made from the rows of its first input.
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
-use super::cells::{RowView, Texts};
+use super::cells::{RowView, StringCells};
 use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
 use super::credit::FirstTouchCredit;
@@ -221,7 +221,7 @@ impl RowMapper for TableMapper {
             }
         }
         for (slot, (_, plan)) in made.iter_mut().zip(&self.columns).filter(|(slot, _)| slot.is_none()) {
-            *slot = Some(plan.read(&view!(), &Texts::Absent, &mut faults)?);
+            *slot = Some(plan.read(&view!(), &StringCells::Absent, &mut faults)?);
         }
         let mut columns: Vec<ArrayRef> = made.into_iter().flatten().collect();
         if !faults.is_empty() {
@@ -243,13 +243,13 @@ impl RowMapper for TableMapper {
 
 impl TableMapper {
     /// Returns the account of each picked row, if a column of times needs it.
-    fn accounts(&self, view: &RowView<'_>) -> Result<Texts, ArrowError> {
+    fn accounts(&self, view: &RowView<'_>) -> Result<StringCells, ArrowError> {
         let is_needed = self.columns.iter().any(|(_, plan)| plan.needs_accounts());
         let Some((_, plan)) = self.columns.iter().find(|(name, _)| is_needed && name == "account") else {
-            return Ok(Texts::Absent);
+            return Ok(StringCells::Absent);
         };
         // The column is read again with the others, and its faults are kept then.
-        Texts::of(Some(&plan.read(view, &Texts::Absent, &mut PickedFaults::default())?))
+        StringCells::of(Some(&plan.read(view, &StringCells::Absent, &mut PickedFaults::default())?))
     }
 
     /// Returns the canonical columns as a batch, which may have rows even without columns.

@@ -1,13 +1,13 @@
 use super::{write_ndjson, write_rows};
 use proptest::prelude::*;
-use trueup_core::{Column, Day, ResultTable, Texts, Values};
+use trueup_core::{Column, Day, ResultTable, StringColumn, Values};
 
 fn column(name: &str, values: Values) -> Column {
     Column { name: name.to_owned(), values }
 }
 
 fn texts(codes: &[u32], dictionary: &[&str]) -> Values {
-    Values::Texts(Texts::new(codes.to_vec(), dictionary.iter().collect()).unwrap())
+    Values::Strings(StringColumn::new(codes.to_vec(), dictionary.iter().collect()).unwrap())
 }
 
 fn rows(columns: Vec<Column>) -> String {

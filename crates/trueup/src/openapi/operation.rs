@@ -113,7 +113,7 @@ fn parameter(parameter: &Parameter) -> JsonValue {
             let head = head.with("style", "form").with("explode", false).with("schema", names);
             head.with("example", texts(example.split(',')))
         }
-        ValueType::Texts => {
+        ValueType::Strings => {
             let texts = typed("array").with("items", typed("string"));
             head.with("style", "form").with("explode", true).with("schema", texts).with("example", vec![example.into()])
         }

@@ -32,7 +32,7 @@ pub enum ValueType {
     /// Names, separated by commas.
     Names,
     /// Texts, each of them whole; the parameter may be given several times.
-    Texts,
+    Strings,
     /// A day, `YYYY-MM-DD`.
     Date,
     /// A month, `YYYY-MM`, or `previous-mtd`.
@@ -127,7 +127,7 @@ impl Parameter {
                 let names = texts.iter().flat_map(|text| text.split(',')).map(str::trim);
                 names.filter(|name| !name.is_empty()).collect()
             }
-            ValueType::Texts => texts.iter().map(String::as_str).collect(),
+            ValueType::Strings => texts.iter().map(String::as_str).collect(),
             ValueType::Flag => match one()? {
                 "true" => true.into(),
                 "false" => false.into(),

@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for TableVisitor {
 fn texts(kind: ValueType, value: toml::Value) -> Result<Vec<String>, String> {
     use toml::Value::{Array, Boolean, Datetime, Integer, String as Text};
     let expected = match kind {
-        ValueType::Names | ValueType::Texts => "a text or a list of texts",
+        ValueType::Names | ValueType::Strings => "a text or a list of texts",
         ValueType::Date => "a date such as 2025-01-31",
         ValueType::Range => "the name of a range, such as \"2026-05\" or \"last-month\"",
         ValueType::Flag => "`true` or `false`",
@@ -89,7 +89,7 @@ fn texts(kind: ValueType, value: toml::Value) -> Result<Vec<String>, String> {
     };
     let unexpected = |value: &toml::Value| format!("expected {expected}, but found `{}`", Shown(&value.to_string()));
     match (kind, value) {
-        (ValueType::Names | ValueType::Texts, Array(items)) => {
+        (ValueType::Names | ValueType::Strings, Array(items)) => {
             let text = |item| if let Text(text) = item { Ok(text) } else { Err(unexpected(&item)) };
             items.into_iter().map(text).collect()
         }

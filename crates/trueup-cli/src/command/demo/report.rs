@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use trueup::access::SecretKey;
 use trueup::query::{DateRange, EventsQuery, Interval};
-use trueup::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
+use trueup::{Column, Dataset, Day, ResultTable, StringColumn, Value, Values, dictionary};
 use trueup_report::months_before;
 use trueup_report::number::readable_at;
 use trueup_report::shell_word;
@@ -68,9 +68,9 @@ fn by_month(answer: &ResultTable) -> Result<ResultTable, Failure> {
         columns.push(match &column.values {
             Values::Days(days) => {
                 let months = days.iter().map(|day| day.month()).collect();
-                let months = Texts::new((0..).take(days.len()).collect(), months);
+                let months = StringColumn::new((0..).take(days.len()).collect(), months);
                 let months = months.ok_or_else(|| Failure::fault("a month of the report has no name"))?;
-                Column { name: "month".to_owned(), values: Values::Texts(months) }
+                Column { name: "month".to_owned(), values: Values::Strings(months) }
             }
             _ => column.clone(),
         });

@@ -7,7 +7,7 @@ use crate::progress;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use trueup::query::{DateRange, EventsQuery};
-use trueup::{Column, Dataset, Day, Execution, ResultTable, Texts, Values, dictionary};
+use trueup::{Column, Dataset, Day, Execution, ResultTable, StringColumn, Values, dictionary};
 use trueup_report::number::counted;
 use trueup_report::shell_word;
 
@@ -51,9 +51,9 @@ impl<'a> ValueCounts<'a> {
     /// If the dimension is not a column of texts in the answer, which would be a bug.
     pub(super) fn table(&self) -> Result<ResultTable, Failure> {
         let texts = match self.answer.column(self.name).map(|column| &column.values) {
-            Some(Values::Texts(texts)) => {
+            Some(Values::Strings(texts)) => {
                 let codes = self.order.iter().map(|row| texts.codes()[*row]).collect();
-                Texts::new(codes, texts.dictionary().clone())
+                StringColumn::new(codes, texts.dictionary().clone())
             }
             _ => None,
         };
@@ -61,7 +61,7 @@ impl<'a> ValueCounts<'a> {
         let counts = counts(&self.answer);
         let counts = self.order.iter().map(|row| counts[*row]).collect();
         Ok(ResultTable::from_columns(vec![
-            Column { name: self.name.to_owned(), values: Values::Texts(texts) },
+            Column { name: self.name.to_owned(), values: Values::Strings(texts) },
             Column { name: COUNT.to_owned(), values: Values::Counts(counts) },
         ]))
     }

@@ -26,12 +26,12 @@ impl<'a> Cells<'a> {
 
     /// Returns whether the column has texts, which may be cut.
     pub(super) fn are_texts(&self, column: usize) -> bool {
-        matches!(self.columns[column].0.values, Values::Texts(_))
+        matches!(self.columns[column].0.values, Values::Strings(_))
     }
 
     /// Returns whether the column has numbers, which are aligned right.
     pub(super) fn are_numbers(&self, column: usize) -> bool {
-        !matches!(self.columns[column].0.values, Values::Texts(_) | Values::Days(_))
+        !matches!(self.columns[column].0.values, Values::Strings(_) | Values::Days(_))
     }
 
     /// Returns the row of the totals, if there is one.
@@ -66,7 +66,7 @@ impl<'a> Cells<'a> {
             width(&text)
         };
         match &self.columns[column].0.values {
-            Values::Texts(_) => rows.map(width_at).max().unwrap_or(0),
+            Values::Strings(_) => rows.map(width_at).max().unwrap_or(0),
             // The larger a number, the wider its text, so only the two extremes are formatted.
             _ => {
                 let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
@@ -98,7 +98,7 @@ impl<'a> Cells<'a> {
                 number(a) < number(b)
             }
             // All days are of one width.
-            Values::Days(_) | Values::Texts(_) => false,
+            Values::Days(_) | Values::Strings(_) => false,
         }
     }
 }

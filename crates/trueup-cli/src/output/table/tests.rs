@@ -1,12 +1,12 @@
 use super::{Heading, Screen, cell, write_on, write_rows};
-use trueup::{Column, Day, ResultTable, Texts, Values};
+use trueup::{Column, Day, ResultTable, StringColumn, Values};
 
 fn column(name: &str, values: Values) -> Column {
     Column { name: name.to_owned(), values }
 }
 
 fn texts(texts: &[&str]) -> Values {
-    Values::Texts(Texts::new((0..).take(texts.len()).collect(), texts.iter().collect()).unwrap())
+    Values::Strings(StringColumn::new((0..).take(texts.len()).collect(), texts.iter().collect()).unwrap())
 }
 
 fn answer() -> ResultTable {

@@ -2,7 +2,7 @@
 
 use crate::aggregate::types::INTERRUPT_CHECK_GROUPS;
 use crate::memory::{column_bytes_while_adding, table_bytes_while_adding};
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption, StringList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
@@ -16,14 +16,14 @@ pub(crate) struct Interner {
     /// A copy of [`HASHER`].
     hasher: DefaultHashBuilder,
     codes: HashTable<u32>,
-    texts: TextList,
+    texts: StringList,
     /// The hash of each text.
     hashes: Vec<u64>,
 }
 
 impl Default for Interner {
     fn default() -> Self {
-        Self { hasher: HASHER.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
+        Self { hasher: HASHER.clone(), codes: HashTable::new(), texts: StringList::default(), hashes: Vec::new() }
     }
 }
 
@@ -82,12 +82,12 @@ impl Interner {
     }
 
     /// Returns the distinct texts by code.
-    pub(crate) const fn texts(&self) -> &TextList {
+    pub(crate) const fn texts(&self) -> &StringList {
         &self.texts
     }
 
     /// Returns the distinct texts by code, and drops the rest.
-    pub(crate) fn into_texts(self) -> TextList {
+    pub(crate) fn into_texts(self) -> StringList {
         self.texts
     }
 }
@@ -112,13 +112,13 @@ const UNKNOWN: u32 = u32::MAX;
 
 impl CodeMap {
     /// Returns the number of bytes held once a code of `texts` has appeared.
-    pub(crate) const fn bytes(&self, texts: &TextList) -> usize {
+    pub(crate) const fn bytes(&self, texts: &StringList) -> usize {
         let codes = if self.codes.is_empty() { texts.len() } else { self.codes.capacity() };
         codes * size_of::<u32>()
     }
 
     /// Returns the texts that may be new among `units` units: those whose codes have not appeared yet.
-    pub(crate) fn new_texts(&self, units: usize, texts: &TextList) -> NewTexts {
+    pub(crate) fn new_texts(&self, units: usize, texts: &StringList) -> NewTexts {
         let (left, bytes) = (texts.len() - self.known.texts, texts.text_bytes() - self.known.bytes);
         let new = units.min(left);
         let bytes = if new == left { bytes } else { new * (bytes / left + 1) };
@@ -127,7 +127,7 @@ impl CodeMap {
 
     /// Returns the shared code of a code of `texts`.
     #[inline]
-    pub(crate) fn shared_code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {
+    pub(crate) fn shared_code(&mut self, code: u32, texts: &StringList, interner: &mut Interner) -> u32 {
         let at = code as usize;
         match self.codes.get(at) {
             Some(shared) if *shared != UNKNOWN => *shared,
@@ -143,7 +143,7 @@ impl CodeMap {
     }
 
     /// Replaces codes of `texts` with shared codes.
-    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
+    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &StringList, interner: &mut Interner) {
         interner.reserve(self.new_texts(codes.len(), texts));
         for code in codes {
             *code = self.shared_code(*code, texts, interner);

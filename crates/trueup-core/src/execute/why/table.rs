@@ -6,13 +6,13 @@ use crate::dataset::StartedReads;
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::execute::Execution;
-use crate::finish::{Column, ResultTable, Texts, Values};
+use crate::finish::{Column, ResultTable, StringColumn, Values};
 use crate::memory::MemoryLease;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
 use crate::query::LineOrder;
 use crate::scan::{EventColumns, TableColumns};
-use crate::{Day, TextList};
+use crate::{Day, StringList};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -61,7 +61,7 @@ struct LineColumns {
 #[derive(Default)]
 struct TextBuilder {
     codes: Vec<u32>,
-    dictionary: TextList,
+    dictionary: StringList,
     known: HashMap<String, u32>,
 }
 
@@ -248,6 +248,6 @@ impl TextBuilder {
     }
 
     fn texts(self) -> Values {
-        Values::Texts(Texts { codes: self.codes.into(), dictionary: Arc::new(self.dictionary) })
+        Values::Strings(StringColumn { codes: self.codes.into(), dictionary: Arc::new(self.dictionary) })
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a column of a canonical table from picked rows.
 
 use super::{CellPlan, ColumnPlan, DatePart, TextCells, TextOrigin};
-use crate::mapping::cells::{CellForm, PickedTexts, RowView, Texts};
+use crate::mapping::cells::{CellForm, PickedTexts, RowView, StringCells};
 use crate::mapping::dates::{read_day, read_day_of_parts, read_time};
 use crate::mapping::declaration::Unmapped;
 use crate::mapping::faults::{ColumnSite, PickedFaults};
@@ -40,7 +40,7 @@ impl ColumnPlan {
     /// Returns what is read as text: the column, or the parts of a date that are columns.
     fn text_cells(&self) -> impl Iterator<Item = &TextCells> {
         let (whole, parts) = match &self.cells {
-            CellPlan::Texts(cells) => (Some(cells), &[][..]),
+            CellPlan::Strings(cells) => (Some(cells), &[][..]),
             CellPlan::Parts(parts) => (None, &parts[..]),
             _ => (None, &[][..]),
         };
@@ -55,7 +55,7 @@ impl ColumnPlan {
     pub(in crate::mapping) fn needs_accounts(&self) -> bool {
         match &self.cells {
             CellPlan::ClockTimes(clock) => clock.depends_on_account(),
-            CellPlan::Texts(cells) => {
+            CellPlan::Strings(cells) => {
                 matches!(&cells.reader, ValueReader::Instant(_, clock) if clock.depends_on_account())
             }
             _ => false,
@@ -67,7 +67,7 @@ impl ColumnPlan {
     pub(in crate::mapping) fn read(
         &self,
         view: &RowView<'_>,
-        accounts: &Texts,
+        accounts: &StringCells,
         faults: &mut PickedFaults,
     ) -> Result<ArrayRef, ArrowError> {
         let as_it_is = || view.array(self.site.at, false);
@@ -82,7 +82,7 @@ impl ColumnPlan {
                     faults.add(row, self.site.fault(view, row, value, expected));
                 })
             }
-            CellPlan::Texts(cells) => cells.read(&self.site, view, accounts, faults),
+            CellPlan::Strings(cells) => cells.read(&self.site, view, accounts, faults),
             CellPlan::Parts(parts) => Ok(self.read_parts(parts, view, faults)),
         }
     }
@@ -174,7 +174,7 @@ impl TextCells {
         &self,
         site: &ColumnSite,
         view: &RowView<'_>,
-        accounts: &Texts,
+        accounts: &StringCells,
         faults: &mut PickedFaults,
     ) -> Result<ArrayRef, ArrowError> {
         Ok(match &self.reader {
@@ -219,7 +219,7 @@ impl TextCells {
         clock: &ClockRule,
         site: &ColumnSite,
         view: &RowView<'_>,
-        accounts: &Texts,
+        accounts: &StringCells,
         faults: &mut PickedFaults,
     ) -> ArrayRef {
         let texts = self.origin.of(view);

@@ -4,7 +4,7 @@ use super::DraftOptions;
 use crate::IngestError;
 use crate::TextEncoding;
 use crate::error::{ErrorContext, FileFault, RowFault, Rule, with_utc_offset};
-use crate::mapping::cells::Texts;
+use crate::mapping::cells::StringCells;
 use crate::source::{DecodedBatch, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
@@ -190,7 +190,7 @@ impl ColumnSample {
         let mut places: HashMap<String, usize> = HashMap::new();
         for batch in batches {
             // Arrow cannot show a time in a named time zone.
-            let texts = Texts::of(batch.column_by_name(name).map(with_utc_offset).as_ref())?;
+            let texts = StringCells::of(batch.column_by_name(name).map(with_utc_offset).as_ref())?;
             for row in 0..batch.num_rows() {
                 let Some(text) = texts.get(row) else {
                     sample.empty += 1;

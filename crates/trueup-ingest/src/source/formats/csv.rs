@@ -178,7 +178,9 @@ fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: u
         value: None,
         rule: Rule::CellCount { expected },
         found: format!(", but found {}", cells.len()),
-        cells: RowCells::Texts(names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect()),
+        cells: RowCells::Strings(
+            names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect(),
+        ),
         joined: None,
     }
 }

@@ -313,7 +313,7 @@ impl MalformedRecord {
                 (Some(column), short(&value), Rule::MemberValue(reason), found)
             }
         };
-        let cells = RowCells::Texts(member_cells(record, longest));
+        let cells = RowCells::Strings(member_cells(record, longest));
         RowFault { location, column, value: Some(value), rule, found, cells, joined: None }
     }
 }

@@ -315,7 +315,7 @@ impl SheetRows<'_> {
         if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, row) {
             let short = |text: &str| Some(shortened(text, self.limits.max_text_bytes).to_owned());
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), short(cell.text())));
-            let cells = RowCells::Texts(texts.collect());
+            let cells = RowCells::Strings(texts.collect());
             let (location, value) = (InputLocation::Record(row), short(&value));
             batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None });
         } else {

@@ -27,7 +27,7 @@ pub(super) const WHY: Parameter = Parameter::new(
 );
 pub(super) const ROW: Parameter = Parameter::new(
     "row",
-    ValueType::Texts,
+    ValueType::Strings,
     "Only with `why`. A value by which the row is known, as `dimension=value`: one for each dimension of `fields` and, with an \
      interval, `start=YYYY-MM-DD`. Or the whole row of the answer, as a JSON object.",
     "attributionChannel=Paid Search",
