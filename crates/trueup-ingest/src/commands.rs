@@ -71,7 +71,8 @@ pub trait Action: Send + Sized {
 pub trait WritesRows: Action {}
 
 impl<A: Action> Command<A> {
-    fn new(dataset: impl AsRef<Path>, action: A) -> Self {
+    /// Prepares a command with the settings that all have.
+    fn prepare(dataset: impl AsRef<Path>, action: A) -> Self {
         Self {
             settings: CommonSettings::new(dataset.as_ref()),
             report: None,

@@ -86,7 +86,7 @@ pub(crate) fn forget(
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<ForgetReport, Failure> {
     let keywords = Keywords::new("forget", options)?;
-    let mut forget = with_customers(Forget::of(&dataset), customers)?;
+    let mut forget = with_customers(Forget::new(&dataset), customers)?;
     let purges = keywords.flag("purge")?;
     if purges {
         forget = forget.purge();

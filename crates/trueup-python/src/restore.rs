@@ -48,6 +48,6 @@ pub(crate) fn restore(
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<RestoreReport, Failure> {
     let keywords = Keywords::new("restore", options)?;
-    let summary = run_command(py, keywords, Restore::of(&dataset, to))?.unless_signaled()?;
+    let summary = run_command(py, keywords, Restore::new(&dataset, to))?.unless_signaled()?;
     summary.map(RestoreReport::from).map_err(Failure::Removal)
 }

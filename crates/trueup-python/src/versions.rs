@@ -188,7 +188,7 @@ pub(crate) fn expire(
     if keep_last == Some(0) {
         return Err(Failure::Value("`keep_last`: the newest version never expires, so expected at least 1".to_owned()));
     }
-    let expire = Expire::of(&dataset).keep_last(keep_last.unwrap_or(1)).older_than(older_than.unwrap_or_default());
+    let expire = Expire::new(&dataset).keep_last(keep_last.unwrap_or(1)).older_than(older_than.unwrap_or_default());
     remove(py, keywords, expire)
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn vacuum(
     dataset: PathBuf,
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<ExpireReport, Failure> {
-    remove(py, Keywords::new("vacuum", options)?, Expire::of(&dataset).vacuum())
+    remove(py, Keywords::new("vacuum", options)?, Expire::new(&dataset).vacuum())
 }
 
 /// What an age is.

@@ -51,7 +51,7 @@ pub(crate) struct CompactCommand {
 
 impl CompactCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut compact = Compact::of(&self.dataset);
+        let mut compact = Compact::new(&self.dataset);
         if self.all {
             compact = compact.all();
         }

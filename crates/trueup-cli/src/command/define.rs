@@ -63,7 +63,7 @@ impl DefineCommand {
             None => return self.show(),
         };
         let before = open_version(&self.dataset);
-        let define = Define::of(&self.dataset, &definitions);
+        let define = Define::new(&self.dataset, &definitions);
         let version = self.wait.run(define, |error, stopped| self.failure(error, stopped))?;
         output::print(|out| self.write_summary(version, before == Some(version), &definitions, out))
     }

@@ -81,7 +81,7 @@ struct RemovalArgs {
 
 impl ExpireCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut expire = Expire::of(&self.args.dataset);
+        let mut expire = Expire::new(&self.args.dataset);
         if let Some(versions) = self.keep_last {
             expire = expire.keep_last(usize::try_from(versions).unwrap_or(usize::MAX));
         }
@@ -94,7 +94,7 @@ impl ExpireCommand {
 
 impl VacuumCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        self.args.run(Expire::of(&self.args.dataset).vacuum())
+        self.args.run(Expire::new(&self.args.dataset).vacuum())
     }
 }
 

@@ -101,7 +101,7 @@ impl ForgetCommand {
     }
 
     fn forget(&self) -> Forget {
-        let mut forget = Forget::of(&self.dataset);
+        let mut forget = Forget::new(&self.dataset);
         for id in &self.ids {
             forget = forget.customer(self.account.as_deref().unwrap_or_default(), id);
         }

@@ -33,7 +33,7 @@ pub(crate) struct RestoreCommand {
 
 impl RestoreCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let restored = self.wait.run(Restore::of(&self.dataset, self.to), Failure::ingest)?;
+        let restored = self.wait.run(Restore::new(&self.dataset, self.to), Failure::ingest)?;
         let (dataset, to) = (self.dataset.display(), self.to);
         output::print(|out| {
             if restored.version == to {

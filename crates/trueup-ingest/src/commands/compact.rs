@@ -44,7 +44,7 @@ const MIN_BUDGET: u64 = 16 << 20;
 /// #     std::fs::write(dir.path().join(file), text)?;
 /// #     Ingest::into(&dataset).events(dir.path().join(file)).run()?;
 /// # }
-/// let summary = Compact::of(&dataset).run()?;
+/// let summary = Compact::new(&dataset).run()?;
 /// assert_eq!((summary.version, summary.merged.files, summary.written.files), (3, 2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -67,8 +67,8 @@ enum Mergeable {
 
 impl Compact {
     /// Prepares a compaction of the dataset in a folder or below the URL of an object store.
-    pub fn of(dataset: impl AsRef<Path>) -> Self {
-        Self::new(dataset, Compaction { all: false })
+    pub fn new(dataset: impl AsRef<Path>) -> Self {
+        Self::prepare(dataset, Compaction { all: false })
     }
 
     /// Merges all files, so that they are as if all rows had been ingested at once. Does nothing if they are.

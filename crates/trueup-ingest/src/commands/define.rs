@@ -17,7 +17,7 @@ use trueup_core::definitions::Definitions;
 /// use trueup_ingest::Define;
 ///
 /// let definitions = Definitions::parse(&std::fs::read_to_string("definitions.toml")?)?;
-/// let version = Define::of("acme", &definitions).run()?;
+/// let version = Define::new("acme", &definitions).run()?;
 /// println!("version {version}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -31,8 +31,8 @@ pub struct Definition<'a> {
 
 impl<'a> Define<'a> {
     /// Prepares the replacement of the definitions of a dataset, in a folder or below a URL.
-    pub fn of(dataset: impl AsRef<Path>, definitions: &'a Definitions) -> Self {
-        Self::new(dataset, Definition { definitions })
+    pub fn new(dataset: impl AsRef<Path>, definitions: &'a Definitions) -> Self {
+        Self::prepare(dataset, Definition { definitions })
     }
 }
 

@@ -23,7 +23,7 @@ use trueup_core::dataset::manifest_file;
 /// use trueup_ingest::Expire;
 ///
 /// let day = Duration::from_secs(24 * 60 * 60);
-/// let summary = Expire::of("acme").keep_last(10).older_than(30 * day).run()?;
+/// let summary = Expire::new("acme").keep_last(10).older_than(30 * day).run()?;
 /// println!("expired {:?}, removed {} bytes", summary.expired, summary.removed.bytes);
 /// # Ok::<(), trueup_ingest::IngestError>(())
 /// ```
@@ -54,9 +54,9 @@ pub struct ExpireSummary {
 
 impl Expire {
     /// Prepares to remove all versions but the newest of the dataset in a folder or below a URL.
-    pub fn of(dataset: impl AsRef<Path>) -> Self {
+    pub fn new(dataset: impl AsRef<Path>) -> Self {
         let retention = Retention { keep_last: NonZeroUsize::MIN, older_than: Duration::ZERO };
-        Self::new(dataset, Expiration { retention: Some(retention), grace: None, dry_run: false })
+        Self::prepare(dataset, Expiration { retention: Some(retention), grace: None, dry_run: false })
     }
 
     /// Also keeps the newest `versions` versions. 0 counts as 1, because the newest version never expires.

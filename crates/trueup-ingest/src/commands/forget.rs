@@ -53,7 +53,7 @@ use trueup_core::query::{AccountFilter, current_day};
 /// # let (dataset, events) = (dir.path().join("acme"), dir.path().join("events.csv"));
 /// # std::fs::write(&events, "account,opportunityId,type,date\na,1,booked,2025-01-31\na,2,booked,2025-01-31\n")?;
 /// # Ingest::into(&dataset).events(&events).run()?;
-/// let summary = Forget::of(&dataset).customer("a", "1").run()?;
+/// let summary = Forget::new(&dataset).customer("a", "1").run()?;
 /// assert_eq!((summary.version, summary.customers, summary.events), (2, 1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -98,7 +98,7 @@ pub struct ForgetSummary {
 
 impl Forget {
     /// Prepares to forget customers of the dataset in a folder or below the URL of an object store.
-    pub fn of(dataset: impl AsRef<Path>) -> Self {
+    pub fn new(dataset: impl AsRef<Path>) -> Self {
         let action = Forgetting {
             customers: BTreeSet::new(),
             lists: Vec::new(),
@@ -107,7 +107,7 @@ impl Forget {
             rejects: Vec::new(),
             now: None,
         };
-        Self::new(dataset, action)
+        Self::prepare(dataset, action)
     }
 
     /// Adds a customer to forget. It may be one that the dataset does not have.

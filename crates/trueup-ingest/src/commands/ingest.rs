@@ -102,7 +102,7 @@ impl Ingest {
             again: false,
             replaced_source: None,
         };
-        Self::new(dataset, action)
+        Self::prepare(dataset, action)
     }
 
     /// Adds events: the path of a file, or another [`Source`]. With a mapping, adds an input of the mapping.

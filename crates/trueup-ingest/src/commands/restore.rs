@@ -27,7 +27,7 @@ use trueup_core::dataset::{CommitOperation, DeletionVector, ForgottenCustomers, 
 /// # std::fs::write(&bad, "account,opportunityId,type,date\nacme,2,sold,2025-01-31\n")?;
 /// Ingest::into(&dataset).events(&good).run()?;
 /// Ingest::into(&dataset).events(&bad).run()?;
-/// assert_eq!(Restore::of(&dataset, 1).run()?.version, 3);
+/// assert_eq!(Restore::new(&dataset, 1).run()?.version, 3);
 /// # assert_eq!(trueup_core::Dataset::open(&dataset)?.event_rows(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -51,8 +51,8 @@ pub struct RestoreSummary {
 
 impl Restore {
     /// Prepares the restoration of a version of a dataset, in a folder or below a URL.
-    pub fn of(dataset: impl AsRef<Path>, to: u64) -> Self {
-        Self::new(dataset, Restoration { to })
+    pub fn new(dataset: impl AsRef<Path>, to: u64) -> Self {
+        Self::prepare(dataset, Restoration { to })
     }
 }
 

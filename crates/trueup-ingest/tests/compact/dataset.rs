@@ -95,7 +95,7 @@ impl Case {
 
     /// Returns the compaction of the dataset, with the settings with which it was ingested.
     pub(crate) fn compact(&self) -> Compact {
-        Compact::of(self.dataset()).row_group_rows(16).file_rows(64)
+        Compact::new(self.dataset()).row_group_rows(16).file_rows(64)
     }
 
     /// Ingests rows into a dataset of their own, whose folder is returned.

@@ -43,7 +43,7 @@ fn a_compaction_changes_no_answer() {
         let again = case.compact().run().unwrap();
         assert_eq!((again.version, again.merged.files, again.written.files), (summary.version, 0, 0), "{seed}");
         // Files that no version needs go, and nothing else.
-        Expire::of(&dataset).grace(Duration::ZERO).run().unwrap();
+        Expire::new(&dataset).grace(Duration::ZERO).run().unwrap();
         assert_eq!((answers_of(&dataset), faults(&dataset)), (expected, vec![]), "{seed}");
     }
     assert!(merged > 50 && steps > 10 && kept > 0, "{merged} files in {steps} merges, {kept} superseded rows");
@@ -75,7 +75,7 @@ fn what_needs_no_compaction_and_what_is_no_dataset_stays_as_it_is() {
     }
     assert_eq!(manifest_file::versions(&case.dataset()).unwrap(), [1]);
     let absent = case.dir.path().join("absent");
-    let error = Compact::of(&absent).run().unwrap_err();
+    let error = Compact::new(&absent).run().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoDataset(_)) && !absent.exists(), "{error}");
 }
 

@@ -27,7 +27,7 @@ fn case() -> Case {
 fn a_failed_operation_of_a_compaction_leaves_the_old_version_or_the_new_one() {
     let case = case();
     let (dataset, expected) = (case.dataset(), answers(&case.dataset()));
-    let compact = |files| Compact::of(&dataset).threads(1).files(files);
+    let compact = |files| Compact::new(&dataset).threads(1).files(files);
     for (ever_after, ways) in [(false, &WAYS[..]), (true, &[Way::Error(EIO), Way::ErrorAfter(EIO)])] {
         for way in ways.iter().copied() {
             let mut failed = 0;
@@ -66,7 +66,7 @@ fn an_interrupt_at_any_operation_of_a_compaction_leaves_nothing_behind() {
     for at in 0.. {
         case.reset();
         let canceling = Canceling::new(at);
-        let compact = Compact::of(&dataset).threads(1).files(Files::failing(canceling.clone()));
+        let compact = Compact::new(&dataset).threads(1).files(Files::failing(canceling.clone()));
         let run = compact.interrupt(canceling.interrupt.clone()).run();
         if canceling.count.load(Ordering::Relaxed) <= at {
             assert_eq!(run.unwrap().version, 4);

@@ -31,7 +31,7 @@ fn case() -> Case {
 }
 
 fn purge(case: &Case, files: Files) -> Forget {
-    Forget::of(case.dataset()).customer("a", ANN).purge().grace(Duration::ZERO).threads(1).files(files)
+    Forget::new(case.dataset()).customer("a", ANN).purge().grace(Duration::ZERO).threads(1).files(files)
 }
 
 /// Checks what a purge that did not end has left. The next command that writes completes it if the new version is
@@ -44,7 +44,7 @@ fn check(case: &Case, (old, new): (&Answers, &Answers), what: &str) -> bool {
     assert_eq!(&answers(&dataset), if is_new { new } else { old }, "{what}");
     assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
     if is_new {
-        Expire::of(&dataset).vacuum().run().unwrap();
+        Expire::new(&dataset).vacuum().run().unwrap();
     } else {
         assert_eq!(purge(case, Files::default()).run().unwrap().version, 4, "{what}");
     }

@@ -66,7 +66,7 @@ impl Case {
     }
 
     fn forget(&self) -> Forget {
-        Forget::of(self.dataset()).row_group_rows(16).now(noon("2025-06-30"))
+        Forget::new(self.dataset()).row_group_rows(16).now(noon("2025-06-30"))
     }
 
     fn versions(&self) -> Vec<u64> {
@@ -161,7 +161,7 @@ fn the_newest_version_answers_as_if_it_never_had_the_customers() {
     // What is forgotten is forgotten, also after a compaction.
     let again = case.forget().customer("a", ANN).run().unwrap();
     assert_eq!((again.version, again.customers, again.events, again.absent.len()), (4, 0, 0, 1));
-    Compact::of(case.dataset()).all().run().unwrap();
+    Compact::new(case.dataset()).all().run().unwrap();
     assert_eq!(answers_of(&case.dataset()), answers(&now));
 }
 
@@ -245,7 +245,7 @@ fn files_without_an_index_are_searched_too() {
         let dataset = former.dir.path().join("former");
         without_index(&former.dataset(), &dataset);
         assert_eq!(answers_of(&dataset), answers_of(&former.dataset()));
-        let forget = Forget::of(&dataset).customer("a", ANN);
+        let forget = Forget::new(&dataset).customer("a", ANN);
         let summary = if purges { forget.purge().grace(Duration::ZERO) } else { forget }.run().unwrap();
         assert_eq!((summary.events, answers_of(&dataset)), (2, expected));
         assert_eq!(files_with(&dataset, &[ANN]).unwrap().is_empty(), purges);
@@ -264,8 +264,8 @@ fn events_that_were_superseded_or_forgotten_before_are_purged_too() {
     // Versions that have expired before, whose files wait for the end of their grace period.
     let case = Case::new();
     let before = answers_of(&case.dataset());
-    Compact::of(case.dataset()).all().run().unwrap();
-    Expire::of(case.dataset()).run().unwrap();
+    Compact::new(case.dataset()).all().run().unwrap();
+    Expire::new(case.dataset()).run().unwrap();
     let summary = case.forget().customer("a", ANN).purge().grace(Duration::ZERO).run().unwrap();
     assert_eq!((summary.expired.as_slice(), summary.waiting.files), ([4].as_slice(), 0));
     assert_eq!(files_with(&case.dataset(), &[ANN]).unwrap(), Vec::<PathBuf>::new());
@@ -286,7 +286,7 @@ fn a_reader_of_an_earlier_version_goes_on_until_the_grace_period_is_over() {
     // No command removes the files before the grace period is over; a day later, any command that writes does.
     let again = case.forget().customer("a", ANN).purge().run().unwrap();
     assert_eq!((again.waiting, again.version), (summary.waiting, 4));
-    assert_eq!(Expire::of(case.dataset()).vacuum().run().unwrap().waiting, summary.waiting);
+    assert_eq!(Expire::new(case.dataset()).vacuum().run().unwrap().waiting, summary.waiting);
     for name in unnamed(&case.dataset()).iter().filter(|name| name.starts_with(".trueup-expired-")) {
         let record = File::options().write(true).open(case.dataset().join(name)).unwrap();
         record.set_modified(SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();
@@ -360,7 +360,7 @@ fn a_faulty_list_changes_nothing() {
     let error = case.forget().run().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NobodyToForget) && error.is_usage(), "{error}");
     let absent = case.dir.path().join("absent");
-    let error = Forget::of(&absent).customer("a", "1").run().unwrap_err();
+    let error = Forget::new(&absent).customer("a", "1").run().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoDataset(_)) && !absent.exists(), "{error}");
     assert_eq!(case.versions(), [1, 2, 3]);
 }
@@ -431,7 +431,7 @@ fn a_definition_keeps_the_column_that_it_needs() {
     Ingest::into(case.dataset()).events(case.write("color.csv", &events)).run().unwrap();
     let text =
         "[[dimension]]\nname = \"paint\"\nfrom = \"color\"\ncases = [{ equals = [\"crimson\"], value = \"Red\" }]\n";
-    let define = |text: &str| Define::of(case.dataset(), &Definitions::parse(text).unwrap()).run();
+    let define = |text: &str| Define::new(case.dataset(), &Definitions::parse(text).unwrap()).run();
     define(text).unwrap();
     let before = answers_of(&case.dataset());
     for forget in [case.forget(), case.forget().purge()] {

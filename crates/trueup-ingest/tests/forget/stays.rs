@@ -60,12 +60,12 @@ fn the_list_survives_whatever_else_is_written() {
         assert!(!has(&case, &format!("a/{ANN}")), "{what}");
     };
     left_out("ingest");
-    Compact::of(case.dataset()).all().run().unwrap();
+    Compact::new(case.dataset()).all().run().unwrap();
     left_out("compact");
-    Define::of(case.dataset(), &Definitions::parse("").unwrap()).run().unwrap();
-    Expire::of(case.dataset()).keep_last(1).grace(Duration::ZERO).run().unwrap();
+    Define::new(case.dataset(), &Definitions::parse("").unwrap()).run().unwrap();
+    Expire::new(case.dataset()).keep_last(1).grace(Duration::ZERO).run().unwrap();
     left_out("expire");
-    Expire::of(case.dataset()).grace(Duration::ZERO).vacuum().run().unwrap();
+    Expire::new(case.dataset()).grace(Duration::ZERO).vacuum().run().unwrap();
     left_out("vacuum");
     let purged = case.forget().customer("b", "1").purge().grace(Duration::ZERO).run().unwrap();
     assert_eq!((purged.events, purged.recorded), (1, 1));

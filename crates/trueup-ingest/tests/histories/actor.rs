@@ -214,12 +214,12 @@ impl<'a> Actor<'a> {
                 }
                 Action::Forget => self.forget(last, false, false),
                 Action::Purge { ends_grace } => self.forget(last, true, ends_grace),
-                Action::Compact => drop(Compact::of(&self.location).all().run()),
+                Action::Compact => drop(Compact::new(&self.location).all().run()),
                 Action::Expire { keep, grace } => {
-                    drop(Expire::of(&self.location).keep_last(keep).grace(grace).run());
+                    drop(Expire::new(&self.location).keep_last(keep).grace(grace).run());
                 }
                 Action::Restore { back } => self.restore(back),
-                Action::Vacuum => drop(Expire::of(&self.location).vacuum().run()),
+                Action::Vacuum => drop(Expire::new(&self.location).vacuum().run()),
                 Action::Read => self.read(),
             }
             let time = self.store.scheduler.now().duration_since(begun).unwrap_or_default();
@@ -258,7 +258,7 @@ impl<'a> Actor<'a> {
     /// Forgets the customer of a batch, if there is one.
     fn forget(&self, batch: Option<u64>, purges: bool, ends_grace: bool) {
         let Some(batch) = batch else { return };
-        let mut forget = Forget::of(&self.location).customer("a", batch.to_string());
+        let mut forget = Forget::new(&self.location).customer("a", batch.to_string());
         if purges {
             forget = forget.purge();
         }
@@ -277,7 +277,7 @@ impl<'a> Actor<'a> {
     fn restore(&self, back: usize) {
         let versions = manifest_file::versions(&self.location).unwrap_or_default();
         let Some(to) = versions.iter().rev().nth(back).copied() else { return };
-        let run = Restore::of(&self.location, to).wait(Duration::from_secs(60)).run();
+        let run = Restore::new(&self.location, to).wait(Duration::from_secs(60)).run();
         let outcome = self.outcome(run.map(|summary| summary.version));
         let mut ledger = self.ledger.lock().unwrap();
         match outcome {

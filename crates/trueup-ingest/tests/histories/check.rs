@@ -153,7 +153,7 @@ impl Check<'_> {
         let newest = BTreeMap::from([(last.version, newest)]);
         self.batch(LAST, Outcome::Done(last.version), &newest, &newest)?;
         self.store.scheduler.advance(2 * GRACE);
-        Expire::of(&dataset).vacuum().run().map_err(|error| format!("the last vacuum: {error}"))?;
+        Expire::new(&dataset).vacuum().run().map_err(|error| format!("the last vacuum: {error}"))?;
         self.store.watch().observe(&dataset);
         let left = self.store.watch().unnamed(self.store.files(), &dataset);
         // The record of an expiry that takes longer may be removed before the versions have expired.

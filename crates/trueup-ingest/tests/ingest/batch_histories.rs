@@ -204,7 +204,7 @@ fn any_history_of_batches_is_as_the_rule_says() {
         for step in 0..20 {
             let earlier = random.index(versions.len() + 1);
             if let Some((version, earlier)) = versions.iter().nth(earlier).filter(|_| random.below(8) == 0) {
-                Restore::of(case.dataset(), *version).run().unwrap();
+                Restore::new(case.dataset(), *version).run().unwrap();
                 model = earlier.clone();
                 versions.insert(case.manifest().version, model.clone());
                 continue;

@@ -295,11 +295,11 @@ fn what_was_ingested_stays_out_of_the_manifest() {
             &format!("{HEADER}a,{number},sold,2025-01-01,,1\n"),
         );
         if number == 9 {
-            Compact::of(case.dataset()).all().run().unwrap();
+            Compact::new(case.dataset()).all().run().unwrap();
             after_ten = size();
         }
     }
-    Compact::of(case.dataset()).all().run().unwrap();
+    Compact::new(case.dataset()).all().run().unwrap();
     let manifest = case.manifest();
     assert!(manifest.batches.len() <= 5, "{:?}", manifest.batches);
     // Nothing but a few more lists of batches.

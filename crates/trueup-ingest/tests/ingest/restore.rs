@@ -21,7 +21,7 @@ fn answer(dataset: &Dataset) -> Vec<String> {
 
 /// Restores a version. Returns the number of the new one, and how many events are left out.
 fn restored(case: &Case, to: u64) -> (u64, u64) {
-    let summary = Restore::of(case.dataset(), to).run().unwrap();
+    let summary = Restore::new(case.dataset(), to).run().unwrap();
     (summary.version, summary.forgotten)
 }
 
@@ -35,7 +35,7 @@ fn a_wrong_upload_is_undone_and_what_followed_it_can_be_ingested_again() {
     case.ingest().events(&later).spend(spend("s2.csv", 11)).run().unwrap();
     let definitions =
         "[[dimension]]\nname = \"region\"\nfrom = \"account\"\ncases = [{ equals = [\"a\"], value = \"x\" }]\n";
-    Define::of(case.dataset(), &Definitions::parse(definitions).unwrap()).run().unwrap();
+    Define::new(case.dataset(), &Definitions::parse(definitions).unwrap()).run().unwrap();
     let before = Dataset::open_as_of(case.dataset(), 1).unwrap();
     assert_ne!(answer(&before), answer(&Dataset::open(case.dataset()).unwrap()));
 
@@ -74,7 +74,7 @@ fn forgotten_customers_stay_forgotten() {
     }
     let forget = |day: u32, customers: &[&str]| {
         let now = chrono::DateTime::parse_from_rfc3339(&format!("2025-01-0{day}T12:00:00Z")).unwrap();
-        let forget = Forget::of(case.dataset()).now(now.into());
+        let forget = Forget::new(case.dataset()).now(now.into());
         customers.iter().fold(forget, |forget, customer| forget.customer("a", *customer)).run().unwrap();
     };
     let sold = |customers: &[u32]| {
@@ -116,9 +116,9 @@ fn a_version_that_is_not_there_is_not_restored() {
     for number in 1..=3 {
         case.events(&format!("{number}.csv"), &format!("{HEADER}a,{number},sold,2025-01-01,e{number},5\n"));
     }
-    Expire::of(case.dataset()).keep_last(1).older_than(Duration::ZERO).run().unwrap();
+    Expire::new(case.dataset()).keep_last(1).older_than(Duration::ZERO).run().unwrap();
     for (to, why) in [(2, "it has expired"), (0, "there is no such version"), (9, "there is no such version")] {
-        let error = Restore::of(case.dataset(), to).run().unwrap_err();
+        let error = Restore::new(case.dataset(), to).run().unwrap_err();
         assert!(error.is_data(), "{error}");
         let newest = "the newest one is 3, and `trueup versions` lists all";
         assert_eq!(error.to_string(), format!("version {to} cannot be restored: {why}; {newest}"));

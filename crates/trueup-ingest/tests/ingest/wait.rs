@@ -122,15 +122,15 @@ fn definitions_and_expiry_wait_too() {
     let dataset = case.dataset();
     let definitions = Definitions::parse("[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]").unwrap();
     type Command<'a> = &'a (dyn Fn(Sender<()>) -> u64 + Sync);
-    let define = |sender| Define::of(&dataset, &definitions).wait(LONG).progress(when_waiting(sender)).run().unwrap();
+    let define = |sender| Define::new(&dataset, &definitions).wait(LONG).progress(when_waiting(sender)).run().unwrap();
     let expire = |sender| {
-        let expire = Expire::of(&dataset).keep_last(1).grace(Duration::ZERO).wait(LONG);
+        let expire = Expire::new(&dataset).keep_last(1).grace(Duration::ZERO).wait(LONG);
         expire.progress(when_waiting(sender)).run().unwrap().kept[0]
     };
     for command in [&define as Command<'_>, &expire] {
         let folder = File::open(&dataset).unwrap();
         folder.lock().unwrap();
-        let refused = Expire::of(&dataset).vacuum().run().unwrap_err();
+        let refused = Expire::new(&dataset).vacuum().run().unwrap_err();
         assert!(matches!(refused.kind(), ErrorKind::Busy { .. }), "{refused}");
         let (sender, waits) = channel();
         thread::scope(|scope| {

@@ -200,7 +200,7 @@ fn too_many_dimensions_of_all_parts_together_are_refused() {
 fn a_column_with_the_name_of_a_definition_is_refused() {
     let (case, dataset, _) = begun();
     let own = "[[metric]]\nname = \"own\"\nnumerator = [\"leads\"]";
-    Define::of(&dataset, &Definitions::parse(own).unwrap()).run().unwrap();
+    Define::new(&dataset, &Definitions::parse(own).unwrap()).run().unwrap();
     let path = case.path("own.csv");
     fs::write(&path, "account,opportunityId,type,date,own\na,1,booked,2025-01-02,x\n").unwrap();
     let whole = into(&dataset).events(&path).run().unwrap_err();

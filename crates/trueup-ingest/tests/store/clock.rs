@@ -33,14 +33,14 @@ fn check(test: &str, machine_ahead: i64) {
             assert!(apart < Duration::from_secs(600), "{committed:?}");
         }
         // No version is a day old.
-        assert_eq!(Expire::of(&url).older_than(DAY).run().unwrap().expired, [0_u64; 0]);
+        assert_eq!(Expire::new(&url).older_than(DAY).run().unwrap().expired, [0_u64; 0]);
         let opened = Dataset::open_as_of(&url, 1).unwrap();
-        let expired = Expire::of(&url).grace(DAY).run().unwrap();
+        let expired = Expire::new(&url).grace(DAY).run().unwrap();
         assert_eq!((expired.expired.as_slice(), expired.removed.files), ([1].as_slice(), 0));
         assert!(expired.waiting.files > 0, "{expired:?}");
         // A reader goes on, whatever is written meanwhile.
         store.one(&url, 7).run().unwrap();
-        assert_eq!(Expire::of(&url).vacuum().run().unwrap().removed.files, 0);
+        assert_eq!(Expire::new(&url).vacuum().run().unwrap().removed.files, 0);
         opened.read_footers(&trueup_core::Interrupt::default()).unwrap();
         assert!(RUNNING.iter().all(|name| store.names("acme").contains(&(*name).to_owned())));
         // A day later, by the clock of the store, the files go.
@@ -48,7 +48,7 @@ fn check(test: &str, machine_ahead: i64) {
         let record = names.iter().find(|name| name.starts_with(".trueup-expired-")).unwrap();
         let record = File::options().write(true).open(store.served("acme").join(record)).unwrap();
         record.set_modified(SystemTime::now() - DAY).unwrap();
-        assert_eq!(Expire::of(&url).vacuum().run().unwrap().removed, expired.waiting);
+        assert_eq!(Expire::new(&url).vacuum().run().unwrap().removed, expired.waiting);
         assert_sound(&url, "");
     });
 }

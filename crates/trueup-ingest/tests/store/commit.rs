@@ -123,7 +123,7 @@ fn the_number_of_an_expired_version_is_not_published_again() {
             for other in others.take().into_iter().flatten() {
                 other.run().unwrap();
             }
-            Expire::of(&expired).run().unwrap();
+            Expire::new(&expired).run().unwrap();
         };
         let reader = BeforeEnd { rest: Cursor::new(text), run };
         let error = Ingest::into(&url).events(Source::reader(FileFormat::CSV, reader)).run().unwrap_err();

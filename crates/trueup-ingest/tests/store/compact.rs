@@ -20,10 +20,10 @@ fn a_compaction_merges_objects() {
         store.server().fail(|request| {
             (request.method == "PUT" && request.path.contains("/events/")).then_some(Fault::Status(403))
         });
-        assert!(Compact::of(&url).run().unwrap_err().to_string().contains("cannot upload"));
+        assert!(Compact::new(&url).run().unwrap_err().to_string().contains("cannot upload"));
         store.server().heal();
         assert_eq!((manifest_file::versions(&url).unwrap(), answers(&url)), (vec![1, 2, 3], expected.clone()));
-        let summary = Compact::of(&url).run().unwrap();
+        let summary = Compact::new(&url).run().unwrap();
         assert_eq!((summary.version, summary.merged.files, summary.written.files), (4, 3, 1));
         assert_eq!(answers(&url), expected);
         // A reader of the version before goes on.
@@ -31,6 +31,6 @@ fn a_compaction_merges_objects() {
         assert_sound(&url, "");
         // The record of the failed compaction stays, because its upload might still arrive.
         assert!(store.leftovers("acme").iter().all(|name| name.starts_with(".trueup-pending-")));
-        assert_eq!(Compact::of(&url).all().run().unwrap().version, 4);
+        assert_eq!(Compact::new(&url).all().run().unwrap().version, 4);
     });
 }

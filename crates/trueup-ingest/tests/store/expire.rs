@@ -16,7 +16,7 @@ fn versions_expire_and_their_files_go_after_the_grace_period() {
         store.second(&url).run().unwrap();
         let opened = Dataset::open_as_of(&url, 1).unwrap();
         let before = store.names("acme");
-        let summary = Expire::of(&url).run().unwrap();
+        let summary = Expire::new(&url).run().unwrap();
         assert_eq!((summary.expired.as_slice(), summary.kept.as_slice()), ([1].as_slice(), [2].as_slice()));
         assert!(summary.removed.files == 0 && summary.waiting.files > 0, "{summary:?}");
         assert_eq!(manifest_file::versions(&url).unwrap(), [2]);
@@ -28,7 +28,7 @@ fn versions_expire_and_their_files_go_after_the_grace_period() {
         assert_eq!(waiting.len(), before.len() + 1);
         let record = File::options().write(true).open(store.served("acme").join(record)).unwrap();
         record.set_modified(SystemTime::now() - Duration::from_secs(25 * 3_600)).unwrap();
-        let removed = Expire::of(&url).vacuum().run().unwrap();
+        let removed = Expire::new(&url).vacuum().run().unwrap();
         assert_eq!((removed.removed, removed.waiting.files), (summary.waiting, 0));
         assert_eq!(store.names("acme").len() as u64, before.len() as u64 - summary.waiting.files);
         assert_sound(&url, "");

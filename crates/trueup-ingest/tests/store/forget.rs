@@ -25,7 +25,7 @@ fn a_purge_removes_a_customer_from_all_objects() {
             Ingest::into(&url).events(store.dir().join("more.csv")).run().unwrap();
         }
         let (before, opened) = (answers(&url), Dataset::open(&url).unwrap());
-        let forget = || Forget::of(&url).customer("a01", ANN);
+        let forget = || Forget::new(&url).customer("a01", ANN);
         // Without the permission to write, nothing changes.
         store.server().fail(|request| {
             (request.method == "PUT" && request.path.contains("/events/")).then_some(Fault::Status(403))
@@ -64,12 +64,12 @@ fn the_next_command_completes_a_purge_that_failed_after_its_version_was_publishe
             let is_record = request.method == "PUT" && request.path.contains("/.trueup-expired-");
             is_record.then_some(Fault::Status(403))
         });
-        let purge = || Forget::of(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
+        let purge = || Forget::new(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
         assert!(purge().run().unwrap_err().to_string().contains(".trueup-expired-"));
         store.server().heal();
         let after = answers(&url);
         assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2, 3]);
-        let summary = Expire::of(&url).vacuum().run().unwrap();
+        let summary = Expire::new(&url).vacuum().run().unwrap();
         assert_eq!((summary.expired, summary.kept, summary.waiting.files), (vec![2], vec![1, 3], 0));
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
         assert_eq!(answers(&url), after);
@@ -88,7 +88,7 @@ fn of_two_writers_one_begins_again() {
         let overtake = |wait| {
             let (other, mut is_first) = (store.one(&url, wait), true);
             let mut other = Some(other);
-            Forget::of(&url).customer("a01", "c0").wait(Duration::from_secs(wait as u64)).progress(move |now| {
+            Forget::new(&url).customer("a01", "c0").wait(Duration::from_secs(wait as u64)).progress(move |now| {
                 if now.phase == trueup_ingest::Phase::Uploading && std::mem::take(&mut is_first) {
                     other.take().unwrap().run().unwrap();
                 }

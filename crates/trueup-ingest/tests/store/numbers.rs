@@ -70,7 +70,7 @@ fn two_more_and_expire(store: &Store, url: &Path) {
     for total in [7, 8] {
         store.one(url, total).run().unwrap();
     }
-    assert_eq!(Expire::of(url).grace(Duration::ZERO).run().unwrap().kept, [3]);
+    assert_eq!(Expire::new(url).grace(Duration::ZERO).run().unwrap().kept, [3]);
 }
 
 /// Checks that a dataset is the one that [`two_more_and_expire`] has made.
@@ -141,20 +141,20 @@ fn a_slow_restoration_does_not_bring_a_purged_customer_back() {
         let text = ["booked", "estimated", "sold"].map(rows).concat();
         store.write("ann.csv", &format!("account,opportunityId,type,date,eventId\n{text}"));
         Ingest::into(&url).events(store.dir().join("ann.csv")).run().unwrap();
-        let forget = || Forget::of(&url).customer("a01", ANN);
+        let forget = || Forget::new(&url).customer("a01", ANN);
         forget().run().unwrap();
         store.one(&url, 7).run().unwrap();
         // Only earlier versions have files with the customer, except for rows that no query counts.
         let late = writer_held_back(
             store,
             4,
-            || Restore::of(&url, 1).run(),
+            || Restore::new(&url, 1).run(),
             || {
                 assert!(forget().purge().grace(Duration::ZERO).run().unwrap().expired.contains(&1));
             },
         );
         assert!(is_conflict(late.as_ref().unwrap_err()), "{late:?}");
-        Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap();
+        Expire::new(&url).grace(Duration::ZERO).vacuum().run().unwrap();
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
         assert_sound(&url, "");
     });
@@ -171,12 +171,12 @@ fn a_version_whose_purge_is_not_complete_is_not_restored() {
         Ingest::into(&url).events(store.dir().join("ann.csv")).run().unwrap();
         // Nobody may replace manifests, so the purge stops once its version is published.
         store.server().fail(|request| is_publication(request, 1).then_some(Fault::Status(403)));
-        Forget::of(&url).customer("a01", ANN).purge().run().unwrap_err();
+        Forget::new(&url).customer("a01", ANN).purge().run().unwrap_err();
         assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2]);
-        let error = Restore::of(&url, 1).run().unwrap_err();
+        let error = Restore::new(&url, 1).run().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotRestored { version: 1, .. }), "{error}");
         store.server().heal();
-        assert_eq!(Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap().expired, [1]);
+        assert_eq!(Expire::new(&url).grace(Duration::ZERO).vacuum().run().unwrap().expired, [1]);
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
     });
 }
@@ -223,7 +223,7 @@ fn a_damaged_answer_says_nothing_of_who_has_a_number() {
             reads += usize::from(is_second(request, "GET"));
             (is_second(request, "GET") && reads == 2).then_some(Fault::Flip)
         });
-        assert_eq!(Expire::of(&url).grace(Duration::ZERO).run().unwrap().kept, [3]);
+        assert_eq!(Expire::new(&url).grace(Duration::ZERO).run().unwrap().kept, [3]);
         store.server().heal();
         assert_sound(&url, "");
     });
@@ -238,12 +238,12 @@ fn a_slow_publication_does_not_bring_a_purged_customer_back() {
         Ingest::into(&url).events(store.dir().join("ann.csv")).run().unwrap();
         let late = held_back(store, store.one(&url, 5), || {
             store.one(&url, 7).run().unwrap();
-            let forget = Forget::of(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
+            let forget = Forget::new(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
             assert_eq!(forget.run().unwrap().expired, [1, 2]);
         });
         assert!(is_conflict(late.as_ref().unwrap_err()), "{late:?}");
         for _ in 0..2 {
-            Expire::of(&url).grace(Duration::ZERO).vacuum().run().unwrap();
+            Expire::new(&url).grace(Duration::ZERO).vacuum().run().unwrap();
         }
         assert_eq!(manifest_file::versions(&url).unwrap(), [3]);
         assert_eq!(files_with(&store.served("acme"), &[ANN]).unwrap(), Vec::<PathBuf>::new());
@@ -263,7 +263,7 @@ fn tombstones_go_behind_the_floor_and_numbers_stay_taken() {
             assert!(store.names("acme").contains(&SECOND.to_owned()));
             // An hour later, the next writer removes the tombstones. Then nothing has the name.
             age(store, "acme");
-            Expire::of(&url).vacuum().run().unwrap();
+            Expire::new(&url).vacuum().run().unwrap();
             let names = store.names("acme");
             assert!(names.contains(&"expired-to-00000002".to_owned()), "{names:?}");
             assert!(!names.iter().any(|name| name == SECOND || name == "manifest-00000001.json"), "{names:?}");
@@ -281,7 +281,7 @@ fn tombstones_go_behind_the_floor_and_numbers_stay_taken() {
         assert!(!store.names("acme").contains(&"manifest-00000001.json".to_owned()));
         // Old versions need no tombstones, and an earlier floor goes.
         age(store, "acme");
-        assert_eq!(Expire::of(&url).run().unwrap().expired, [3]);
+        assert_eq!(Expire::new(&url).run().unwrap().expired, [3]);
         let names = store.names("acme");
         let taken: Vec<&String> =
             names.iter().filter(|name| name.starts_with("manifest-") || name.starts_with("expired-to-")).collect();
@@ -380,7 +380,7 @@ fn a_version_that_has_expired_before_its_writer_knows_was_published() {
             let ingest = scope.spawn(|| store.second(&url).run());
             arrives.recv().unwrap();
             assert_eq!(store.one(&url, 7).run().unwrap().version, 3);
-            assert_eq!(Expire::of(&url).run().unwrap().expired, [1, 2]);
+            assert_eq!(Expire::new(&url).run().unwrap().expired, [1, 2]);
             store.server().release();
             ingest.join().unwrap()
         });
@@ -411,7 +411,7 @@ fn writers_that_wait_and_an_expiry_in_a_loop_lose_nothing() {
             let expiry = scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     // Another one may expire the same versions.
-                    drop(Expire::of(&url).grace(Duration::ZERO).run());
+                    drop(Expire::new(&url).grace(Duration::ZERO).run());
                 }
             });
             let writer = |writer: usize| {

@@ -197,7 +197,7 @@ impl Sequence {
         // Another account may have, or have had, a customer of the same id.
         let is_everywhere = self.random.below(2) == 0;
         let (group_rows, file_rows) = self.layout;
-        let mut forget = Forget::of(self.dataset()).threads(1).row_group_rows(group_rows).file_rows(file_rows);
+        let mut forget = Forget::new(self.dataset()).threads(1).row_group_rows(group_rows).file_rows(file_rows);
         // At 13:00 UTC, Auckland has the next day already.
         let today = format!("2025-{:02}-{:02}T13:00:00Z", self.random.below(9) + 1, self.random.below(28) + 1);
         let seconds = 86_400 * u64::from(day(&today[..10]).number()) + 13 * 3_600;

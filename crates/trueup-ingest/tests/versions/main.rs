@@ -142,9 +142,9 @@ fn every_version_answers_what_it_answered_and_of_expired_ones_nothing_stays() {
         let keep = random.index(all.len()) + 1;
         let kept = &all[all.len() - keep..];
         let own = VersionSummary::of_all(&case.dataset).unwrap()[0].own_bytes;
-        let planned = Expire::of(&case.dataset).keep_last(keep).grace(Duration::ZERO).dry_run().run().unwrap();
+        let planned = Expire::new(&case.dataset).keep_last(keep).grace(Duration::ZERO).dry_run().run().unwrap();
         case.check(&all);
-        let summary = Expire::of(&case.dataset).keep_last(keep).grace(Duration::ZERO).run().unwrap();
+        let summary = Expire::new(&case.dataset).keep_last(keep).grace(Duration::ZERO).run().unwrap();
         assert_eq!(summary, planned, "{seed}");
         assert_eq!((summary.kept.as_slice(), summary.expired.len()), (kept, all.len() - keep));
         assert!(keep == all.len() || summary.removed.bytes >= own, "{seed}");
@@ -162,7 +162,7 @@ fn every_version_answers_what_it_answered_and_of_expired_ones_nothing_stays() {
 fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
     let case = Case::new(7, 4);
     let opened = Dataset::open_as_of(&case.dataset, 1).unwrap();
-    let summary = Expire::of(&case.dataset).keep_last(2).run().unwrap();
+    let summary = Expire::new(&case.dataset).keep_last(2).run().unwrap();
     assert_eq!((summary.expired.as_slice(), summary.removed.files), ([1, 2].as_slice(), 0));
     assert!(summary.waiting.files > 0);
     assert_eq!(answers(&opened), case.answers[&1].0);
@@ -171,7 +171,7 @@ fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
     assert_eq!(gone, format!("version 1 of `{path}` has expired; the dataset has versions 3, 4"));
     // Neither a vacuum nor an ingest removes the files before their time.
     let before = files(&case.dataset);
-    assert_eq!(Expire::of(&case.dataset).vacuum().run().unwrap().waiting, summary.waiting);
+    assert_eq!(Expire::new(&case.dataset).vacuum().run().unwrap().waiting, summary.waiting);
     ingest(&case.folder, &case.dataset, &mut Random::new(99));
     assert!(before.iter().all(|file| case.dataset.join(file).exists()));
     // A day later an ingest does.
@@ -183,11 +183,11 @@ fn a_reader_of_an_expired_version_goes_on_until_its_grace_period_is_over() {
 #[test]
 fn the_removal_of_files_that_were_due_is_reported() {
     let case = Case::new(7, 4);
-    let waiting = Expire::of(&case.dataset).keep_last(2).run().unwrap().waiting;
+    let waiting = Expire::new(&case.dataset).keep_last(2).run().unwrap().waiting;
     case.age_record();
     let bytes = Arc::new(AtomicU64::new(0));
     let reported = bytes.clone();
-    let vacuum = Expire::of(&case.dataset).progress(move |now| {
+    let vacuum = Expire::new(&case.dataset).progress(move |now| {
         if now.phase == Phase::RemovingFiles {
             reported.fetch_max(now.bytes, Ordering::Relaxed);
         }
@@ -209,8 +209,8 @@ fn the_next_command_removes_a_record_that_was_not_written_to_its_end() {
             fs::write(case.dataset.join(format!(".trueup-expired-{id}")), &record[..length]).unwrap();
         }
         match command {
-            0 => drop(Expire::of(&case.dataset).keep_last(3).grace(day).run().unwrap()),
-            1 => drop(Expire::of(&case.dataset).grace(day).vacuum().run().unwrap()),
+            0 => drop(Expire::new(&case.dataset).keep_last(3).grace(day).run().unwrap()),
+            1 => drop(Expire::new(&case.dataset).grace(day).vacuum().run().unwrap()),
             _ => case.ingest(&mut Random::new(12)),
         }
         let after = files(&case.dataset);
@@ -225,8 +225,8 @@ fn files_that_trueup_did_not_write_stay() {
     let case = Case::new(3, 3);
     let foreign = ["events/readme.txt", "events/00000001-0000-0123456789abcdef0123456789abcdef.parquet", "notes"];
     foreign.iter().for_each(|name| fs::write(case.dataset.join(name), "foreign").unwrap());
-    Expire::of(&case.dataset).grace(Duration::ZERO).run().unwrap();
-    Expire::of(&case.dataset).grace(Duration::ZERO).vacuum().run().unwrap();
+    Expire::new(&case.dataset).grace(Duration::ZERO).run().unwrap();
+    Expire::new(&case.dataset).grace(Duration::ZERO).vacuum().run().unwrap();
     let mut expected = [named(&case.dataset), foreign.map(str::to_owned).to_vec()].concat();
     expected.sort();
     assert_eq!(files(&case.dataset), expected);
@@ -237,11 +237,11 @@ fn files_that_trueup_did_not_write_stay() {
     let checksum: String = checksum(&record);
     let path = case.dataset.join(".trueup-expired-x");
     fs::write(&path, format!("{record}{checksum}\n")).unwrap();
-    Expire::of(&case.dataset).vacuum().run().unwrap();
+    Expire::new(&case.dataset).vacuum().run().unwrap();
     assert_eq!(files(&case.dataset), expected);
     // One that is damaged says nothing.
     fs::write(&path, format!("{record}{}\n", checksum.replace('0', "1"))).unwrap();
-    let error = Expire::of(&case.dataset).vacuum().run().unwrap_err().to_string();
+    let error = Expire::new(&case.dataset).vacuum().run().unwrap_err().to_string();
     assert_eq!(error, format!("cannot read `{}`: it is damaged", path.display()));
     fs::remove_file(path).unwrap();
     assert_eq!(manifest_file::versions(&case.dataset).unwrap(), [3]);
@@ -251,14 +251,14 @@ fn files_that_trueup_did_not_write_stay() {
 fn what_is_younger_stays_and_a_damaged_version_stops_the_expiry() {
     let case = Case::new(5, 3);
     let day = Duration::from_secs(24 * 60 * 60);
-    let kept = Expire::of(&case.dataset).older_than(day).run().unwrap();
+    let kept = Expire::new(&case.dataset).older_than(day).run().unwrap();
     assert_eq!((kept.expired.len(), kept.kept.len()), (0, 3));
     fs::write(case.dataset.join(manifest_file::file_name(2)), "{").unwrap();
     let before = files(&case.dataset);
-    let error = Expire::of(&case.dataset).keep_last(2).grace(Duration::ZERO).run().unwrap_err().to_string();
+    let error = Expire::new(&case.dataset).keep_last(2).grace(Duration::ZERO).run().unwrap_err().to_string();
     assert!(error.contains("manifest-00000002.json"), "{error}");
     assert_eq!(files(&case.dataset), before);
-    let absent = Expire::of(case.folder.join("absent")).run().unwrap_err().to_string();
+    let absent = Expire::new(case.folder.join("absent")).run().unwrap_err().to_string();
     assert!(absent.contains("absent") && !case.folder.join("absent").exists(), "{absent}");
 }
 

@@ -143,7 +143,7 @@ fn defined_metrics_are_explained() {
     let platform = Platform::new();
     let definitions = "[[metric]]\nname = \"open\"\ndefinition = \"Customers without a booking.\"\nnumerator = [\"customers\", \"-bookedCustomers\"]\n";
     let folder = platform.dataset();
-    trueup_ingest::Define::of(&folder, &Definitions::parse(definitions).unwrap()).run().unwrap();
+    trueup_ingest::Define::new(&folder, &Definitions::parse(definitions).unwrap()).run().unwrap();
     platform.service.replace_dataset(Arc::new(Dataset::open(&folder).unwrap()));
     let found = parsed(
         &platform.get("anna", &format!("/api/acme/events?fields=campaign,open&{DAYS}&why=open&row=campaign=Drains")),
