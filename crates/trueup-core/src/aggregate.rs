@@ -42,21 +42,23 @@
 //! | `key_encoder` with `local_time` | encodes the values of a dimension, for filters and for groups |
 //! | `filter` | step 2 |
 //! | `group` with `local_group_cache`, `interner`, `group_table` | step 3 |
-//! | `count` with `histogram`, `text_counts`, `open_leads`, `durations`, `money`, `agents`, `group_state` | step 4 |
-//! | `spend` | the same for the spend table, in one file |
+//! | `count` with `histogram` | step 4: hands batches to the accumulators |
+//! | `accumulators` | the state of groups, one file per kind of state |
+//! | `spend` | steps 2 and 3 for the spend table, in one file |
 //! | `partial_result` with `shape` | collects and merges |
-//! | `group_columns` | turns a partial result into Arrow columns, and back |
+//! | `group_columns` | turns the groups of a partial result into Arrow columns, and back |
 //! | `event_rows` | takes steps 1 and 2 alone, and keeps the rows: events with their computed fields |
-//! | `contributions` | takes steps 1 and 2 for one group, and keeps what each row adds to its measures |
+//! | `explain` | takes steps 1 and 2 for one group, and keeps what each row adds to its measures |
 //!
 //! Some code exists for speed alone: without it, a slower path gives the same result. docs/design.md lists these fast
 //! paths with what each gains.
 
+mod accumulators;
 mod context;
-mod contributions;
 mod count;
 mod event_aggregator;
 mod event_rows;
+mod explain;
 mod facts;
 mod filter;
 mod group;
@@ -70,15 +72,14 @@ mod shape;
 mod spend;
 mod types;
 
+pub(crate) use accumulators::{AddValues, CountedEvent, DayCount, PairDurations, Spend, agent_rule, is_sum, rule};
 pub(crate) use context::QueryContext;
-pub(crate) use contributions::{Contribution, Contributions, revenue_state};
-pub(crate) use count::{DayCount, PairDurations};
 pub(crate) use event_aggregator::EventAggregator;
 pub(crate) use event_rows::{EncodedDimension, EventRows};
+pub(crate) use explain::{Contribution, Contributions};
 pub(crate) use group_columns::GroupColumns;
 pub(crate) use memo::AggregationMemo;
 pub(crate) use partial_result::PartialResult;
-pub(crate) use segment::SegmentOutcome;
 pub(crate) use shape::ResultShape;
-pub(crate) use spend::{SpendSums, aggregate_spend, spend_rows};
+pub(crate) use spend::{aggregate_spend, spend_rows};
 pub(crate) use types::GroupSlot;

@@ -7,10 +7,11 @@
 //! | file | holds |
 //! |---|---|
 //! | `stage_pair` | [`StagePair`]: the stages between which days are counted |
-//! | `measure` | [`Measure`]: the integers that the engine counts or sums |
+//! | `measure` | what a measure is: an integer that the engine counts or sums |
 //! | `field` | [`Field`]: the entry of a metric or dimension |
 //! | `entry` | constructors of entries |
-//! | `metrics`, `durations`, `dimensions` | the entries |
+//! | `metrics` | the entries of metrics, and [`Measure`]: the measures that their formulas are over |
+//! | `durations`, `dimensions` | the other entries |
 //! | `synonyms` | other names of fields, and the fields that are similar to a name |
 
 mod dimensions;
@@ -26,10 +27,12 @@ pub use field::{
     Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Metric,
     SpendColumn, Unit, ValueFormat,
 };
-pub use measure::{Measure, MeasureKind};
+pub use measure::MeasureKind;
+pub use metrics::Measure;
 pub use stage_pair::StagePair;
 pub use synonyms::similar_names;
 
+pub(crate) use measure::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, TOTAL_COLUMN};
 pub(crate) use synonyms::similar_names_with;
 
 use std::collections::HashMap;

@@ -389,7 +389,7 @@ fn aggregate(
                 let mut of_row_group = share.more(0)?;
                 let spend = aggregate_spend(context, &columns, &mut of_row_group, &execution.interrupt)?;
                 share.raise(|| aggregator.partial.bytes_while_adding_spend(&spend))?;
-                aggregator.partial.add_spend(&spend);
+                aggregator.partial.add_spend(spend, &execution.interrupt)?;
             }
         }
         share.set(|| aggregator.bytes())?;

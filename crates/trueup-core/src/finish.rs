@@ -59,9 +59,6 @@ use sorted_dictionary::SortedDictionary;
 pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     // The order of the groups, twice, and whether each passes.
     let mut per_group = 2 * size_of::<u32>() + size_of::<Ternary>();
-    if plan.layout.agents {
-        per_group += size_of::<i128>();
-    }
     if plan.needs_spend() {
         per_group += size_of::<GroupSlot>();
     }
@@ -86,7 +83,8 @@ pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     let prefix_keys = texts().map(|texts| 2 * texts.len() * size_of::<u128>()).max().unwrap_or(0);
     let durations = partial.grouped.state.durations.pairs().iter().filter_map(|pair| pair.by_day());
     let durations = durations.map(|by_day| SortedDurations::bytes(by_day.len(), partial.len()));
-    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys + durations.sum::<usize>()
+    let values = partial.grouped.state.bytes_of_values(partial.len());
+    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys + durations.sum::<usize>() + values
 }
 
 /// Returns the largest number of bytes of a value of a column.
@@ -153,7 +151,7 @@ pub(crate) fn finish(
     })
 }
 
-/// Adds the groups that events do not make, and takes the texts of the dimensions. Returns for each group the slot of
+/// Adds the groups that events do not make, prepares the values of measures, and takes the texts of the dimensions. Returns for each group the slot of
 /// its spend, and the sorted texts of each dimension.
 fn complete(
     plan: &Plan,
@@ -166,6 +164,7 @@ fn complete(
     }
     let spend = if plan.needs_spend() { partial.add_spend_groups(interrupt)? } else { Vec::new() };
     check_rows(partial.len(), max_rows)?;
+    partial.grouped.state.prepare_values(interrupt)?;
     let texts = std::mem::take(&mut partial.grouped.groups.texts).into_iter();
     let dictionaries =
         texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;

@@ -6,7 +6,7 @@
 //! | `dimension` | where the values of a dimension come from |
 //! | `filter` | which part of the filter is decided on events, which on finished rows |
 //! | `amount_range` | which amounts pass a test of `total` |
-//! | `measure_layout` | which measures are aggregated, and where each is held |
+//! | `measure_layout` | which measures are aggregated, and where counts and sums of money are held |
 //! | `comparison` | how an earlier range is read, how the joined rows are sorted, and which ratios have effects |
 //! | `projection` | which columns are read |
 //! | `day_tables` | the sub-range, date, week and month of each day |
@@ -27,9 +27,9 @@ pub(crate) use comparison::ComparisonPlan;
 pub(crate) use day_tables::{DayTable, DayTables};
 pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
-pub(crate) use measure_layout::{DurationLayout, MeasureLayout};
+pub(crate) use measure_layout::MeasureLayout;
 pub(crate) use metric::MetricRef;
-pub(crate) use projection::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, text_column};
+pub(crate) use projection::text_column;
 
 use crate::Day;
 use crate::attribution::Attribution;

@@ -1,44 +1,21 @@
-//! Step 4: counts and sums, added to the state of groups.
+//! Step 4: counts and sums, added to the state of groups by the [accumulators](super::accumulators).
 //!
-//! | file | what it does |
-//! |---|---|
-//! | `histogram` | fast path: counts per dense key of the row group, and adds to groups at its end |
-//! | `text_counts` | counts conversions by grade, customers by status |
-//! | `open_leads` | counts the leads of a cohort whose window is not over |
-//! | `durations` | counts and sums days between stages |
-//! | `money` | sums totals and revenues |
-//! | `agents` | collects distinct agents |
-//! | `group_state` | holds the counters and sums of each group |
+//! `histogram` is a fast path: it counts per dense key of the row group, and adds to groups at its end.
 
-mod agents;
-mod durations;
-mod group_state;
 mod histogram;
-mod money;
-mod open_leads;
-mod text_counts;
 
-pub(crate) use durations::{DayCount, DurationSums, PairDurations, next_of_pair};
-pub(crate) use group_state::GroupState;
 pub(crate) use histogram::Histogram;
-pub(crate) use money::state_revenue;
 
+use super::accumulators::{BoundState, ContiguousRows, GroupState, RowUnits, Runs, SegmentUnits, SlotRuns, StateRows};
 use super::context::QueryContext;
-use super::facts::state_fact;
-use super::group::{Grouping, NewTexts, SharedGroups};
+use super::group::{Grouping, SharedGroups};
 use super::segment::{SegmentBatch, SegmentCache};
 use super::shape::ResultShape;
-use super::types::{Granularity, GroupSlot, select_indexes};
+use super::types::{Granularity, GroupSlot};
 use crate::dictionary::Measure;
 use crate::memory::column_bytes_while_adding;
 use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption};
-use agents::AgentColumn;
-use durations::DurationColumns;
-use money::AmountColumn;
-use open_leads::OpenLeads;
-use std::ops::Range;
-use text_counts::{GradeColumn, StatusColumn};
 
 /// Groups and their state.
 #[derive(Debug)]
@@ -56,30 +33,15 @@ pub(crate) struct Counting<'a> {
     granularity: Granularity,
     /// Whether rows are filtered one by one, so that a segment may have lost its state row.
     are_rows_filtered: bool,
-    grades: Option<GradeColumn<'a>>,
-    statuses: Option<StatusColumn<'a>>,
-    open_leads: Option<OpenLeads<'a>>,
-    durations: Option<DurationColumns<'a>>,
-    agents: Option<AgentColumn<'a>>,
-    amounts: Option<AmountColumn<'a>>,
+    /// The measures.
+    bound: BoundState<'a>,
     /// The slot of each unit.
     slots: Vec<GroupSlot>,
     /// For each segment, the slot of its state row.
     state_slots: Vec<GroupSlot>,
     /// For each segment, the event of its state row.
     state_events: Vec<u32>,
-    /// The indexes of the segments that may have a revenue.
-    with_revenue: Vec<u32>,
     runs: Vec<ContiguousRows>,
-}
-
-/// Consecutive rows of one slot and one account.
-#[derive(Debug)]
-struct ContiguousRows {
-    slot: GroupSlot,
-    /// The customer of the first row.
-    customer: u32,
-    events: Range<usize>,
 }
 
 /// For each slot, the segment whose row was counted last. If rows are grouped, it shows whether a row's customer is new
@@ -106,28 +68,22 @@ impl<'a> Counting<'a> {
             columns,
             granularity,
             are_rows_filtered,
-            grades: GradeColumn::bind(context, columns),
-            statuses: StatusColumn::bind(context, columns),
-            open_leads: OpenLeads::bind(context, columns),
-            durations: DurationColumns::bind(context, columns),
-            agents: AgentColumn::bind(context, columns),
-            amounts: AmountColumn::bind(context, columns),
+            bound: BoundState::bind(context, columns),
             slots: Vec::new(),
             state_slots: Vec::new(),
             state_events: Vec::new(),
-            with_revenue: Vec::new(),
             runs: Vec::new(),
         }
     }
 
     /// Returns whether the flags of events are read one by one.
     pub(crate) fn reads_events(&self) -> bool {
-        self.granularity == Granularity::Row || self.grades.is_some() || self.durations.is_some()
+        self.granularity == Granularity::Row || self.bound.reads_events()
     }
 
-    /// Returns the agents that may be new among `units` units.
-    pub(crate) fn new_agents(&self, units: usize) -> NewTexts {
-        self.agents.as_ref().map_or_else(NewTexts::default, |agents| agents.new_names(units))
+    /// Returns the number of bytes of state that may be held while `units` units are added, and at most `groups` groups.
+    pub(crate) fn bytes_while_adding(&self, units: usize, groups: usize, state: &GroupState) -> usize {
+        state.bytes_while_adding(units, groups, &self.bound)
     }
 
     /// Adds a batch of `rows` rows to the state of its groups.
@@ -145,113 +101,69 @@ impl<'a> Counting<'a> {
     ) -> Result<(), Interruption> {
         let GroupedState { groups, state } = grouped;
         grouping.slots(&batch.units(self.granularity, cache), groups, &mut self.slots)?;
-        state.expect_rows(rows);
-        state.expect_slots(&self.slots);
+        state.counts.expect_rows(rows);
         state.grow(groups.table.len());
+        let slot_runs = SlotRuns::new(&self.slots);
         match self.granularity {
-            Granularity::Row => self.add_rows(batch, groups.table.len(), state, last_segments),
-            Granularity::Segment | Granularity::Customer => self.add_segments(batch, cache, state),
+            Granularity::Row => {
+                let counts_customers = self.context.plan.layout.has(Measure::Opportunities);
+                let new_customers = if counts_customers {
+                    last_segments.grow(groups.table.len());
+                    last_segments.slots_of_new(&self.slots, &batch.rows.segments)
+                } else {
+                    &[]
+                };
+                self.bound.add_rows(&RowUnits { batch, slots: &self.slots, slot_runs, new_customers }, state);
+            }
+            Granularity::Segment | Granularity::Customer => self.add_segments(batch, cache, slot_runs, state),
         }
-        if !self.context.plan.needs_states {
-            return Ok(());
+        if self.context.plan.needs_states {
+            self.add_state_rows(batch, cache, slot_runs, state);
         }
-        if self.granularity == Granularity::Row {
-            batch.state_row_values(cache, self.are_rows_filtered, &self.slots, &mut self.state_slots);
-            count_segments(batch, cache, &self.state_slots, state);
-        } else {
-            // The state row of a segment is in the group of the segment.
-            std::mem::swap(&mut self.slots, &mut self.state_slots);
-        }
-        self.add_state_rows(batch, cache, state);
         Ok(())
     }
 
     /// Adds segments. All rows of a segment are in one group.
-    fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache, state: &mut GroupState) {
-        count_segments(batch, cache, &self.slots, state);
-        if let Some(open_leads) = &self.open_leads {
-            open_leads.count(&batch.segments.events, &self.slots, state);
-        }
-        if let Some(durations) = &mut self.durations {
-            durations.add_segments(&batch.segments, &self.slots, &mut state.durations);
-        }
-        let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
-        if self.grades.is_none() && totals.is_none() {
-            return;
-        }
-        let is_per_customer = self.grades.as_ref().is_some_and(GradeColumn::is_per_customer);
-        ContiguousRows::find(self.columns, batch, &self.slots, is_per_customer, &mut self.runs);
-        if let Some(grades) = &mut self.grades {
-            grades.count_runs(&self.runs, state);
-        }
-        if let Some(amounts) = totals {
-            amounts.add_totals_of_runs(&self.runs, state);
-        }
-    }
-
-    /// Adds rows one by one to `groups` groups.
-    fn add_rows(
+    fn add_segments(
         &mut self,
         batch: &SegmentBatch,
-        groups: usize,
+        cache: &SegmentCache,
+        slot_runs: SlotRuns,
         state: &mut GroupState,
-        last_segments: &mut LastSegments,
     ) {
-        let (context, slots) = (self.context, &self.slots);
-        let flags = self.columns.histories.events();
-        let kinds = batch.rows.events.iter().map(|event| u32::from(flags.get(*event as usize).bits()));
-        state.count(&context.increments.of_rows, slots.iter().copied().zip(kinds));
-        if let Some(grades) = &mut self.grades {
-            grades.count_rows(batch, slots, state);
+        let Self { columns, bound, slots, runs, .. } = self;
+        let limit = bound.runs();
+        if limit != Runs::None {
+            ContiguousRows::find(columns, batch, slots, limit == Runs::Segment, runs);
         }
-        if let Some(open_leads) = &self.open_leads {
-            open_leads.count(&batch.rows.events, slots, state);
-        }
-        if let Some(durations) = &mut self.durations {
-            durations.add_rows(batch, slots, &mut state.durations);
-        }
-        if let Some(amounts) = &self.amounts {
-            amounts.add_totals_of_rows(batch, slots, state);
-        }
-        if context.plan.layout.has(Measure::Opportunities) {
-            last_segments.grow(groups);
-            let new = last_segments.slots_of_new(slots, &batch.rows.segments);
-            let counts_once = u32::from(state_fact(Measure::Opportunities, true));
-            state.count(&context.increments.of_states, new.iter().map(|slot| (*slot, counts_once)));
-        }
+        bound.add_segments(&SegmentUnits { segments: &batch.segments, cache, slots, slot_runs, runs }, state);
     }
 
     /// Adds what only state rows have, to their slots.
-    fn add_state_rows(&mut self, batch: &SegmentBatch, cache: &SegmentCache, state: &mut GroupState) {
-        let (segments, slots) = (&batch.segments, &self.state_slots);
-        if self.statuses.is_some() || self.agents.is_some() {
+    fn add_state_rows(
+        &mut self,
+        batch: &mut SegmentBatch,
+        cache: &SegmentCache,
+        slot_runs: SlotRuns,
+        state: &mut GroupState,
+    ) {
+        let are_rows_grouped = self.granularity == Granularity::Row;
+        if are_rows_grouped {
+            batch.state_row_values(cache, self.are_rows_filtered, &self.slots, &mut self.state_slots);
+        } else {
+            // The state row of a segment is in the group of the segment.
+            std::mem::swap(&mut self.slots, &mut self.state_slots);
+        }
+        let segments = &batch.segments;
+        if self.bound.reads_state_events() {
             let state_row = |(first, class): (&u32, &_)| first + cache.outcome(*class).state_row;
             self.state_events.clear();
             self.state_events.extend(segments.events.iter().zip(&segments.classes).map(state_row));
         }
-        if let Some(statuses) = &mut self.statuses {
-            statuses.count(&segments.customers, &self.state_events, slots, state);
-        }
-        if let Some(amounts) = &self.amounts {
-            // Few segments may have a revenue, so they are selected first.
-            let has_revenue = cache.has_revenue();
-            select_indexes(&mut self.with_revenue, segments.classes.iter().map(|class| has_revenue[class.index()]));
-            for segment in self.with_revenue.iter().map(|segment| *segment as usize) {
-                amounts.add_revenue(segments, segment, cache, slots[segment], state);
-            }
-        }
-        if let Some(agents) = &mut self.agents {
-            agents.add(&segments.customers, &self.state_events, slots, &mut state.agents);
-        }
+        let (slots, events) = (&*self.state_slots, &*self.state_events);
+        let rows = StateRows { segments, cache, slots, slot_runs, are_rows_grouped, events };
+        self.bound.add_state_rows(&rows, state);
     }
-}
-
-/// Counts segments with their rows or, if rows are grouped, for their state rows alone.
-fn count_segments(batch: &SegmentBatch, cache: &SegmentCache, slots: &[GroupSlot], state: &mut GroupState) {
-    state.count(
-        cache.increments(),
-        slots.iter().copied().zip(batch.segments.classes.iter().map(|class| class.number())),
-    );
 }
 
 impl ContiguousRows {

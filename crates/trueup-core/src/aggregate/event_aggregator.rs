@@ -143,7 +143,7 @@ impl<'a> EventAggregator<'a> {
         let GroupedState { groups, state } = &self.partial.grouped;
         let new_groups = query.grouping.max_groups(units);
         query.grouping.bytes_while_adding(units, groups)
-            + state.bytes_while_adding(units, new_groups, query.counting.new_agents(units))
+            + query.counting.bytes_while_adding(units, new_groups, state)
             + self.last_segments.bytes_while_adding(new_groups)
             + self.partial.spend_bytes()
     }

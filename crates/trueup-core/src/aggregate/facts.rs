@@ -55,11 +55,6 @@ const fn bit(measure: Measure) -> u32 {
     }
 }
 
-/// Returns whether a row with these facts counts for a measure.
-pub(crate) const fn has_fact(facts: Facts, measure: Measure) -> bool {
-    facts >> bit(measure) & 1 == 1
-}
-
 /// What each kind of row or segment adds to the counters of its group: for each quad of counters, the increments by
 /// kind. A kind is a number, such as the bits of event flags or the code of a grade.
 #[derive(Clone, Debug)]
@@ -82,6 +77,11 @@ impl IncrementTable {
             facts.clone().map(|facts| bits.map(|bit| facts >> bit & 1)).collect()
         };
         Self { quads: layout.counts().chunks(QUAD).map(quad).collect() }
+    }
+
+    /// Returns what a kind adds to the count at `place` of the layout.
+    pub(crate) fn at(&self, place: usize, kind: usize) -> u32 {
+        self.quads[place / QUAD][kind][place % QUAD]
     }
 }
 
@@ -107,7 +107,7 @@ impl Increments {
 }
 
 /// Returns the number of quads that hold the counts of a layout.
-pub(crate) fn quads(layout: &MeasureLayout) -> usize {
+fn quads(layout: &MeasureLayout) -> usize {
     layout.counts().len().div_ceil(QUAD)
 }
 

@@ -1,11 +1,12 @@
 //! What one thread has aggregated, and the merge of two such results.
 
+use super::accumulators::{Accumulator, AddValues, Spend};
 use super::count::GroupedState;
 use super::group::{CodeMap, GroupTable, Interner};
 use super::shape::ResultShape;
-use super::spend::{SpendPartial, SpendSums};
+use super::spend::SpendPartial;
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
-use crate::memory::column_bytes_while_adding;
+use crate::dictionary::Measure;
 use crate::{Interrupt, Interruption};
 
 /// The groups that one thread has seen, with their state and their spend. The order of merges changes nothing but the
@@ -13,7 +14,7 @@ use crate::{Interrupt, Interruption};
 #[derive(Debug)]
 pub(crate) struct PartialResult {
     pub(crate) grouped: GroupedState,
-    spend: SpendGroups,
+    pub(super) spend: SpendGroups,
     /// The number of rows of the query: events in a sub-range that passed the filter.
     pub(crate) rows: u64,
 }
@@ -21,10 +22,9 @@ pub(crate) struct PartialResult {
 /// The sums of spend per group. The key of a group is its sub-range and, for each dimension of the query that spend
 /// has, a shared code.
 #[derive(Debug)]
-struct SpendGroups {
-    table: GroupTable,
-    /// By group.
-    sums: Vec<SpendSums>,
+pub(super) struct SpendGroups {
+    pub(super) table: GroupTable,
+    pub(super) sums: Spend,
     /// The dimensions of the query that spend has, by their places in the query.
     dimensions: Vec<usize>,
 }
@@ -32,36 +32,37 @@ struct SpendGroups {
 impl SpendGroups {
     fn new(shape: &ResultShape) -> Self {
         let dimensions: Vec<_> = shape.spend_dimensions().collect();
-        Self { table: GroupTable::new(shape.sub_ranges, dimensions.len()), sums: Vec::new(), dimensions }
+        let table = GroupTable::new(shape.sub_ranges, dimensions.len());
+        Self { table, sums: Spend::new(&shape.layout), dimensions }
     }
 
     fn bytes(&self) -> usize {
-        self.table.bytes() + self.sums.capacity() * size_of::<SpendSums>()
+        self.table.bytes() + self.sums.bytes()
     }
 
-    /// Adds to the group of a key. `texts` are the texts of all dimensions of the query.
-    fn add(&mut self, key: &[u32], sums: &SpendSums, texts: &[Interner]) {
+    /// Returns the slot of the group with a key, which becomes a group without spend if it is new. `texts` are the texts
+    /// of all dimensions of the query.
+    pub(super) fn slot(&mut self, key: &[u32], texts: &[Interner]) -> GroupSlot {
         for (at, dimension) in self.dimensions.iter().enumerate() {
             self.table.expect(at + 1, texts[*dimension].texts().len());
         }
-        let group = self.table.slot(key).group();
-        if group == self.sums.len() {
-            self.sums.push(SpendSums::default());
-        }
-        self.sums[group].add(sums);
+        let slot = self.table.slot(key);
+        self.sums.grow(self.table.len() + 1);
+        slot
     }
 
     /// Adds the spend of another partial result. `shared` has for each dimension of the query, by the other's code, the
     /// code here.
     fn merge(
         &mut self,
-        other: &Self,
+        other: Self,
         shared: &[Vec<u32>],
         texts: &[Interner],
         interrupt: &Interrupt,
     ) -> Result<(), Interruption> {
         let mut key = vec![0; other.dimensions.len() + 1];
-        for (group, sums) in other.sums.iter().enumerate() {
+        let mut slots = Vec::with_capacity(other.table.len());
+        for group in 0..other.table.len() {
             if group.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
                 interrupt.check()?;
             }
@@ -70,9 +71,9 @@ impl SpendGroups {
             for (at, (dimension, code)) in other.dimensions.iter().zip(codes).enumerate() {
                 key[at + 1] = shared[*dimension][*code as usize];
             }
-            self.add(&key, sums, texts);
+            slots.push(self.slot(&key, texts));
         }
-        Ok(())
+        self.sums.merge(other.sums, &slots, interrupt)
     }
 }
 
@@ -104,7 +105,7 @@ impl PartialResult {
         }
         let shared = self.grouped.merge(other.grouped, interrupt)?;
         self.rows += other.rows;
-        self.spend.merge(&other.spend, &shared, &self.grouped.groups.texts, interrupt)
+        self.spend.merge(other.spend, &shared, &self.grouped.groups.texts, interrupt)
     }
 
     /// Returns the number of bytes of spend.
@@ -115,8 +116,10 @@ impl PartialResult {
     /// Returns the number of bytes that may be held while the spend of a row group is added.
     pub(crate) fn bytes_while_adding_spend(&self, partial: &SpendPartial) -> usize {
         let Self { grouped: GroupedState { groups, state }, spend, .. } = self;
-        let new = partial.sums.len();
-        let sums = spend.table.bytes_while_adding(new) + column_bytes_while_adding(&spend.sums, new);
+        let new = partial.groups.len();
+        // The slots of the groups are held until their sums are added.
+        let slots = new * size_of::<GroupSlot>();
+        let sums = spend.table.bytes_while_adding(new) + spend.sums.bytes_while_adding(new) + slots;
         let texts = spend.dimensions.iter().zip(&partial.texts).map(|(dimension, texts)| {
             let code_map = CodeMap::default();
             // The other dimensions have no new texts.
@@ -127,45 +130,44 @@ impl PartialResult {
     }
 
     /// Adds the spend of a row group.
-    pub(crate) fn add_spend(&mut self, partial: &SpendPartial) {
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn add_spend(&mut self, partial: SpendPartial, interrupt: &Interrupt) -> Result<(), Interruption> {
+        let Self { grouped: GroupedState { groups, .. }, spend, .. } = self;
         let mut code_maps: Vec<_> = partial.texts.iter().map(|_| CodeMap::default()).collect();
         let mut key = vec![0; code_maps.len() + 1];
-        for (group, sums) in partial.sums.iter().enumerate() {
+        let mut slots = Vec::with_capacity(partial.groups.len());
+        for group in 0..partial.groups.len() {
             let (sub_range, codes) = partial.groups.key(group).split_at(1);
             key[..1].copy_from_slice(sub_range);
             for (at, code) in codes.iter().enumerate() {
-                let (dimension, texts) = (self.spend.dimensions[at], &partial.texts[at]);
-                key[at + 1] = self.grouped.groups.shared_code(dimension, *code, texts, &mut code_maps[at]);
+                let (dimension, texts) = (spend.dimensions[at], &partial.texts[at]);
+                key[at + 1] = groups.shared_code(dimension, *code, texts, &mut code_maps[at]);
             }
-            self.spend.add(&key, sums, &self.grouped.groups.texts);
+            slots.push(spend.slot(&key, &groups.texts));
         }
+        spend.sums.merge(partial.sums, &slots, interrupt)
     }
 
-    /// Returns the groups of spend.
-    pub(crate) const fn spend_groups(&self) -> &GroupTable {
-        &self.spend.table
-    }
-
-    /// Returns the sums of each group of spend.
-    pub(crate) fn spend_sums(&self) -> &[SpendSums] {
-        &self.spend.sums
-    }
-
-    /// Adds to the sums of the group of spend with a key.
-    pub(crate) fn add_spend_of_key(&mut self, key: &[u32], sums: &SpendSums) {
-        self.spend.add(key, sums, &self.grouped.groups.texts);
-    }
-
-    /// Returns the sum over all groups of each counter, of each sum of money, of durations, and of each sum of spend.
+    /// Returns the sum over all groups of each column of state that adds up.
     pub(crate) fn sums(&self) -> Vec<i128> {
-        let SpendSums { ad_spend, management_fee, campaign_spend, clicks, impressions } =
-            self.spend.sums.iter().fold(SpendSums::default(), |mut all, sums| {
-                all.add(sums);
-                all
-            });
         let mut sums = self.grouped.state.sums();
-        sums.extend([ad_spend, management_fee, campaign_spend, clicks, impressions]);
+        sums.extend(self.spend.sums.sums());
         sums
+    }
+
+    /// Calls `add` with the function from the slot of a group to the value of a measure, unless the query does not
+    /// aggregate the measure. The slots of a measure of spend are those that
+    /// [`add_spend_groups`](Self::add_spend_groups) has returned.
+    pub(crate) fn with_value(&self, measure: Measure, add: &mut impl AddValues) {
+        if measure.is_spend() {
+            if let Some(value) = self.spend.sums.value(measure) {
+                add.add(value);
+            }
+        } else {
+            self.grouped.state.with_value(measure, add);
+        }
     }
 
     /// Adds a group for each sub-range, with zeros unless it has rows. The query must have no dimensions.
@@ -178,7 +180,7 @@ impl PartialResult {
     /// Adds a group for spend that is not 0 and has no group of events. Dimensions that spend does not have are empty
     /// in it. Returns for each group the slot of its spend, or `NONE`.
     pub(crate) fn add_spend_groups(&mut self, interrupt: &Interrupt) -> Result<Vec<GroupSlot>, Interruption> {
-        let mut needs_group: Vec<bool> = self.spend.sums.iter().map(SpendSums::makes_row).collect();
+        let mut needs_group: Vec<bool> = self.spend.sums.make_rows().collect();
         let mut spend = self.spend_of_groups(interrupt)?;
         for slot in spend.iter().filter(|slot| **slot != GroupSlot::NONE) {
             needs_group[slot.group()] = false;
@@ -194,11 +196,6 @@ impl PartialResult {
             spend.push(slot);
         }
         Ok(spend)
-    }
-
-    /// Returns the sums of a slot that [`add_spend_groups`](Self::add_spend_groups) has returned; `None` for `NONE`.
-    pub(crate) fn spend(&self, slot: GroupSlot) -> Option<&SpendSums> {
-        (slot != GroupSlot::NONE).then(|| &self.spend.sums[slot.group()])
     }
 
     /// Returns for each group the slot of the spend with its dimensions, or `NONE`.
@@ -227,12 +224,16 @@ mod tests {
     #[test]
     fn a_canceled_query_merges_no_spend() {
         let shape = ResultShape { sub_ranges: 1, dimensions: Vec::new(), layout: MeasureLayout::default() };
-        let (mut one, mut other) = (SpendGroups::new(&shape), SpendGroups::new(&shape));
-        other.add(&[0], &SpendSums { clicks: 1, ..SpendSums::default() }, &[]);
+        let mut one = SpendGroups::new(&shape);
+        let other = || {
+            let mut other = SpendGroups::new(&shape);
+            other.slot(&[0], &[]);
+            other
+        };
         let interrupt = Interrupt::default();
-        assert_eq!(one.merge(&other, &[], &[], &interrupt), Ok(()));
+        assert_eq!(one.merge(other(), &[], &[], &interrupt), Ok(()));
         interrupt.cancel();
-        assert_eq!(one.merge(&other, &[], &[], &interrupt), Err(Interruption::Canceled));
-        assert_eq!(one.sums, other.sums);
+        assert_eq!(one.merge(other(), &[], &[], &interrupt), Err(Interruption::Canceled));
+        assert_eq!(one.sums, other().sums);
     }
 }

@@ -1,51 +1,24 @@
-//! The spend table: filters the rows of one row group, groups them, and sums them.
+//! The spend table: filters the rows of one row group, and groups them.
 
+use super::accumulators::{Accumulator, Spend};
 use super::context::QueryContext;
 use super::filter::CodePredicate;
 use super::group::GroupTable;
-use super::types::{GroupSlot, select_indexes};
+use super::types::select_indexes;
 use crate::definitions::MappedTexts;
 use crate::dictionary::{Computed, Measure, SpendColumn};
-use crate::memory::{MemoryLease, column_bytes_while_adding};
+use crate::memory::MemoryLease;
 use crate::plan::{Condition, DayTable, DayTables, DimensionRef, FieldPredicate, Ternary};
-use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
-use crate::{Code, Error, Interrupt, Interruption};
+use crate::scan::{SpendColumns, SpendTextColumn, TextDictionary};
+use crate::{Error, Interrupt, Interruption};
 use std::sync::Arc;
-
-/// The sums of spend rows. Money is in millionths of a currency unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SpendSums {
-    pub(crate) ad_spend: i128,
-    pub(crate) management_fee: i128,
-    /// Ad spend and management fees of rows with a campaign.
-    pub(crate) campaign_spend: i128,
-    pub(crate) clicks: i128,
-    pub(crate) impressions: i128,
-}
-
-impl SpendSums {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.ad_spend += other.ad_spend;
-        self.management_fee += other.management_fee;
-        self.campaign_spend += other.campaign_spend;
-        self.clicks += other.clicks;
-        self.impressions += other.impressions;
-    }
-
-    /// Returns whether spend, ad spend, clicks or impressions differ from 0, so that spend without events makes a row
-    /// of the result table.
-    pub(crate) const fn makes_row(&self) -> bool {
-        self.ad_spend + self.management_fee != 0 || self.ad_spend != 0 || self.clicks != 0 || self.impressions != 0
-    }
-}
 
 /// The sums of one row group per group. The key of a group is its sub-range and a code for each dimension of the query
 /// that spend has.
 #[derive(Debug)]
 pub(crate) struct SpendPartial {
     pub(crate) groups: GroupTable,
-    /// By group.
-    pub(crate) sums: Vec<SpendSums>,
+    pub(crate) sums: Spend,
     /// For each dimension that spend has, its texts by code.
     pub(crate) texts: Vec<TextDictionary>,
 }
@@ -76,8 +49,9 @@ pub(crate) fn aggregate_spend(
     for (dimension, texts) in texts.iter().enumerate() {
         groups.expect(dimension + 1, texts.len());
     }
-    let needs_campaign_spend = plan.spend.contains(&Measure::CampaignSpend);
-    let mut sums: Vec<SpendSums> = Vec::new();
+    // Whether spend makes a row depends on all sums but that of campaigns.
+    let is_summed = |measure| measure != Measure::CampaignSpend || plan.spend.contains(&measure);
+    let mut sums = Spend::new(&plan.layout);
     let (mut rows, mut slots) = (Vec::new(), Vec::new());
     let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); encoders.len()]);
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
@@ -92,10 +66,10 @@ pub(crate) fn aggregate_spend(
         }
         encoders.iter().zip(&mut codes).for_each(|(encoder, codes)| encoder.encode(&rows, codes));
         let keys: Vec<&[u32]> = std::iter::once(&sub_ranges).chain(&codes).map(Vec::as_slice).collect();
-        share.raise(|| groups.bytes_while_adding(rows.len()) + column_bytes_while_adding(&sums, rows.len()))?;
+        share.raise(|| groups.bytes_while_adding(rows.len()) + sums.bytes_while_adding(rows.len()))?;
         groups.slots(&keys, rows.len(), &mut slots);
-        sums.resize(groups.len(), SpendSums::default());
-        add_rows(columns, &rows, &slots, needs_campaign_spend, &mut sums);
+        sums.grow(groups.len() + 1);
+        sums.add_rows(columns, &rows, &slots, is_summed);
     }
     Ok(SpendPartial { groups, sums, texts })
 }
@@ -142,43 +116,6 @@ fn select_rows(
     rows.iter_mut().for_each(|row| *row += first as u32);
     if let Some(left) = &columns.left {
         rows.retain(|row| left[*row as usize]);
-    }
-}
-
-/// Adds rows to the sums of their groups. A column that was not read adds nothing.
-fn add_rows(
-    columns: &SpendColumns,
-    rows: &[u32],
-    slots: &[GroupSlot],
-    needs_campaign_spend: bool,
-    sums: &mut [SpendSums],
-) {
-    let amounts = |column: &Option<Arc<Amounts>>| match column {
-        Some(amounts) => amounts.gather(rows),
-        None => vec![0; rows.len()],
-    };
-    let counts = |column: &Option<Arc<[u64]>>| match column.as_deref() {
-        Some(counts) => rows.iter().map(|row| counts[*row as usize]).collect(),
-        None => vec![0; rows.len()],
-    };
-    let (ad_spend, management_fee) = (amounts(&columns.ad_spend), amounts(&columns.management_fee));
-    let (clicks, impressions) = (counts(&columns.clicks), counts(&columns.impressions));
-    let money = ad_spend.iter().zip(&management_fee);
-    for (slot, ((ad_spend, management_fee), (clicks, impressions))) in
-        slots.iter().zip(money.clone().zip(clicks.iter().zip(&impressions)))
-    {
-        let sums = &mut sums[slot.group()];
-        sums.ad_spend += i128::from(*ad_spend);
-        sums.management_fee += i128::from(*management_fee);
-        sums.clicks += i128::from(*clicks);
-        sums.impressions += i128::from(*impressions);
-    }
-    if let ([.., Some(campaigns)], true) = (&columns.texts, needs_campaign_spend) {
-        for ((row, slot), (ad_spend, management_fee)) in rows.iter().zip(slots).zip(money) {
-            let of_campaign =
-                |amount| if campaigns.codes.get(*row as usize) == Code::EMPTY { 0 } else { i128::from(amount) };
-            sums[slot.group()].campaign_spend += of_campaign(*ad_spend) + of_campaign(*management_fee);
-        }
     }
 }
 

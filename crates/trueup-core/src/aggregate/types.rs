@@ -20,6 +20,17 @@ impl GroupSlot {
         Self(groups)
     }
 
+    /// Returns the slot of a group.
+    #[inline]
+    pub(crate) const fn of_group(group: u32) -> Self {
+        Self(group + 1)
+    }
+
+    /// Returns the slots of the first `groups` groups.
+    pub(crate) fn of_groups(groups: usize) -> impl Iterator<Item = Self> {
+        (1..).take(groups).map(Self)
+    }
+
     /// Returns the index in columns that have an entry for `NONE`.
     #[inline]
     pub(crate) const fn index(self) -> usize {

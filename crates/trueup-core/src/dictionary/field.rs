@@ -1,6 +1,6 @@
 //! The entry of a field in the dictionary.
 
-use super::{Measure, MeasureKind, StagePair};
+use super::{Measure, StagePair};
 use std::fmt;
 
 /// A metric or dimension of the dictionary.
@@ -363,25 +363,10 @@ impl Additivity {
         let mut whole = Self::EVERYWHERE;
         let mut next = 0;
         while next < measures.len() {
-            whole = whole.and(Self::of_measure(measures[next]));
+            whole = whole.and(measures[next].additivity());
             next += 1;
         }
         whole
-    }
-
-    const fn of_measure(measure: Measure) -> Self {
-        match measure.kind() {
-            // A customer with rows in two groups or two sub-ranges is a distinct customer of both.
-            MeasureKind::Rows if matches!(measure, Measure::Opportunities) => Self::NOWHERE,
-            // A row belongs to one group and one sub-range.
-            MeasureKind::Rows | MeasureKind::RowMoney | MeasureKind::Durations => Self::EVERYWHERE,
-            // A customer has one state row in each sub-range with events of it.
-            MeasureKind::StateRows | MeasureKind::StateMoney => Self::DIMENSIONS,
-            // One agent may serve customers of many groups.
-            MeasureKind::StateDistinct => Self::NOWHERE,
-            // A dimension that spend does not have shows the same spend on each of its values.
-            MeasureKind::SpendMoney | MeasureKind::SpendCount => Self::SPEND,
-        }
     }
 
     /// Returns in words across which groups values with this additivity add up; `None` if they never do.

@@ -1,12 +1,73 @@
-//! The metrics, with their formulas and definitions.
+//! The metrics, with their formulas and definitions, and the measures that the formulas are over.
 //!
 //! The definition of a metric is what users read in the service and the program. `docs/metrics.md` explains each
 //! metric with numbers that were computed by hand.
 
+use self::Measure as M;
 use super::Field;
 use super::FieldGroup::{Conversion, Customer, Funnel, LeadGrading, Revenue, Spend};
-use super::Measure as M;
 use super::entry::{count, money, money_per, multiple, share};
+use super::measure::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, TOTAL_COLUMN, measures};
+
+// Each measure with its kind, its name in formulas, its definition, and the stored columns that it reads.
+measures! {
+    // Counts of rows.
+    Rows: Rows, "rows", "Events.";
+    Conversions: Rows, "conversions", "Events of stage lead-originated.";
+    Leads: Rows, "leads", "Events that are the first event of their customer's history and a conversion.";
+    SoldLeads: Rows, "soldLeads", "Leads whose customer has a sold event anywhere in its history.";
+    ClosedLeads: Rows, "closedLeads", "Leads whose customer has a closed event anywhere in its history.";
+    BookedLeads: Rows, "bookedLeads", "Leads whose customer has a booked event anywhere in its history.";
+    GradedConversions: Rows, "gradedConversions", "Conversions with a grade.", reads [GRADE_COLUMN];
+    BookedConversions: Rows, "bookedConversions", "Conversions graded as booked.", reads [GRADE_COLUMN];
+    BookableUnbookedConversions: Rows, "bookableUnbookedConversions",
+        "Conversions graded as bookable, but not booked.", reads [GRADE_COLUMN];
+    UnbookableConversions: Rows, "unbookableConversions", "Conversions graded as unbookable.", reads [GRADE_COLUMN];
+    FirstBooked: Rows, "firstBooked", "Events that are the earliest booked event of their customer's history.";
+    FirstBookedEstimated: Rows, "firstBookedEstimated",
+        "Those of `firstBooked` whose customer has an estimated event anywhere in its history.";
+    FirstEstimated: Rows, "firstEstimated", "Events that are the earliest estimated event of their customer's history.";
+    FirstEstimatedSold: Rows, "firstEstimatedSold",
+        "Those of `firstEstimated` whose customer has a sold event anywhere in its history.";
+    FirstSold: Rows, "firstSold", "Events that are the earliest sold event of their customer's history.";
+    FirstSoldClosed: Rows, "firstSoldClosed",
+        "Those of `firstSold` whose customer has a closed event anywhere in its history.";
+    OpenLeads: Rows, "openLeads",
+        "Leads of a cohort whose window ends after the last event of the accounts that are read.";
+    // Counts of state rows.
+    Customers: StateRows, "customers", "Customers, each counted once, on its state event.";
+    MatchedCustomers: StateRows, "matchedCustomers",
+        "Customers whose state event has a customer status other than `Unmatched`.", reads [STATUS_COLUMN];
+    UnmatchedCustomers: StateRows, "unmatchedCustomers",
+        "Customers whose state event has the customer status `Unmatched` or none.", reads [STATUS_COLUMN];
+    PayingCustomers: StateRows, "payingCustomers", "Customers in state sold or closed.";
+    BookedCustomers: StateRows, "bookedCustomers", "Customers with a booked event in the sub-range.";
+    CanceledCustomers: StateRows, "canceledCustomers", "Customers with a canceled event in the sub-range.";
+    CanceledAfterBooking: StateRows, "canceledAfterBooking",
+        "Customers with a canceled event later than their earliest booked event of the sub-range.";
+    // A count of the customers of all rows. A customer with rows in two groups is one of both.
+    Opportunities: Rows, "opportunities", "Distinct customers of the events.", adds_up NOWHERE;
+    // Sums of money.
+    Total: RowMoney, "total", "Sum of `total` over events.", reads [TOTAL_COLUMN];
+    EstimatedRevenue: StateMoney, "estimatedRevenue",
+        "Sum over customers in state estimated: the average amount of their live estimates that have an \
+         amount.", reads [TOTAL_COLUMN];
+    SoldRevenue: StateMoney, "soldRevenue",
+        "Sum over customers in state sold: the amounts of their live sales.", reads [TOTAL_COLUMN];
+    ClosedRevenue: StateMoney, "closedRevenue",
+        "Sum over customers in state closed: the amounts of their closed events in the \
+         sub-range.", reads [TOTAL_COLUMN];
+    // Sets.
+    OpportunityAgents: StateDistinct, "opportunityAgents",
+        "Distinct non-empty opportunity agents of state events.", reads [AGENT_COLUMN];
+    // Spend.
+    AdSpend: SpendMoney, "adSpend", "The ad spend of spend rows.", reads ["adSpend"];
+    ManagementFee: SpendMoney, "managementFee", "The management fees of spend rows.", reads ["managementFee"];
+    CampaignSpend: SpendMoney, "campaignSpend",
+        "Ad spend and management fees of spend rows with a campaign.", reads ["adSpend", "managementFee", "campaign"];
+    Clicks: SpendCount, "clicks", "The clicks of spend rows.", reads ["clicks"];
+    Impressions: SpendCount, "impressions", "The impressions of spend rows.", reads ["impressions"];
+}
 
 /// The metrics, by table.
 pub(super) static TABLES: [&[Field]; 5] = [COUNTS, REVENUE, SPEND_METRICS, GRADING, RATES];

@@ -4,17 +4,16 @@
 //! |---|---|
 //! | `lines` | collects the lines per row group, and drops lines that are not listed |
 //! | `table` | reads the ids of the listed events, orders the lines, and makes a table of them |
-//! | `rule` | says by which rule a line counts |
 //!
-//! The row is computed twice: by a query for it alone, as every answer is, and line by line. Both must agree.
+//! What a line adds, and by which rule, is what the accumulators of [`aggregate`](crate::aggregate) say. The row is
+//! computed twice: by a query for it alone, as every answer is, and line by line. Both must agree.
 
 mod lines;
-mod rule;
 mod table;
 
 use super::row_groups::{AnyRowGroup, SelectedRowGroups};
 use super::{Execution, execute_in_pool, in_pool, last_event_day};
-use crate::aggregate::{AggregationMemo, QueryContext};
+use crate::aggregate::{AggregationMemo, QueryContext, is_sum};
 use crate::dataset::Dataset;
 use crate::definitions::{DefinedFormula, SignedSum};
 use crate::dictionary::{Formula, Measure, Unit};
@@ -215,11 +214,11 @@ impl Question<'_> {
     fn metrics(&self) -> Result<Vec<MetricRef>, QueryError> {
         let find = |name: &String| MetricRef::find(name, self.dataset.definitions());
         let metrics: Vec<MetricRef> = self.row.metrics.iter().filter_map(find).collect();
-        let percentile = metrics.iter().find_map(|metric| match metric {
-            MetricRef::BuiltIn(name, Formula::Percentile { .. }) => Some(*name),
+        let not_a_sum = metrics.iter().find_map(|metric| match metric {
+            MetricRef::BuiltIn(name, _) if !metric.measures().all(is_sum) => Some(*name),
             _ => None,
         });
-        percentile.map_or(Ok(metrics), |metric| Err(WhyRowFault::NotASum { metric }.into()))
+        not_a_sum.map_or(Ok(metrics), |metric| Err(WhyRowFault::NotASum { metric }.into()))
     }
 
     /// Returns the place of the row in the answer to the query for it alone.

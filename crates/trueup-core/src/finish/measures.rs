@@ -4,9 +4,9 @@ use super::exact_values::ExactValues;
 use super::order::INTERRUPT_CHECK_ITEMS;
 use super::percentiles::SortedDurations;
 use super::{Ratios, Values};
-use crate::aggregate::{GroupSlot, PartialResult, SpendSums};
+use crate::aggregate::{AddValues, GroupSlot, PartialResult};
 use crate::definitions::{DefinedFormula, SignedSum};
-use crate::dictionary::{Formula, Measure, MeasureKind, Unit};
+use crate::dictionary::{Formula, Measure, StagePair, Unit};
 use crate::error::{Error, QueryError};
 use crate::filter::NumberPredicate;
 use crate::money;
@@ -23,39 +23,20 @@ pub(super) struct GroupMeasures<'a> {
     interrupt: &'a Interrupt,
     /// By group, the slot of its spend; empty if the query does not need spend.
     spend: Vec<GroupSlot>,
-    /// By group, the number of distinct agents; empty if the query does not need it.
-    agents: Vec<i128>,
-    /// By place of the layout, the sorted durations, if the query needs a percentile of them.
-    durations: Vec<Option<SortedDurations>>,
-}
-
-/// Where the value of a measure comes from.
-#[derive(Clone, Copy)]
-enum MeasureSource {
-    /// A count at this place of the layout.
-    Count(usize),
-    /// A sum of money at this place of the layout.
-    Money(usize),
-    Agents,
-    /// The number of durations at this place of the layout.
-    Reached(usize),
-    /// The sum of the durations at this place of the layout.
-    Days(usize),
-    Spend(fn(&SpendSums) -> i128),
-    /// The query does not aggregate the measure.
-    Missing,
+    /// The sorted durations of the pairs that the query needs a percentile of.
+    durations: Vec<(StagePair, SortedDurations)>,
 }
 
 /// A sum of measures.
 struct MeasureSum {
-    /// Where each measure comes from, and whether it is subtracted.
-    sources: Vec<(MeasureSource, bool)>,
+    /// The measures that are aggregated, each with whether it is subtracted.
+    terms: Vec<(Measure, bool)>,
     is_money: bool,
     /// Whether a count may be negative, because something is subtracted.
     is_signed: bool,
 }
 
-/// A formula, bound to the sources of its measures.
+/// A formula, bound to what its measures have been aggregated to.
 enum BoundFormula<'a> {
     Amount(MeasureSum),
     Quotient(Quotient<'a>),
@@ -104,25 +85,21 @@ pub(super) const fn in_order(value: f64) -> i64 {
 }
 
 impl<'a> GroupMeasures<'a> {
-    /// Counts the distinct agents of each group, and sorts its durations, if the query needs them. `spend` has for each
-    /// group the slot of its spend.
+    /// Sorts the durations of each group, if the query needs a percentile of them. `spend` has for each group the slot of
+    /// its spend.
     pub(super) fn new(
         plan: &'a Plan,
         partial: &'a PartialResult,
         spend: Vec<GroupSlot>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Interruption> {
-        let mut agents = vec![0; if plan.layout.agents { partial.len() } else { 0 }];
-        for (counted, group) in partial.grouped.state.agents.groups().enumerate() {
-            if counted.is_multiple_of(INTERRUPT_CHECK_ITEMS) {
-                interrupt.check()?;
+        let mut durations = Vec::new();
+        for pair in partial.grouped.state.durations.pairs() {
+            if let Some(sorted) = SortedDurations::new(pair, partial.len(), interrupt)? {
+                durations.push((pair.pair, sorted));
             }
-            agents[group] += 1;
         }
-        let durations = partial.grouped.state.durations.pairs().iter();
-        let durations = durations.map(|pair| SortedDurations::new(pair, partial.len(), interrupt));
-        let durations = durations.collect::<Result<_, _>>()?;
-        Ok(Self { plan, partial, interrupt, spend, agents, durations })
+        Ok(Self { plan, partial, interrupt, spend, durations })
     }
 
     /// Returns the values of a metric for `groups`, in their order. A ratio whose denominator is 0 is over nothing, and
@@ -288,32 +265,11 @@ impl<'a> GroupMeasures<'a> {
 
     /// Returns the sum for each group.
     fn sums(&self, sum: &MeasureSum, groups: &[u32]) -> Vec<i128> {
-        let state = &self.partial.grouped.state;
         let mut sums = Vec::with_capacity(groups.len());
-        for (source, is_subtracted) in &sum.sources {
-            let is_subtracted = *is_subtracted;
-            match source {
-                MeasureSource::Count(place) => {
-                    add(&mut sums, groups, is_subtracted, |group| i128::from(state.count_at(group, *place)));
-                }
-                MeasureSource::Money(place) => {
-                    add(&mut sums, groups, is_subtracted, |group| state.money_at(group, *place));
-                }
-                MeasureSource::Agents => add(&mut sums, groups, is_subtracted, |group| self.agents[group]),
-                MeasureSource::Reached(place) => {
-                    let pair = &state.durations.pairs()[*place];
-                    add(&mut sums, groups, is_subtracted, |group| pair.sums_of(group).reached.into());
-                }
-                MeasureSource::Days(place) => {
-                    let pair = &state.durations.pairs()[*place];
-                    add(&mut sums, groups, is_subtracted, |group| pair.sums_of(group).days.into());
-                }
-                MeasureSource::Spend(amount) => {
-                    let of = |group: usize| self.partial.spend(self.spend[group]).map_or(0, amount);
-                    add(&mut sums, groups, is_subtracted, of);
-                }
-                MeasureSource::Missing => {}
-            }
+        for (measure, is_subtracted) in &sum.terms {
+            let spend = measure.is_spend().then_some(&*self.spend);
+            let mut sums = GroupSums { groups, spend, is_subtracted: *is_subtracted, sums: &mut sums };
+            self.partial.with_value(*measure, &mut sums);
         }
         sums.resize(groups.len(), 0);
         sums
@@ -322,91 +278,78 @@ impl<'a> GroupMeasures<'a> {
     fn bind(&self, metric: &MetricRef) -> BoundFormula<'_> {
         let ratio = |numerator, denominator| BoundFormula::Quotient(Quotient::Ratio { numerator, denominator });
         match metric {
-            MetricRef::BuiltIn(_, Formula::Amount(measures)) => BoundFormula::Amount(self.sum(measures)),
-            MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => {
-                ratio(self.sum(numerator), self.sum(denominator))
-            }
+            MetricRef::BuiltIn(_, Formula::Amount(measures)) => BoundFormula::Amount(sum(measures)),
+            MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => ratio(sum(numerator), sum(denominator)),
             MetricRef::BuiltIn(_, Formula::Percentile { pair, percent }) => {
-                let place = self.plan.layout.duration_place(*pair);
-                let durations = place.and_then(|place| self.durations[place].as_ref());
-                BoundFormula::Quotient(Quotient::Percentile(durations, *percent))
+                let durations = self.durations.iter().find(|(other, _)| other == pair);
+                BoundFormula::Quotient(Quotient::Percentile(durations.map(|(_, sorted)| sorted), *percent))
             }
             MetricRef::Defined(metric) => match &metric.formula {
-                DefinedFormula::Amount(sum) => BoundFormula::Amount(self.signed_sum(sum)),
+                DefinedFormula::Amount(sum) => BoundFormula::Amount(signed_sum(sum)),
                 DefinedFormula::Ratio { numerator, denominator } => {
-                    ratio(self.signed_sum(numerator), self.signed_sum(denominator))
+                    ratio(signed_sum(numerator), signed_sum(denominator))
                 }
-            },
-        }
-    }
-
-    fn signed_sum(&self, sum: &SignedSum) -> MeasureSum {
-        MeasureSum {
-            sources: self.sources(sum.terms().iter().copied()),
-            is_money: sum.unit() == Unit::Currency,
-            is_signed: sum.may_be_negative(),
-        }
-    }
-
-    fn sum(&self, measures: &[Measure]) -> MeasureSum {
-        MeasureSum {
-            sources: self.sources(measures.iter().map(|measure| (*measure, false))),
-            is_money: measures.iter().any(|measure| measure.is_money()),
-            is_signed: false,
-        }
-    }
-
-    /// Returns where each measure comes from, and whether it is subtracted.
-    fn sources(&self, measures: impl Iterator<Item = (Measure, bool)>) -> Vec<(MeasureSource, bool)> {
-        let mut sources = Vec::new();
-        for (measure, is_subtracted) in measures {
-            match measure {
-                Measure::NotReached(pair) => {
-                    sources.push((self.source(pair.population()), is_subtracted));
-                    sources.push((self.source(Measure::Reached(pair)), !is_subtracted));
-                }
-                _ => sources.push((self.source(measure), is_subtracted)),
-            }
-        }
-        sources
-    }
-
-    /// Returns where a measure other than [`Measure::NotReached`] comes from.
-    fn source(&self, measure: Measure) -> MeasureSource {
-        let layout = &self.plan.layout;
-        match measure {
-            Measure::AdSpend => MeasureSource::Spend(|sums| sums.ad_spend),
-            Measure::ManagementFee => MeasureSource::Spend(|sums| sums.management_fee),
-            Measure::CampaignSpend => MeasureSource::Spend(|sums| sums.campaign_spend),
-            Measure::Clicks => MeasureSource::Spend(|sums| sums.clicks),
-            Measure::Impressions => MeasureSource::Spend(|sums| sums.impressions),
-            Measure::OpportunityAgents => MeasureSource::Agents,
-            Measure::Reached(pair) => {
-                layout.duration_place(pair).map_or(MeasureSource::Missing, MeasureSource::Reached)
-            }
-            Measure::Days(pair) => layout.duration_place(pair).map_or(MeasureSource::Missing, MeasureSource::Days),
-            _ => match measure.kind() {
-                MeasureKind::Rows | MeasureKind::StateRows => {
-                    layout.count_place(measure).map_or(MeasureSource::Missing, MeasureSource::Count)
-                }
-                _ => layout.money_place(measure).map_or(MeasureSource::Missing, MeasureSource::Money),
             },
         }
     }
 }
 
-/// Adds the `amount` of each group to its sum, or subtracts it. An empty list means sums of 0.
-fn add(sums: &mut Vec<i128>, groups: &[u32], is_subtracted: bool, amount: impl Fn(usize) -> i128) {
-    if is_subtracted {
-        sums.resize(groups.len(), 0);
-        let amounts = groups.iter().map(|group| amount(*group as usize));
-        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum -= amount);
-        return;
+/// Returns a sum of measures some of which may be subtracted.
+fn signed_sum(sum: &SignedSum) -> MeasureSum {
+    MeasureSum {
+        terms: terms(sum.terms().iter().copied()),
+        is_money: sum.unit() == Unit::Currency,
+        is_signed: sum.may_be_negative(),
     }
-    let amounts = groups.iter().map(|group| amount(*group as usize));
-    if sums.is_empty() {
-        sums.extend(amounts);
-    } else {
-        sums.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
+}
+
+/// Returns a sum of measures.
+fn sum(measures: &[Measure]) -> MeasureSum {
+    MeasureSum {
+        terms: terms(measures.iter().map(|measure| (*measure, false))),
+        is_money: measures.iter().any(|measure| measure.is_money()),
+        is_signed: false,
+    }
+}
+
+/// Returns the measures that are aggregated to compute some measures, each with whether it is subtracted.
+fn terms(measures: impl Iterator<Item = (Measure, bool)>) -> Vec<(Measure, bool)> {
+    let terms = measures.flat_map(|(measure, is_subtracted)| {
+        measure.terms().map(move |(term, is_term_subtracted)| (term, is_subtracted != is_term_subtracted))
+    });
+    terms.collect()
+}
+
+/// The sums of some groups, to which the values of a measure are added.
+struct GroupSums<'a> {
+    groups: &'a [u32],
+    /// By group, the slot of its spend, if the measure is one of spend.
+    spend: Option<&'a [GroupSlot]>,
+    is_subtracted: bool,
+    /// The sum of each group; empty means sums of 0.
+    sums: &'a mut Vec<i128>,
+}
+
+impl AddValues for GroupSums<'_> {
+    fn add(&mut self, value: impl Fn(GroupSlot) -> i128) {
+        match self.spend {
+            None => self.add_groups(|group| value(GroupSlot::of_group(group))),
+            Some(slots) => self.add_groups(|group| value(slots[group as usize])),
+        }
+    }
+}
+
+impl GroupSums<'_> {
+    fn add_groups(&mut self, value: impl Fn(u32) -> i128) {
+        let Self { groups, sums, .. } = self;
+        let values = groups.iter().map(|group| value(*group));
+        if self.is_subtracted {
+            sums.resize(groups.len(), 0);
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum -= value);
+        } else if sums.is_empty() {
+            sums.extend(values);
+        } else {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
     }
 }

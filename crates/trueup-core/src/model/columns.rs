@@ -32,7 +32,7 @@ pub const DATE_TIME: &str = "dateTime";
 /// The column of event ids. An id identifies an event in its account.
 pub const EVENT_ID: &str = "eventId";
 /// The column of the amounts of events.
-pub const TOTAL: &str = "total";
+pub const TOTAL: &str = dictionary::TOTAL_COLUMN;
 
 /// The column that says who reported a row, such as the name of an ad platform; null is the empty source. In events it
 /// is a dimension, in spend it is none.

@@ -2,17 +2,10 @@
 
 use super::filter::RowPredicate;
 use super::{DimensionRef, Origin};
-use crate::dictionary::{Computed, Measure, SpendColumn};
+use crate::dictionary::{Computed, Measure, SpendColumn, TOTAL_COLUMN};
 use crate::model::SPEND_MEASURES;
 use crate::scan::{EventProjection, SpendProjection};
 use std::collections::BTreeSet;
-
-/// The stored column of the grades of conversions.
-pub(crate) const GRADE_COLUMN: &str = "conversionDetailedLabel";
-/// The stored column of the customer's status.
-pub(crate) const STATUS_COLUMN: &str = "customerStatus";
-/// The stored column of the agent in charge of the customer, and not of the agent who handled the event.
-pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 
 /// Returns the event columns that dimensions, measures and tests of events read, in a dataset whose events have
 /// `columns` in addition to the required ones.
@@ -45,21 +38,12 @@ fn add_dimension(projection: &mut EventProjection, dimension: &DimensionRef) {
 }
 
 fn add_measure(projection: &mut EventProjection, measure: Measure, columns: &BTreeSet<String>) {
-    let text = match measure {
-        Measure::Total | Measure::EstimatedRevenue | Measure::SoldRevenue | Measure::ClosedRevenue => {
+    for column in measure.columns() {
+        if *column == TOTAL_COLUMN {
             projection.totals = true;
-            return;
+        } else if columns.contains(*column) {
+            projection.texts.insert((*column).to_owned());
         }
-        Measure::GradedConversions
-        | Measure::BookedConversions
-        | Measure::BookableUnbookedConversions
-        | Measure::UnbookableConversions => GRADE_COLUMN,
-        Measure::MatchedCustomers | Measure::UnmatchedCustomers => STATUS_COLUMN,
-        Measure::OpportunityAgents => AGENT_COLUMN,
-        _ => return,
-    };
-    if columns.contains(text) {
-        projection.texts.insert(text.to_owned());
     }
 }
 
@@ -71,17 +55,7 @@ pub(super) fn spend_projection<'a>(
     dimensions: impl Iterator<Item = &'a DimensionRef>,
     tested: impl Iterator<Item = &'a DimensionRef>,
 ) -> SpendProjection {
-    let mut columns: BTreeSet<&'static str> = BTreeSet::new();
-    for measure in measures {
-        columns.extend(match measure {
-            Measure::AdSpend => &["adSpend"][..],
-            Measure::ManagementFee => &["managementFee"],
-            Measure::CampaignSpend => &["adSpend", "managementFee", "campaign"],
-            Measure::Clicks => &["clicks"],
-            Measure::Impressions => &["impressions"],
-            _ => &[],
-        });
-    }
+    let mut columns: BTreeSet<&'static str> = measures.iter().flat_map(|measure| measure.columns()).copied().collect();
     let mut dimensions = dimensions.peekable();
     if dimensions.peek().is_some() {
         columns.extend(SPEND_MEASURES);

@@ -6,12 +6,12 @@
 
 use super::{Counting, GroupedState};
 use crate::Interruption;
+use crate::aggregate::accumulators::GroupState;
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::IncrementTable;
 use crate::aggregate::group::Grouping;
 use crate::aggregate::segment::{SegmentBatch, SegmentCache};
 use crate::aggregate::types::{Granularity, select_indexes};
-use crate::dictionary::Measure;
 use crate::scan::EventFlags;
 use hashbrown::HashTable;
 
@@ -148,10 +148,10 @@ impl Histogram {
             with_revenue.clear();
             counted.for_each(drop);
         }
-        let Some(amounts) = &counting.amounts else { return Ok(()) };
+        let Some(amounts) = &counting.bound.money else { return Ok(()) };
         for segment in with_revenue.iter().map(|segment| *segment as usize) {
             let slot = grouped.slot_of_dense_key(dense_keys[segment], grouping);
-            amounts.add_revenue(&batch.segments, segment, cache, slot, &mut grouped.state);
+            amounts.add_revenue(&batch.segments, segment, cache, slot, &mut grouped.state.money);
         }
         Ok(())
     }
@@ -160,12 +160,16 @@ impl Histogram {
     /// too.
     pub(crate) fn flush(&mut self, grouping: &mut Grouping<'_>, grouped: &mut GroupedState) {
         let (Some(increments), Some(key_bits)) = (&self.increments, self.key_bits.take()) else { return };
-        grouped.state.expect_rows(self.rows);
+        grouped.state.counts.expect_rows(self.rows);
         for (number, times) in self.times.chunks_exact(1 << key_bits).enumerate() {
             for (dense_key, times) in (0..).zip(times).filter(|(_, times)| **times > 0) {
                 let slot = grouped.slot_of_dense_key(dense_key, grouping);
                 for (quad, by_number) in increments.increments.quads.iter().enumerate() {
-                    grouped.state.add_increment(slot, quad, &by_number[number].map(|increment| increment * times));
+                    grouped.state.counts.add_increment(
+                        slot,
+                        quad,
+                        &by_number[number].map(|increment| increment * times),
+                    );
                 }
             }
         }
@@ -177,14 +181,7 @@ impl DistinctIncrements {
     /// event flags and classes.
     fn new(context: &QueryContext<'_>, granularity: Granularity) -> Option<Self> {
         let layout = &context.plan.layout;
-        let needs_more = layout.agents
-            || !layout.durations().is_empty()
-            || layout.needs_grades()
-            || layout.needs_statuses()
-            || layout.has(Measure::Total)
-            || layout.has(Measure::OpenLeads)
-            || granularity == Granularity::Row && layout.has(Measure::Opportunities);
-        if needs_more || layout.counts().is_empty() {
+        if layout.counts().is_empty() || !GroupState::is_of_classes(layout, granularity) {
             return None;
         }
         let mut increments = Self {

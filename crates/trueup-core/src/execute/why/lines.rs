@@ -1,14 +1,13 @@
 //! The lines behind the numbers of one row: collected per row group, and cut to the ones that are listed.
 
-use crate::aggregate::{Contribution, Contributions, QueryContext, spend_rows};
+use crate::Interrupt;
+use crate::aggregate::{Contribution, Contributions, QueryContext, Spend, spend_rows};
 use crate::dataset::{RowGroup, StartedReads};
-use crate::dictionary::Measure;
+use crate::dictionary::{AGENT_COLUMN, Measure};
 use crate::error::Error;
 use crate::memory::MemoryLease;
-use crate::plan::AGENT_COLUMN;
 use crate::query::LineOrder;
-use crate::scan::{Amounts, CustomerIndex, EventColumns, SpendColumns, SpendProjection, SpendTextColumn};
-use crate::{Code, Interrupt};
+use crate::scan::{CustomerIndex, EventColumns, SpendColumns, SpendProjection, SpendTextColumn};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,13 +177,11 @@ impl<'a> Lines<'a> {
         let mut lines = Self::none(measures.len());
         let rows = spend_rows(context, &columns, interrupt)?;
         for (measure, of_measure) in measures.iter().zip(&mut lines.measures) {
-            for row in rows.iter().map(|row| *row as usize) {
-                let adds = spend_of_row(&columns, *measure, row);
-                if adds != 0 {
-                    of_measure.count += 1;
-                    of_measure.sum += adds;
-                    of_measure.spend.push(spend_line(&columns, row, adds));
-                }
+            let added = Spend::explain(&columns, *measure, &rows).into_iter().flatten();
+            for (row, adds) in rows.iter().zip(added).filter(|(_, adds)| *adds != 0) {
+                of_measure.count += 1;
+                of_measure.sum += adds;
+                of_measure.spend.push(spend_line(&columns, *row as usize, adds));
             }
         }
         lines.cut(listing);
@@ -269,25 +266,6 @@ pub(super) fn compare_events(
     let key = |line: &EventLine| (line.counted.adds, line.day);
     let account = |line: &EventLine| row_groups.get(line.row_group).map(|row_group| row_group.account(line));
     listing.compare(key(one), key(other)).then_with(|| account(one).cmp(&account(other)))
-}
-
-/// Returns what a row of spend adds to a measure.
-fn spend_of_row(columns: &SpendColumns, measure: Measure, row: usize) -> i128 {
-    let amount = |amounts: &Option<Arc<Amounts>>| {
-        i128::from(amounts.as_ref().and_then(|amounts| amounts.get(row)).unwrap_or_default())
-    };
-    let count = |counts: &Option<Arc<[u64]>>| {
-        i128::from(counts.as_ref().and_then(|counts| counts.get(row)).copied().unwrap_or_default())
-    };
-    let has_campaign = || columns.text("campaign").is_some_and(|campaigns| campaigns.codes.get(row) != Code::EMPTY);
-    match measure {
-        Measure::AdSpend => amount(&columns.ad_spend),
-        Measure::ManagementFee => amount(&columns.management_fee),
-        Measure::CampaignSpend if has_campaign() => amount(&columns.ad_spend) + amount(&columns.management_fee),
-        Measure::Clicks => count(&columns.clicks),
-        Measure::Impressions => count(&columns.impressions),
-        _ => 0,
-    }
 }
 
 fn spend_line(columns: &SpendColumns, row: usize, adds: i128) -> SpendLine {

@@ -1,7 +1,7 @@
 //! The lines that are listed, as a table.
 
 use super::lines::{AgentLines, EventLine, LineRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
-use super::rule::{Customer, agent_rule, spend_rule};
+use crate::aggregate::{CountedEvent, Spend, agent_rule, rule};
 use crate::dataset::StartedReads;
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
@@ -118,17 +118,17 @@ impl Details<'_> {
         lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
         for line in &lines {
             let Some((row_group, ids)) = identified.of(line) else { continue };
-            let customer = Customer::new(ids, line, self.plan.cohort);
-            let rule = match rules.remove(&(line.row_group, line.counted.event)) {
-                Some(agent) => format!("{}; {agent}", customer.state()),
-                None => customer.rule(measure, self.last_event),
-            };
+            let event = CountedEvent::new(ids, &line.counted, self.plan.cohort, self.last_event);
+            let mut rule = rule(measure, &event);
+            if let Some(agent) = rules.remove(&(line.row_group, line.counted.event)) {
+                rule = format!("{rule}; {agent}");
+            }
             let line = Line {
                 account: row_group.account(line),
                 customer: customer_id(ids, line),
-                event: customer.event_id(),
+                event: event.event_id(),
                 day: line.day,
-                stage: customer.stage(),
+                stage: event.stage(),
                 adds: line.counted.adds,
                 rule,
             };
@@ -142,7 +142,7 @@ impl Details<'_> {
         lines.sort_by(|one, other| one.compare(other, self.listing));
         lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
         for line in &lines {
-            let rule = spend_rule(measure, line, self.not_split);
+            let rule = Spend::rule(measure, &line.texts, self.not_split);
             let SpendLine { day, account, adds, .. } = line;
             let line = Line { account, customer: "", event: "", day: *day, stage: "", adds: *adds, rule };
             columns.push(measure, &line)?;

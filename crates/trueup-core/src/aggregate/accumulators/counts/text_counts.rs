@@ -1,11 +1,13 @@
 //! Counts that depend on a text column: conversions by grade, customers by status.
 
-use super::{ContiguousRows, GroupState};
+use super::Counts;
+use crate::aggregate::accumulators::{ContiguousRows, ExplainedRow, SlotRuns};
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, grade_facts, status_facts};
 use crate::aggregate::segment::SegmentBatch;
 use crate::aggregate::types::GroupSlot;
-use crate::plan::{GRADE_COLUMN, STATUS_COLUMN};
+use crate::dictionary::{GRADE_COLUMN, STATUS_COLUMN};
+use crate::plan::MeasureLayout;
 use crate::scan::{EventColumns, TextColumn, stage};
 use std::ops::Range;
 
@@ -33,11 +35,25 @@ pub(super) struct StatusColumn<'a> {
     codes: Vec<u32>,
 }
 
+/// Returns whether any count depends on a conversion's grade.
+pub(super) fn needs_grades(layout: &MeasureLayout) -> bool {
+    reads(layout, GRADE_COLUMN)
+}
+
+/// Returns whether any count depends on a customer's status.
+pub(super) fn needs_statuses(layout: &MeasureLayout) -> bool {
+    reads(layout, STATUS_COLUMN)
+}
+
+fn reads(layout: &MeasureLayout, column: &str) -> bool {
+    layout.counts().iter().any(|measure| measure.columns().contains(&column))
+}
+
 impl<'a> GradeColumn<'a> {
     /// Returns `None` if no count depends on grades, or the row group has none.
     pub(super) fn bind(context: &QueryContext<'_>, columns: &'a EventColumns) -> Option<Self> {
         let layout = &context.plan.layout;
-        let column = columns.text(GRADE_COLUMN).filter(|_| layout.needs_grades())?;
+        let column = columns.text(GRADE_COLUMN).filter(|_| needs_grades(layout))?;
         Some(Self {
             columns,
             column,
@@ -54,22 +70,36 @@ impl<'a> GradeColumn<'a> {
 
     /// Counts the conversions among contiguous rows. If grades are
     /// [per customer](Self::is_per_customer), each run must be of one customer.
-    pub(super) fn count_runs(&mut self, runs: &[ContiguousRows], state: &mut GroupState) {
+    pub(super) fn count_runs(&mut self, runs: &[ContiguousRows], slot_runs: SlotRuns, state: &mut Counts) {
         self.conversions.clear();
         for ContiguousRows { slot, customer, events } in runs {
             self.push_conversions(*slot, *customer as usize, events.clone());
         }
-        state.count(&self.increments, self.conversions.iter().copied());
+        state.count(&self.increments, slot_runs, self.conversions.iter().copied());
     }
 
     /// Counts the conversions among single rows.
-    pub(super) fn count_rows(&mut self, batch: &SegmentBatch, slots: &[GroupSlot], state: &mut GroupState) {
+    pub(super) fn count_rows(
+        &mut self,
+        batch: &SegmentBatch,
+        slots: &[GroupSlot],
+        slot_runs: SlotRuns,
+        state: &mut Counts,
+    ) {
         self.conversions.clear();
         for ((slot, segment), event) in slots.iter().zip(&batch.rows.segments).zip(&batch.rows.events) {
             let (customer, event) = (batch.segments.customers[*segment as usize] as usize, *event as usize);
             self.push_conversions(*slot, customer, event..event + 1);
         }
-        state.count(&self.increments, self.conversions.iter().copied());
+        state.count(&self.increments, slot_runs, self.conversions.iter().copied());
+    }
+
+    /// Returns what a row adds, for its grade, to the count at `place` of the layout.
+    pub(super) fn explain(&self, row: &ExplainedRow<'_>, place: usize) -> u32 {
+        let Self { columns, column, graded_accounts, .. } = self;
+        let is_graded = graded_accounts[columns.customers.accounts().get(row.customer).index()]
+            && columns.histories.events().get(row.event).stage() == stage::LEAD_ORIGINATED;
+        if is_graded { self.increments.at(place, column.code(row.customer, row.event).index()) } else { 0 }
     }
 
     /// Appends the conversions among events of one account, unless conversions of the account are not graded.
@@ -95,7 +125,7 @@ impl<'a> StatusColumn<'a> {
     /// Returns `None` if no count depends on statuses.
     pub(super) fn bind(context: &QueryContext<'_>, columns: &'a EventColumns) -> Option<Self> {
         let layout = &context.plan.layout;
-        let column = layout.needs_statuses().then(|| columns.text(STATUS_COLUMN))?;
+        let column = needs_statuses(layout).then(|| columns.text(STATUS_COLUMN))?;
         let empty = std::iter::once("");
         let others = column.into_iter().flat_map(|column| column.dictionary().iter().skip(1));
         let increments = IncrementTable::from_facts(layout, empty.chain(others).map(status_facts));
@@ -103,12 +133,25 @@ impl<'a> StatusColumn<'a> {
     }
 
     /// Counts state rows, given as their customers, their events and their slots.
-    pub(super) fn count(&mut self, customers: &[u32], events: &[u32], slots: &[GroupSlot], state: &mut GroupState) {
+    pub(super) fn count(
+        &mut self,
+        customers: &[u32],
+        events: &[u32],
+        slots: &[GroupSlot],
+        slot_runs: SlotRuns,
+        state: &mut Counts,
+    ) {
         self.codes.clear();
         match self.column {
             Some(column) => column.gather(customers, events, &mut self.codes),
             None => self.codes.resize(slots.len(), 0),
         }
-        state.count(&self.increments, slots.iter().copied().zip(self.codes.iter().copied()));
+        state.count(&self.increments, slot_runs, slots.iter().copied().zip(self.codes.iter().copied()));
+    }
+
+    /// Returns what a state row adds, for its status, to the count at `place` of the layout.
+    pub(super) fn explain(&self, row: &ExplainedRow<'_>, place: usize) -> u32 {
+        let code = self.column.map_or(0, |column| column.code(row.customer, row.event).index());
+        self.increments.at(place, code)
     }
 }

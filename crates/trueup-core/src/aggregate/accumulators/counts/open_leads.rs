@@ -1,6 +1,7 @@
 //! Counts the leads of a cohort whose window is not over.
 
-use super::GroupState;
+use super::Counts;
+use crate::aggregate::accumulators::{ExplainedRow, SlotRuns};
 use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, open_lead_facts};
 use crate::aggregate::types::GroupSlot;
@@ -28,11 +29,21 @@ impl<'a> OpenLeads<'a> {
         })
     }
 
-    /// Counts the open leads among events, given with the slot of each. In a cohort every first event is a lead.
-    pub(super) fn count(&self, events: &[u32], slots: &[GroupSlot], state: &mut GroupState) {
-        let (flags, days) = (self.columns.histories.events(), &self.columns.days);
-        let is_open = |event: usize| flags.get(event).is_first() && i64::from(days[event]) > self.open_after_day;
-        let open = slots.iter().zip(events).filter(|(_, event)| is_open(**event as usize));
-        state.count(&self.increments, open.map(|(slot, _)| (*slot, 0)));
+    /// Counts the open leads among events, given with the slot of each.
+    pub(super) fn count(&self, events: &[u32], slots: &[GroupSlot], slot_runs: SlotRuns, state: &mut Counts) {
+        let open = slots.iter().zip(events).filter(|(_, event)| self.is_open(**event as usize));
+        state.count(&self.increments, slot_runs, open.map(|(slot, _)| (*slot, 0)));
+    }
+
+    /// Returns what a row adds, as an open lead, to the count at `place` of the layout.
+    pub(super) fn explain(&self, row: &ExplainedRow<'_>, place: usize) -> u32 {
+        if self.is_open(row.event) { self.increments.at(place, 0) } else { 0 }
+    }
+
+    /// Returns whether an event is a lead whose window is not over. In a cohort every first event is a lead.
+    #[inline]
+    fn is_open(&self, event: usize) -> bool {
+        let is_first = self.columns.histories.events().get(event).is_first();
+        is_first && i64::from(self.columns.days[event]) > self.open_after_day
     }
 }
