@@ -83,8 +83,7 @@ pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     let prefix_keys = texts().map(|texts| 2 * texts.len() * size_of::<u128>()).max().unwrap_or(0);
     let durations = partial.grouped.state.durations.pairs().iter().filter_map(|pair| pair.by_day());
     let durations = durations.map(|by_day| SortedDurations::bytes(by_day.len(), partial.len()));
-    let values = partial.grouped.state.bytes_of_values(partial.len());
-    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys + durations.sum::<usize>() + values
+    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys + durations.sum::<usize>()
 }
 
 /// Returns the largest number of bytes of a value of a column.
@@ -151,7 +150,7 @@ pub(crate) fn finish(
     })
 }
 
-/// Adds the groups that events do not make, prepares the values of measures, and takes the texts of the dimensions. Returns for each group the slot of
+/// Adds the groups that events do not make, and takes the texts of the dimensions. Returns for each group the slot of
 /// its spend, and the sorted texts of each dimension.
 fn complete(
     plan: &Plan,
@@ -164,7 +163,6 @@ fn complete(
     }
     let spend = if plan.needs_spend() { partial.add_spend_groups(interrupt)? } else { Vec::new() };
     check_rows(partial.len(), max_rows)?;
-    partial.grouped.state.prepare_values(interrupt)?;
     let texts = std::mem::take(&mut partial.grouped.groups.texts).into_iter();
     let dictionaries =
         texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;

@@ -80,16 +80,6 @@ pub(crate) trait Accumulator: Sized {
     /// The columns are not those of this state.
     fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError>;
 
-    /// Returns the number of bytes that [`prepare_values`](Self::prepare_values) takes for `groups` groups.
-    fn bytes_of_values(&self, _groups: usize) -> usize {
-        0
-    }
-
-    /// Computes what [`value`](Self::value) returns, if it takes more than a look. No group is added after it.
-    fn prepare_values(&mut self, _interrupt: &Interrupt) -> Result<(), Interruption> {
-        Ok(())
-    }
-
     /// Returns the function from a slot to the value of a measure; `None` if the query does not aggregate the measure.
     fn value(&self, measure: Measure) -> Option<impl Fn(GroupSlot) -> i128>;
 }
@@ -307,17 +297,6 @@ macro_rules! group_state {
             /// Adds what [`to_arrow`](Self::to_arrow) has written, given the slot of each group.
             pub(crate) fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
                 $(self.$name.from_arrow(batch, slots)?;)*
-                Ok(())
-            }
-
-            /// Returns the number of bytes that [`prepare_values`](Self::prepare_values) takes for `groups` groups.
-            pub(crate) fn bytes_of_values(&self, groups: usize) -> usize {
-                [$(self.$name.bytes_of_values(groups)),*].into_iter().sum()
-            }
-
-            /// Computes what values take more than a look. No group is added after it.
-            pub(crate) fn prepare_values(&mut self, interrupt: &Interrupt) -> Result<(), Interruption> {
-                $(self.$name.prepare_values(interrupt)?;)*
                 Ok(())
             }
 

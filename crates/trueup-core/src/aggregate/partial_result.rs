@@ -2,7 +2,7 @@
 
 use super::accumulators::{Accumulator, AddValues, Spend};
 use super::count::GroupedState;
-use super::group::{CodeMap, GroupTable, Interner};
+use super::group::{CodeMap, GroupTable, Interner, SharedGroups};
 use super::shape::ResultShape;
 use super::spend::SpendPartial;
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
@@ -51,29 +51,30 @@ impl SpendGroups {
         slot
     }
 
-    /// Adds the spend of another partial result. `shared` has for each dimension of the query, by the other's code, the
-    /// code here.
+    /// Adds the sums of other groups. `to_shared` returns the shared code of a code of theirs, given the place of its
+    /// dimension in their keys and in the query.
     fn merge(
         &mut self,
-        other: Self,
-        shared: &[Vec<u32>],
-        texts: &[Interner],
+        others: &GroupTable,
+        sums: Spend,
+        groups: &mut SharedGroups,
         interrupt: &Interrupt,
+        mut to_shared: impl FnMut(&mut SharedGroups, usize, usize, u32) -> u32,
     ) -> Result<(), Interruption> {
-        let mut key = vec![0; other.dimensions.len() + 1];
-        let mut slots = Vec::with_capacity(other.table.len());
-        for group in 0..other.table.len() {
+        let mut key = vec![0; self.dimensions.len() + 1];
+        let mut slots = Vec::with_capacity(others.len());
+        for group in 0..others.len() {
             if group.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
                 interrupt.check()?;
             }
-            let (sub_range, codes) = other.table.key(group).split_at(1);
+            let (sub_range, codes) = others.key(group).split_at(1);
             key[..1].copy_from_slice(sub_range);
-            for (at, (dimension, code)) in other.dimensions.iter().zip(codes).enumerate() {
-                key[at + 1] = shared[*dimension][*code as usize];
+            for (at, (dimension, code)) in self.dimensions.iter().zip(codes).enumerate() {
+                key[at + 1] = to_shared(groups, at, *dimension, *code);
             }
-            slots.push(self.slot(&key, texts));
+            slots.push(self.slot(&key, &groups.texts));
         }
-        self.sums.merge(other.sums, &slots, interrupt)
+        self.sums.merge(sums, &slots, interrupt)
     }
 }
 
@@ -105,7 +106,9 @@ impl PartialResult {
         }
         let shared = self.grouped.merge(other.grouped, interrupt)?;
         self.rows += other.rows;
-        self.spend.merge(other.spend, &shared, &self.grouped.groups.texts, interrupt)
+        let to_shared = |_: &mut _, _, dimension: usize, code: u32| shared[dimension][code as usize];
+        let SpendGroups { table, sums, .. } = other.spend;
+        self.spend.merge(&table, sums, &mut self.grouped.groups, interrupt, to_shared)
     }
 
     /// Returns the number of bytes of spend.
@@ -134,20 +137,12 @@ impl PartialResult {
     /// # Errors
     /// The interrupt ends the query.
     pub(crate) fn add_spend(&mut self, partial: SpendPartial, interrupt: &Interrupt) -> Result<(), Interruption> {
-        let Self { grouped: GroupedState { groups, .. }, spend, .. } = self;
-        let mut code_maps: Vec<_> = partial.texts.iter().map(|_| CodeMap::default()).collect();
-        let mut key = vec![0; code_maps.len() + 1];
-        let mut slots = Vec::with_capacity(partial.groups.len());
-        for group in 0..partial.groups.len() {
-            let (sub_range, codes) = partial.groups.key(group).split_at(1);
-            key[..1].copy_from_slice(sub_range);
-            for (at, code) in codes.iter().enumerate() {
-                let (dimension, texts) = (spend.dimensions[at], &partial.texts[at]);
-                key[at + 1] = groups.shared_code(dimension, *code, texts, &mut code_maps[at]);
-            }
-            slots.push(spend.slot(&key, &groups.texts));
-        }
-        spend.sums.merge(partial.sums, &slots, interrupt)
+        let SpendPartial { groups, sums, texts } = partial;
+        let mut code_maps: Vec<_> = texts.iter().map(|_| CodeMap::default()).collect();
+        let to_shared = |shared: &mut SharedGroups, at: usize, dimension, code| {
+            shared.shared_code(dimension, code, &texts[at], &mut code_maps[at])
+        };
+        self.spend.merge(&groups, sums, &mut self.grouped.groups, interrupt, to_shared)
     }
 
     /// Returns the sum over all groups of each column of state that adds up.
@@ -224,16 +219,15 @@ mod tests {
     #[test]
     fn a_canceled_query_merges_no_spend() {
         let shape = ResultShape { sub_ranges: 1, dimensions: Vec::new(), layout: MeasureLayout::default() };
-        let mut one = SpendGroups::new(&shape);
-        let other = || {
-            let mut other = SpendGroups::new(&shape);
-            other.slot(&[0], &[]);
-            other
+        let (mut result, mut others) = (PartialResult::new(&shape), GroupTable::new(1, 0));
+        others.slot(&[0]);
+        let mut merge = |interrupt: &Interrupt| {
+            let PartialResult { grouped, spend, .. } = &mut result;
+            spend.merge(&others, Spend::new(&shape.layout), &mut grouped.groups, interrupt, |_, _, _, code| code)
         };
         let interrupt = Interrupt::default();
-        assert_eq!(one.merge(other(), &[], &[], &interrupt), Ok(()));
+        assert_eq!(merge(&interrupt), Ok(()));
         interrupt.cancel();
-        assert_eq!(one.merge(other(), &[], &[], &interrupt), Err(Interruption::Canceled));
-        assert_eq!(one.sums, other().sums);
+        assert_eq!(merge(&interrupt), Err(Interruption::Canceled));
     }
 }

@@ -108,7 +108,7 @@ impl<'a> GroupMeasures<'a> {
     /// # Errors
     /// A count does not fit into 64 bits, or the interrupt ends the query.
     pub(super) fn values(&self, metric: &MetricRef, groups: &[u32]) -> Result<Values, Error> {
-        let overflow = || QueryError::Overflow { name: metric.name().to_owned() };
+        let overflow = || Error::from(QueryError::Overflow { name: metric.name().to_owned() });
         match self.bind(metric) {
             BoundFormula::Quotient(quotient) => {
                 let mut ratios = Ratios::with_capacity(groups.len());
@@ -120,32 +120,32 @@ impl<'a> GroupMeasures<'a> {
                 }
                 Ok(Values::Ratios(ratios))
             }
-            BoundFormula::Amount(sum) if sum.is_money => {
-                let mut amounts = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, BATCH_GROUPS) {
-                    amounts.extend(self.sums(&sum, step?));
-                }
-                Ok(Values::Money(amounts))
-            }
+            BoundFormula::Amount(sum) if sum.is_money => Ok(Values::Money(self.amounts::<_, Error>(&sum, groups, Ok)?)),
             BoundFormula::Amount(sum) if sum.is_signed => {
-                let mut counts = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, BATCH_GROUPS) {
-                    for count in self.sums(&sum, step?) {
-                        counts.push(i64::try_from(count).map_err(|_| overflow())?);
-                    }
-                }
-                Ok(Values::Integers(counts))
+                let count = |count| i64::try_from(count).map_err(|_| overflow());
+                Ok(Values::Integers(self.amounts(&sum, groups, count)?))
             }
             BoundFormula::Amount(sum) => {
-                let mut counts = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, BATCH_GROUPS) {
-                    for count in self.sums(&sum, step?) {
-                        counts.push(u64::try_from(count).map_err(|_| overflow())?);
-                    }
-                }
-                Ok(Values::Counts(counts))
+                let count = |count| u64::try_from(count).map_err(|_| overflow());
+                Ok(Values::Counts(self.amounts(&sum, groups, count)?))
             }
         }
+    }
+
+    /// Returns the sum for each group, converted by `make`.
+    fn amounts<T, E: From<Interruption>>(
+        &self,
+        sum: &MeasureSum,
+        groups: &[u32],
+        make: impl Fn(i128) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut amounts = Vec::with_capacity(groups.len());
+        for step in self.steps(groups, BATCH_GROUPS) {
+            for amount in self.sums(sum, step?) {
+                amounts.push(make(amount)?);
+            }
+        }
+        Ok(amounts)
     }
 
     /// Returns for each group, in order, a number that is larger where the metric is; `None` where a ratio has the
@@ -166,13 +166,7 @@ impl<'a> GroupMeasures<'a> {
 
     /// Returns the exact values of a metric for `groups`, in their order.
     pub(super) fn exact_values(&self, metric: &MetricRef, groups: &[u32]) -> Result<ExactValues, Interruption> {
-        let sums = |sum: &MeasureSum| -> Result<Vec<i128>, Interruption> {
-            let mut sums = Vec::with_capacity(groups.len());
-            for step in self.steps(groups, BATCH_GROUPS) {
-                sums.extend(self.sums(sum, step?));
-            }
-            Ok(sums)
-        };
+        let sums = |sum: &MeasureSum| self.amounts::<_, Interruption>(sum, groups, Ok);
         Ok(match self.bind(metric) {
             BoundFormula::Quotient(Quotient::Ratio { numerator, denominator }) => ExactValues {
                 numerators: sums(&numerator)?,

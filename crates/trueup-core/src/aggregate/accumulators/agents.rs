@@ -8,7 +8,7 @@ use crate::aggregate::context::QueryContext;
 use crate::aggregate::group::{CodeMap, Interner, NewTexts};
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::dictionary::{AGENT_COLUMN, Measure};
-use crate::memory::table_bytes_while_adding;
+use crate::memory::{column_bytes_while_adding, table_bytes_while_adding};
 use crate::plan::MeasureLayout;
 use crate::scan::{EventColumns, TextColumn};
 use crate::{Code, Interrupt, Interruption, Shown};
@@ -31,10 +31,8 @@ pub(crate) struct DistinctAgents {
     pairs: HashSet<(GroupSlot, u32)>,
     /// The agents by code.
     names: Interner,
-    /// The number of slots.
-    slots: usize,
-    /// By slot, the number of agents; empty until [`prepare_values`](Accumulator::prepare_values).
-    numbers: Vec<u64>,
+    /// By slot, the number of agents; empty if the query counts none.
+    numbers: Vec<u32>,
 }
 
 /// The agents of state rows, bound to the columns of a row group.
@@ -48,6 +46,15 @@ pub(crate) struct AgentColumn<'a> {
     codes: Vec<u32>,
 }
 
+impl DistinctAgents {
+    /// Adds an agent to a slot, unless it has the agent.
+    fn insert(&mut self, slot: GroupSlot, agent: u32) {
+        if self.pairs.insert((slot, agent)) {
+            self.numbers[slot.index()] += 1;
+        }
+    }
+}
+
 impl Accumulator for DistinctAgents {
     fn holds(measure: Measure) -> bool {
         measure == Measure::OpportunityAgents
@@ -58,11 +65,13 @@ impl Accumulator for DistinctAgents {
     }
 
     fn bytes(&self) -> usize {
-        self.pairs.allocation_size() + self.names.bytes() + self.numbers.capacity() * size_of::<u64>()
+        self.pairs.allocation_size() + self.names.bytes() + self.numbers.capacity() * size_of::<u32>()
     }
 
     fn grow(&mut self, slots: usize) {
-        self.slots = slots;
+        if self.is_needed {
+            self.numbers.resize(slots, 0);
+        }
     }
 
     fn merge(&mut self, other: Self, slots: &[GroupSlot], interrupt: &Interrupt) -> Result<(), Interruption> {
@@ -73,7 +82,7 @@ impl Accumulator for DistinctAgents {
             if at.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
                 interrupt.check()?;
             }
-            self.pairs.insert((slots[slot.group()], codes[*code as usize]));
+            self.insert(slots[slot.group()], codes[*code as usize]);
         }
         Ok(())
     }
@@ -107,26 +116,9 @@ impl Accumulator for DistinctAgents {
             let agents = agents.as_dictionary_opt::<UInt32Type>().ok_or_else(|| invalid(AGENTS))?;
             let names = agents.downcast_dict::<StringArray>().ok_or_else(|| invalid(AGENTS))?;
             for agent in names.into_iter().flatten() {
-                self.pairs.insert((*slot, self.names.code(agent)));
+                let code = self.names.code(agent);
+                self.insert(*slot, code);
             }
-        }
-        Ok(())
-    }
-
-    fn bytes_of_values(&self, groups: usize) -> usize {
-        if self.is_needed { (groups + 1) * size_of::<u64>() } else { 0 }
-    }
-
-    fn prepare_values(&mut self, interrupt: &Interrupt) -> Result<(), Interruption> {
-        if !self.is_needed {
-            return Ok(());
-        }
-        self.numbers = vec![0; self.slots];
-        for (at, (slot, _)) in self.pairs.iter().enumerate() {
-            if at.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
-                interrupt.check()?;
-            }
-            self.numbers[slot.index()] += 1;
         }
         Ok(())
     }
@@ -151,11 +143,12 @@ impl EventAccumulator for DistinctAgents {
         })
     }
 
-    fn bytes_while_adding(&self, units: usize, _groups: usize, bound: Option<&AgentColumn<'_>>) -> usize {
+    fn bytes_while_adding(&self, units: usize, groups: usize, bound: Option<&AgentColumn<'_>>) -> usize {
         let (pairs, entry) = (&self.pairs, size_of::<(GroupSlot, u32)>());
         let names = bound.map_or_else(NewTexts::default, |agents| agents.new_names(units));
         table_bytes_while_adding(pairs.len(), pairs.capacity(), pairs.allocation_size(), units, entry)
             + self.names.bytes_while_adding(names)
+            + column_bytes_while_adding(&self.numbers, if self.is_needed { groups } else { 0 })
     }
 
     fn rule(_measure: Measure, event: &CountedEvent<'_>) -> String {
@@ -197,7 +190,7 @@ impl BoundAccumulator for AgentColumn<'_> {
             if *code != 0 && *last_slot != *slot {
                 *last_slot = *slot;
                 let shared = self.code_map.shared_code(*code, self.column.dictionary(), &mut agents.names);
-                agents.pairs.insert((*slot, shared));
+                agents.insert(*slot, shared);
             }
         }
     }
