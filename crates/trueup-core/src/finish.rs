@@ -38,7 +38,7 @@ pub(crate) use arrow::MAX_TEXT_BYTES;
 pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
 pub use difference::NotComparable;
 pub(crate) use exact::nearest_quotient;
-pub(crate) use measures::to_f64;
+pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;
 pub(crate) use sort_columns::sort_columns;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, StringColumn, Value, Values};

@@ -12,8 +12,8 @@
 //! | `arrow_columns` | what all need to travel as Arrow columns |
 //! | `counted_event` | an event that a measure counts, with the history that its rule speaks of |
 //!
-//! A measure with new state is an accumulator more: a file here, and a line in the list of [`GroupState`]. All calls are
-//! static: one per batch and accumulator, and none per row.
+//! A measure with new state is an accumulator more: a file here, and a line in the list of [`GroupState`]. All calls
+//! are static: one per batch and accumulator, and none per row.
 
 mod agents;
 mod arrow_columns;
@@ -110,8 +110,8 @@ pub(crate) trait EventAccumulator: Accumulator {
     fn rule(measure: Measure, event: &CountedEvent<'_>) -> String;
 }
 
-/// Adds the rows of a row group to the state. A batch is added as segments or as rows, as they are grouped, and then, if
-/// a measure or a dimension depends on states, as state rows.
+/// Adds the rows of a row group to the state. A batch is added as segments or as rows, as they are grouped, and then,
+/// if a measure or a dimension depends on states, as state rows.
 pub(crate) trait BoundAccumulator: Debug {
     type State;
 

@@ -81,7 +81,8 @@ impl<'a> Counting<'a> {
         self.granularity == Granularity::Row || self.bound.reads_events()
     }
 
-    /// Returns the number of bytes of state that may be held while `units` units are added, and at most `groups` groups.
+    /// Returns the number of bytes of state that may be held while `units` units are added, and at most `groups`
+    /// groups.
     pub(crate) fn bytes_while_adding(&self, units: usize, groups: usize, state: &GroupState) -> usize {
         state.bytes_while_adding(units, groups, &self.bound)
     }
@@ -136,6 +137,7 @@ impl<'a> Counting<'a> {
         if limit != Runs::None {
             ContiguousRows::find(columns, batch, slots, limit == Runs::Segment, runs);
         }
+        debug_assert_eq!(slots.len(), batch.segments.len(), "each segment has a slot");
         bound.add_segments(&SegmentUnits { segments: &batch.segments, cache, slots, slot_runs, runs }, state);
     }
 
@@ -160,9 +162,9 @@ impl<'a> Counting<'a> {
             self.state_events.clear();
             self.state_events.extend(segments.events.iter().zip(&segments.classes).map(state_row));
         }
-        let (slots, events) = (&*self.state_slots, &*self.state_events);
-        let rows = StateRows { segments, cache, slots, slot_runs, are_rows_grouped, events };
-        self.bound.add_state_rows(&rows, state);
+        debug_assert_eq!(self.state_slots.len(), segments.len(), "each segment has a state row");
+        let Self { bound, state_slots: slots, state_events: events, .. } = self;
+        bound.add_state_rows(&StateRows { segments, cache, slots, slot_runs, are_rows_grouped, events }, state);
     }
 }
 

@@ -40,8 +40,8 @@ impl SpendGroups {
         self.table.bytes() + self.sums.bytes()
     }
 
-    /// Returns the slot of the group with a key, which becomes a group without spend if it is new. `texts` are the texts
-    /// of all dimensions of the query.
+    /// Returns the slot of the group with a key, which becomes a group without spend if it is new. `texts` are the
+    /// texts of all dimensions of the query.
     pub(super) fn slot(&mut self, key: &[u32], texts: &[Interner]) -> GroupSlot {
         for (at, dimension) in self.dimensions.iter().enumerate() {
             self.table.expect(at + 1, texts[*dimension].texts().len());
@@ -153,7 +153,7 @@ impl PartialResult {
     }
 
     /// Calls `add` with the function from the slot of a group to the value of a measure, unless the query does not
-    /// aggregate the measure. The slots of a measure of spend are those that
+    /// aggregate the measure. The slots of a measure of spend are the ones that
     /// [`add_spend_groups`](Self::add_spend_groups) has returned.
     pub(crate) fn with_value(&self, measure: Measure, add: &mut impl AddValues) {
         if measure.is_spend() {

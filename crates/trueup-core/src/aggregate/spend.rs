@@ -38,13 +38,10 @@ pub(crate) fn aggregate_spend(
     interrupt: &Interrupt,
 ) -> Result<SpendPartial, Error> {
     let plan = context.plan;
-    let selected = context.selected(&columns.accounts.texts);
     let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension, interrupt);
     let encoders = plan.dimensions.iter().filter_map(|dimension| encoder(dimension).transpose());
     let encoders: Vec<SpendKeyEncoder<'_>> = encoders.collect::<Result<_, _>>()?;
     let texts: Vec<TextDictionary> = encoders.iter().map(SpendKeyEncoder::texts).collect();
-    let bind = |condition| SpendFilter::bind(condition, encoder);
-    let mut filter = plan.event_filter.as_ref().map(bind).transpose()?;
     let mut groups = GroupTable::new(plan.sub_ranges.len(), encoders.len());
     for (dimension, texts) in texts.iter().enumerate() {
         groups.expect(dimension + 1, texts.len());
@@ -52,25 +49,22 @@ pub(crate) fn aggregate_spend(
     // Whether spend makes a row depends on all sums but that of campaigns.
     let is_summed = |measure| measure != Measure::CampaignSpend || plan.spend.contains(&measure);
     let mut sums = Spend::new(&plan.layout);
-    let (mut rows, mut slots) = (Vec::new(), Vec::new());
-    let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); encoders.len()]);
-    for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
-        select_rows(context, columns, &selected, first, &mut rows);
-        if let Some(filter) = &mut filter {
-            filter.retain(&mut rows, interrupt)?;
-        }
+    let (mut slots, mut sub_ranges) = (Vec::new(), Vec::new());
+    let mut codes = vec![Vec::new(); encoders.len()];
+    for_each_batch(context, columns, interrupt, |rows| {
         sub_ranges.clear();
         match &*plan.sub_ranges {
             [_] => sub_ranges.resize(rows.len(), 0),
             _ => sub_ranges.extend(rows.iter().map(|row| plan.days.sub_range(columns.days[*row as usize]).0)),
         }
-        encoders.iter().zip(&mut codes).for_each(|(encoder, codes)| encoder.encode(&rows, codes));
+        encoders.iter().zip(&mut codes).for_each(|(encoder, codes)| encoder.encode(rows, codes));
         let keys: Vec<&[u32]> = std::iter::once(&sub_ranges).chain(&codes).map(Vec::as_slice).collect();
         share.raise(|| groups.bytes_while_adding(rows.len()) + sums.bytes_while_adding(rows.len()))?;
         groups.slots(&keys, rows.len(), &mut slots);
         sums.grow(groups.len() + 1);
-        sums.add_rows(columns, &rows, &slots, is_summed);
-    }
+        sums.add_rows(columns, rows, &slots, is_summed);
+        Ok::<_, Error>(())
+    })?;
     Ok(SpendPartial { groups, sums, texts })
 }
 
@@ -83,19 +77,34 @@ pub(crate) fn spend_rows(
     columns: &SpendColumns,
     interrupt: &Interrupt,
 ) -> Result<Vec<u32>, Interruption> {
+    let mut all = Vec::new();
+    for_each_batch(context, columns, interrupt, |rows| {
+        all.append(rows);
+        Ok::<_, Interruption>(())
+    })?;
+    Ok(all)
+}
+
+/// Hands the rows of a row group that a plan sums to `add`, batch by batch.
+fn for_each_batch<E: From<Interruption>>(
+    context: &QueryContext<'_>,
+    columns: &SpendColumns,
+    interrupt: &Interrupt,
+    mut add: impl FnMut(&mut Vec<u32>) -> Result<(), E>,
+) -> Result<(), E> {
     let selected = context.selected(&columns.accounts.texts);
     let encoder = |dimension: &DimensionRef| SpendKeyEncoder::bind(context, columns, dimension, interrupt);
     let bind = |condition| SpendFilter::bind(condition, encoder);
     let mut filter = context.plan.event_filter.as_ref().map(bind).transpose()?;
-    let (mut all, mut rows) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
         select_rows(context, columns, &selected, first, &mut rows);
         if let Some(filter) = &mut filter {
             filter.retain(&mut rows, interrupt)?;
         }
-        all.append(&mut rows);
+        add(&mut rows)?;
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Writes to `rows` which of the next [`BATCH_ROWS`] rows from `first` on are left, in the range, and of a selected

@@ -22,12 +22,12 @@ impl GroupSlot {
 
     /// Returns the slot of a group.
     #[inline]
-    pub(crate) const fn of_group(group: u32) -> Self {
+    pub(crate) const fn from_group(group: u32) -> Self {
         Self(group + 1)
     }
 
     /// Returns the slots of the first `groups` groups.
-    pub(crate) fn of_groups(groups: usize) -> impl Iterator<Item = Self> {
+    pub(crate) fn first(groups: usize) -> impl Iterator<Item = Self> {
         (1..).take(groups).map(Self)
     }
 

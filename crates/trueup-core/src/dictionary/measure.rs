@@ -12,10 +12,10 @@ pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 /// The stored column of amounts of events.
 pub(crate) const TOTAL_COLUMN: &str = "total";
 
-/// Defines [`Measure`]. Each row of the table is one measure: its kind, its name in formulas, its definition (a sentence
-/// without a verb), the stored columns that it reads in addition to customer, account, stage and date, and where the
-/// values of groups add up if not where those of its kind do. The measures of durations follow, one of each for each pair
-/// of stages.
+/// Defines [`Measure`]. Each row of the table is one measure: its kind, its name in formulas, its definition (a
+/// sentence without a verb), the stored columns that it reads in addition to customer, account, stage and date, and
+/// where the values of groups add up if not where those of its kind do. The measures of durations follow, one of each
+/// for each pair of stages.
 macro_rules! measures {
     ($(
         $measure:ident: $kind:ident, $name:literal, $definition:literal
@@ -47,10 +47,10 @@ macro_rules! measures {
                 match self {
                     $(Self::$measure => MeasureEntry::new(MeasureKind::$kind, $name, $definition)
                         $(.reads(&[$($column),*]))? $(.adds_up(crate::dictionary::Additivity::$additivity))?,)*
-                    Self::Reached(pair) => MeasureEntry::of_durations(pair.texts().reached),
-                    Self::NotReached(pair) => MeasureEntry::of_durations(pair.texts().not_reached),
-                    Self::Days(pair) => MeasureEntry::of_durations(pair.texts().days),
-                    Self::DayCounts(pair) => MeasureEntry::of_durations(pair.texts().day_counts),
+                    Self::Reached(pair) => MeasureEntry::durations(pair.texts().reached),
+                    Self::NotReached(pair) => MeasureEntry::durations(pair.texts().not_reached),
+                    Self::Days(pair) => MeasureEntry::durations(pair.texts().days),
+                    Self::DayCounts(pair) => MeasureEntry::durations(pair.texts().day_counts),
                 }
             }
         }
@@ -96,7 +96,7 @@ impl MeasureEntry {
     }
 
     /// Returns the entry of a measure of durations, given its name and its definition.
-    pub(super) const fn of_durations((name, definition): (&'static str, &'static str)) -> Self {
+    pub(super) const fn durations((name, definition): (&'static str, &'static str)) -> Self {
         Self::new(MeasureKind::Durations, name, definition)
     }
 

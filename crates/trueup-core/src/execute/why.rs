@@ -15,10 +15,9 @@ use super::row_groups::{AnyRowGroup, SelectedRowGroups};
 use super::{Execution, execute_in_pool, in_pool, last_event_day};
 use crate::aggregate::{AggregationMemo, QueryContext, is_sum};
 use crate::dataset::Dataset;
-use crate::definitions::{DefinedFormula, SignedSum};
-use crate::dictionary::{Formula, Measure, Unit};
+use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
-use crate::finish::{ResultTable, Value, to_f64};
+use crate::finish::{ResultTable, SumFormula, Value};
 use crate::memory::MemoryLease;
 use crate::plan::{MetricRef, Plan};
 use crate::query::{AnswerRow, DateRange, EventsQuery, WhyQuery, WhyRowFault};
@@ -307,52 +306,22 @@ fn overflow(name: &str) -> Error {
     QueryError::Overflow { name: name.to_owned() }.into()
 }
 
-/// A sum of what lines add.
-struct LineSum {
-    total: i128,
-    is_money: bool,
-}
-
 /// Returns the value of a metric, given the lines of each measure.
 fn value_of(metric: &MetricRef, measures: &[Measure], lines: &[MeasureLines]) -> Result<Value<'static>, Error> {
     let of = |measure: Measure| {
         measures.iter().zip(lines).find(|(other, _)| **other == measure).map_or(0, |(_, lines)| lines.sum)
     };
-    let sum = |parts: &[Measure]| LineSum {
-        total: parts.iter().map(|measure| of(*measure)).sum(),
-        is_money: parts.iter().any(|measure| measure.is_money()),
-    };
-    let signed = |sum: &SignedSum| {
-        let term = |(measure, is_subtracted): &(Measure, bool)| {
-            let total = of(*measure);
-            if *is_subtracted { -total } else { total }
-        };
-        LineSum { total: sum.terms().iter().map(term).sum(), is_money: sum.unit() == Unit::Currency }
-    };
-    match metric {
-        MetricRef::BuiltIn(name, Formula::Amount(parts)) => {
-            let LineSum { total, is_money } = sum(parts);
-            amount(is_money, total, name)
+    match SumFormula::new(metric) {
+        SumFormula::Amount(sum) if sum.is_signed && !sum.is_money => {
+            i64::try_from(sum.total(of)).map(Value::Integer).map_err(|_| overflow(metric.name()))
         }
-        MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => {
-            Ok(ratio(&sum(numerator), &sum(denominator)))
-        }
+        SumFormula::Amount(sum) => amount(sum.is_money, sum.total(of), metric.name()),
+        SumFormula::Ratio { numerator, denominator } => Ok(Value::Ratio(match denominator.total(of) {
+            0 => 0.0,
+            // Adding 0 turns a negative zero into zero.
+            total => numerator.value(numerator.total(of)) / denominator.value(total) + 0.0,
+        })),
         // A percentile is refused before.
-        MetricRef::BuiltIn(_, Formula::Percentile { .. }) => Ok(Value::Ratio(0.0)),
-        MetricRef::Defined(metric) => match &metric.formula {
-            DefinedFormula::Amount(sum) => {
-                let LineSum { total, is_money } = signed(sum);
-                if sum.may_be_negative() && !is_money {
-                    return i64::try_from(total).map(Value::Integer).map_err(|_| overflow(&metric.name));
-                }
-                amount(is_money, total, &metric.name)
-            }
-            DefinedFormula::Ratio { numerator, denominator } => Ok(ratio(&signed(numerator), &signed(denominator))),
-        },
+        SumFormula::Percentile { .. } => Ok(Value::Ratio(0.0)),
     }
-}
-
-fn ratio(numerator: &LineSum, denominator: &LineSum) -> Value<'static> {
-    let double = |sum: &LineSum| to_f64(sum.total, sum.is_money);
-    Value::Ratio(if denominator.total == 0 { 0.0 } else { double(numerator) / double(denominator) + 0.0 })
 }

@@ -28,12 +28,19 @@ pub(super) struct GroupMeasures<'a> {
 }
 
 /// A sum of measures.
-struct MeasureSum {
-    /// The measures that are aggregated, each with whether it is subtracted.
+pub(crate) struct MeasureSum {
+    /// The measures, each with whether it is subtracted.
     terms: Vec<(Measure, bool)>,
-    is_money: bool,
+    pub(crate) is_money: bool,
     /// Whether a count may be negative, because something is subtracted.
-    is_signed: bool,
+    pub(crate) is_signed: bool,
+}
+
+/// The formula of a metric, as sums of measures.
+pub(crate) enum SumFormula {
+    Amount(MeasureSum),
+    Ratio { numerator: MeasureSum, denominator: MeasureSum },
+    Percentile { pair: StagePair, percent: u8 },
 }
 
 /// A formula, bound to what its measures have been aggregated to.
@@ -53,9 +60,50 @@ enum Quotient<'a> {
 }
 
 impl MeasureSum {
+    fn new(measures: &[Measure]) -> Self {
+        Self {
+            terms: measures.iter().map(|measure| (*measure, false)).collect(),
+            is_money: measures.iter().any(|measure| measure.is_money()),
+            is_signed: false,
+        }
+    }
+
+    /// Returns the sum, given the value of each measure.
+    pub(crate) fn total(&self, value: impl Fn(Measure) -> i128) -> i128 {
+        let terms = self.terms.iter();
+        terms.map(|(measure, is_subtracted)| if *is_subtracted { -value(*measure) } else { value(*measure) }).sum()
+    }
+
     /// Converts a value of this sum to a double: a count, or money in currency units.
-    fn value(&self, sum: i128) -> f64 {
+    pub(crate) fn value(&self, sum: i128) -> f64 {
         to_f64(sum, self.is_money)
+    }
+}
+
+impl From<&SignedSum> for MeasureSum {
+    fn from(sum: &SignedSum) -> Self {
+        let terms = sum.terms().to_vec();
+        Self { terms, is_money: sum.unit() == Unit::Currency, is_signed: sum.may_be_negative() }
+    }
+}
+
+impl SumFormula {
+    pub(crate) fn new(metric: &MetricRef) -> Self {
+        match metric {
+            MetricRef::BuiltIn(_, Formula::Amount(measures)) => Self::Amount(MeasureSum::new(measures)),
+            MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => {
+                Self::Ratio { numerator: MeasureSum::new(numerator), denominator: MeasureSum::new(denominator) }
+            }
+            MetricRef::BuiltIn(_, Formula::Percentile { pair, percent }) => {
+                Self::Percentile { pair: *pair, percent: *percent }
+            }
+            MetricRef::Defined(metric) => match &metric.formula {
+                DefinedFormula::Amount(sum) => Self::Amount(sum.into()),
+                DefinedFormula::Ratio { numerator, denominator } => {
+                    Self::Ratio { numerator: numerator.into(), denominator: denominator.into() }
+                }
+            },
+        }
     }
 }
 
@@ -85,8 +133,8 @@ pub(super) const fn in_order(value: f64) -> i64 {
 }
 
 impl<'a> GroupMeasures<'a> {
-    /// Sorts the durations of each group, if the query needs a percentile of them. `spend` has for each group the slot of
-    /// its spend.
+    /// Sorts the durations of each group, if the query needs a percentile of them. `spend` has for each group the slot
+    /// of its spend.
     pub(super) fn new(
         plan: &'a Plan,
         partial: &'a PartialResult,
@@ -262,56 +310,28 @@ impl<'a> GroupMeasures<'a> {
         let mut sums = Vec::with_capacity(groups.len());
         for (measure, is_subtracted) in &sum.terms {
             let spend = measure.is_spend().then_some(&*self.spend);
-            let mut sums = GroupSums { groups, spend, is_subtracted: *is_subtracted, sums: &mut sums };
-            self.partial.with_value(*measure, &mut sums);
+            for (term, is_term_subtracted) in measure.terms() {
+                let is_subtracted = *is_subtracted != is_term_subtracted;
+                let mut sums = GroupSums { groups, spend, is_subtracted, sums: &mut sums };
+                self.partial.with_value(term, &mut sums);
+            }
         }
         sums.resize(groups.len(), 0);
         sums
     }
 
     fn bind(&self, metric: &MetricRef) -> BoundFormula<'_> {
-        let ratio = |numerator, denominator| BoundFormula::Quotient(Quotient::Ratio { numerator, denominator });
-        match metric {
-            MetricRef::BuiltIn(_, Formula::Amount(measures)) => BoundFormula::Amount(sum(measures)),
-            MetricRef::BuiltIn(_, Formula::Ratio { numerator, denominator }) => ratio(sum(numerator), sum(denominator)),
-            MetricRef::BuiltIn(_, Formula::Percentile { pair, percent }) => {
-                let durations = self.durations.iter().find(|(other, _)| other == pair);
-                BoundFormula::Quotient(Quotient::Percentile(durations.map(|(_, sorted)| sorted), *percent))
+        match SumFormula::new(metric) {
+            SumFormula::Amount(sum) => BoundFormula::Amount(sum),
+            SumFormula::Ratio { numerator, denominator } => {
+                BoundFormula::Quotient(Quotient::Ratio { numerator, denominator })
             }
-            MetricRef::Defined(metric) => match &metric.formula {
-                DefinedFormula::Amount(sum) => BoundFormula::Amount(signed_sum(sum)),
-                DefinedFormula::Ratio { numerator, denominator } => {
-                    ratio(signed_sum(numerator), signed_sum(denominator))
-                }
-            },
+            SumFormula::Percentile { pair, percent } => {
+                let durations = self.durations.iter().find(|(other, _)| *other == pair);
+                BoundFormula::Quotient(Quotient::Percentile(durations.map(|(_, sorted)| sorted), percent))
+            }
         }
     }
-}
-
-/// Returns a sum of measures some of which may be subtracted.
-fn signed_sum(sum: &SignedSum) -> MeasureSum {
-    MeasureSum {
-        terms: terms(sum.terms().iter().copied()),
-        is_money: sum.unit() == Unit::Currency,
-        is_signed: sum.may_be_negative(),
-    }
-}
-
-/// Returns a sum of measures.
-fn sum(measures: &[Measure]) -> MeasureSum {
-    MeasureSum {
-        terms: terms(measures.iter().map(|measure| (*measure, false))),
-        is_money: measures.iter().any(|measure| measure.is_money()),
-        is_signed: false,
-    }
-}
-
-/// Returns the measures that are aggregated to compute some measures, each with whether it is subtracted.
-fn terms(measures: impl Iterator<Item = (Measure, bool)>) -> Vec<(Measure, bool)> {
-    let terms = measures.flat_map(|(measure, is_subtracted)| {
-        measure.terms().map(move |(term, is_term_subtracted)| (term, is_subtracted != is_term_subtracted))
-    });
-    terms.collect()
 }
 
 /// The sums of some groups, to which the values of a measure are added.
@@ -327,7 +347,7 @@ struct GroupSums<'a> {
 impl AddValues for GroupSums<'_> {
     fn add(&mut self, value: impl Fn(GroupSlot) -> i128) {
         match self.spend {
-            None => self.add_groups(|group| value(GroupSlot::of_group(group))),
+            None => self.add_groups(|group| value(GroupSlot::from_group(group))),
             Some(slots) => self.add_groups(|group| value(slots[group as usize])),
         }
     }

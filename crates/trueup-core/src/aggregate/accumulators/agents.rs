@@ -96,7 +96,7 @@ impl Accumulator for DistinctAgents {
         by_slot.sort_unstable();
         let mut by_slot = by_slot.into_iter().peekable();
         let mut agents = ListBuilder::new(StringDictionaryBuilder::<UInt32Type>::new());
-        for slot in GroupSlot::of_groups(groups) {
+        for slot in GroupSlot::first(groups) {
             while let Some((_, agent)) = by_slot.next_if(|(of, _)| *of == slot) {
                 agents.values().append(agent)?;
             }

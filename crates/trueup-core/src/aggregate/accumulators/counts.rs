@@ -196,7 +196,7 @@ impl Accumulator for Counts {
 
     fn to_arrow(&self, groups: usize, columns: &mut ArrowColumns) -> Result<(), ArrowError> {
         for (place, measure) in self.measures.iter().enumerate() {
-            columns.push_counts(*measure, GroupSlot::of_groups(groups).map(|slot| self.count_at(slot, place)));
+            columns.push_counts(*measure, GroupSlot::first(groups).map(|slot| self.count_at(slot, place)));
         }
         Ok(())
     }

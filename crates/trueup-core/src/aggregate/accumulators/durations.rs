@@ -150,7 +150,7 @@ impl Accumulator for Durations {
 
     fn to_arrow(&self, groups: usize, columns: &mut ArrowColumns) -> Result<(), ArrowError> {
         for durations in &self.pairs {
-            let sums = || GroupSlot::of_groups(groups).map(|slot| durations.by_slot[slot.index()]);
+            let sums = || GroupSlot::first(groups).map(|slot| durations.by_slot[slot.index()]);
             columns.push_counts(Measure::Reached(durations.pair), sums().map(|sums| sums.reached));
             let days = UInt64Array::from_iter_values(sums().map(|sums| sums.days));
             columns.push(sum_name(Measure::Days(durations.pair)), days);

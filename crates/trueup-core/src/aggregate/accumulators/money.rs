@@ -103,7 +103,7 @@ impl Accumulator for Money {
 
     fn to_arrow(&self, groups: usize, columns: &mut ArrowColumns) -> Result<(), ArrowError> {
         for (place, measure) in self.measures.iter().enumerate() {
-            columns.push_sums(*measure, GroupSlot::of_groups(groups).map(|slot| self.sum_at(slot, place)))?;
+            columns.push_sums(*measure, GroupSlot::first(groups).map(|slot| self.sum_at(slot, place)))?;
         }
         Ok(())
     }

@@ -12,7 +12,6 @@ use arrow_array::RecordBatch;
 use arrow_array::types::Decimal128Type;
 use arrow_schema::ArrowError;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// The measures, by place. All are held whatever the query needs, because spend without events makes a row of the
 /// answer if any of them but [`Measure::CampaignSpend`] is not 0.
@@ -45,24 +44,20 @@ impl Spend {
 
     /// Returns what each of some rows adds to a measure; `None` if its columns were not read.
     pub(crate) fn explain(columns: &SpendColumns, measure: Measure, rows: &[u32]) -> Option<Vec<i128>> {
-        let money = |amounts: &Option<Arc<Amounts>>| Some(amounts.as_ref()?.gather(rows).into_iter().map(i128::from));
-        let count = |counts: &Option<Arc<[u64]>>| -> Option<Vec<i128>> {
-            let counts = counts.as_ref()?;
-            Some(rows.iter().map(|row| i128::from(counts[*row as usize])).collect())
-        };
         match measure {
-            Measure::AdSpend => Some(money(&columns.ad_spend)?.collect()),
-            Measure::ManagementFee => Some(money(&columns.management_fee)?.collect()),
+            Measure::AdSpend => amounts(columns.ad_spend.as_deref(), rows),
+            Measure::ManagementFee => amounts(columns.management_fee.as_deref(), rows),
             Measure::CampaignSpend => {
                 let campaigns = &columns.text("campaign")?.codes;
-                let amounts = money(&columns.ad_spend)?.zip(money(&columns.management_fee)?).zip(rows);
-                let of_campaign = |((ad_spend, fee), row): ((i128, i128), &u32)| {
-                    if campaigns.get(*row as usize) == Code::EMPTY { 0 } else { ad_spend + fee }
-                };
-                Some(amounts.map(of_campaign).collect())
+                let mut spend = amounts(columns.ad_spend.as_deref(), rows)?;
+                let fees = amounts(columns.management_fee.as_deref(), rows)?;
+                for ((spend, fee), row) in spend.iter_mut().zip(fees).zip(rows) {
+                    *spend = if campaigns.get(*row as usize) == Code::EMPTY { 0 } else { *spend + fee };
+                }
+                Some(spend)
             }
-            Measure::Clicks => count(&columns.clicks),
-            Measure::Impressions => count(&columns.impressions),
+            Measure::Clicks => counts(columns.clicks.as_deref(), rows),
+            Measure::Impressions => counts(columns.impressions.as_deref(), rows),
             _ => None,
         }
     }
@@ -104,6 +99,17 @@ impl Spend {
     }
 }
 
+/// Returns the amounts of rows; null is 0.
+fn amounts(amounts: Option<&Amounts>, rows: &[u32]) -> Option<Vec<i128>> {
+    Some(amounts?.gather(rows).into_iter().map(i128::from).collect())
+}
+
+/// Returns the counts of rows.
+fn counts(counts: Option<&[u64]>, rows: &[u32]) -> Option<Vec<i128>> {
+    let counts = counts?;
+    Some(rows.iter().map(|row| counts[*row as usize].into()).collect())
+}
+
 impl Accumulator for Spend {
     fn holds(measure: Measure) -> bool {
         measure.is_spend()
@@ -138,7 +144,7 @@ impl Accumulator for Spend {
 
     fn to_arrow(&self, groups: usize, columns: &mut ArrowColumns) -> Result<(), ArrowError> {
         for (place, measure) in MEASURES.into_iter().enumerate() {
-            columns.push_sums(measure, GroupSlot::of_groups(groups).map(|slot| self.sums[slot.index()][place]))?;
+            columns.push_sums(measure, GroupSlot::first(groups).map(|slot| self.sums[slot.index()][place]))?;
         }
         Ok(())
     }
