@@ -1,7 +1,7 @@
 //! Files and objects, wherever they are: this crate knows names and bytes, and not what they say.
 //!
 //! - [`Store`]: a folder of files, with the operations by which files and versions of a dataset appear and disappear
-//! - `folder`, `remote`: the implementations, for folders of a file system and of object stores and web servers
+//! - `store/folder`, `remote`: the implementations, for folders of a file system and of object stores and web servers
 //! - [`files`]: every operation that writes a file, so that each can be made to fail
 //! - `plain_file`: opens a file only if it is plain, and reads it at any position
 //! - `block_cache`: keeps blocks of objects in a local folder
@@ -16,7 +16,6 @@
 mod absent;
 mod block_cache;
 pub mod files;
-mod folder;
 mod interrupt;
 mod locations;
 mod pending;

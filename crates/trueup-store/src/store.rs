@@ -1,13 +1,15 @@
 //! The folder of a dataset, wherever it is: the operations by which its files and its versions appear and disappear.
 //!
-//! A store of another kind is one implementation of [`Store`], and one line in [`open_store`].
+//! A store of another kind is a file with an implementation of [`Store`], and a line in [`open_store`].
+
+mod folder;
 
 use crate::files::Files;
-use crate::folder::FolderStore;
 use crate::interrupt::Interrupt;
 use crate::locations::{check_slashes, is_url};
 use crate::pending::Pending;
 use bytes::Bytes;
+use folder::FolderStore;
 use std::fmt;
 use std::fs::File;
 use std::io;
