@@ -78,7 +78,7 @@ pub(crate) trait Accumulator: Sized {
     ///
     /// # Errors
     /// The columns are not those of this state.
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError>;
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError>;
 
     /// Returns the function from a slot to the value of a measure; `None` if the query does not aggregate the measure.
     fn value(&self, measure: Measure) -> Option<impl Fn(GroupSlot) -> i128>;
@@ -295,8 +295,8 @@ macro_rules! group_state {
             }
 
             /// Adds what [`to_arrow`](Self::to_arrow) has written, given the slot of each group.
-            pub(crate) fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
-                $(self.$name.from_arrow(batch, slots)?;)*
+            pub(crate) fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+                $(self.$name.add_arrow(batch, slots)?;)*
                 Ok(())
             }
 

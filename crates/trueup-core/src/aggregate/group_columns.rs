@@ -84,14 +84,14 @@ impl PartialResult {
         if result.len() != slots.len() {
             return Err(invalid("a group occurs twice"));
         }
-        result.grouped.state.from_arrow(events, &slots)?;
+        result.grouped.state.add_arrow(events, &slots)?;
         let keys = result.keys(shape, spend, shape.spend_dimensions())?;
         let Self { grouped, spend: spend_groups, .. } = &mut result;
         let slots: Vec<GroupSlot> = keys.iter().map(|key| spend_groups.slot(key, &grouped.groups.texts)).collect();
         if spend_groups.table.len() != slots.len() {
             return Err(invalid("a group of spend occurs twice"));
         }
-        spend_groups.sums.from_arrow(spend, &slots)?;
+        spend_groups.sums.add_arrow(spend, &slots)?;
         Ok(result)
     }
 

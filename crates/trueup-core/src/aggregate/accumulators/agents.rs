@@ -106,7 +106,7 @@ impl Accumulator for DistinctAgents {
         Ok(())
     }
 
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
         if !self.is_needed {
             return Ok(());
         }

@@ -201,7 +201,7 @@ impl Accumulator for Counts {
         Ok(())
     }
 
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
         for place in 0..self.measures.len() {
             let counts = values::<UInt64Type>(batch, &count_name(self.measures[place]))?;
             slots.iter().zip(counts).for_each(|(slot, count)| self.add_count(*slot, place, *count));

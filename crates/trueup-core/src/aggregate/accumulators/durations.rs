@@ -171,7 +171,7 @@ impl Accumulator for Durations {
         Ok(())
     }
 
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
         for durations in &mut self.pairs {
             let reached = values::<UInt64Type>(batch, &count_name(Measure::Reached(durations.pair)))?;
             let days = values::<UInt64Type>(batch, &sum_name(Measure::Days(durations.pair)))?;

@@ -108,7 +108,7 @@ impl Accumulator for Money {
         Ok(())
     }
 
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
         for place in 0..self.measures.len() {
             let sums = values::<Decimal128Type>(batch, &sum_name(self.measures[place]))?;
             slots.iter().zip(sums).for_each(|(slot, sum)| self.add(*slot, place, *sum));

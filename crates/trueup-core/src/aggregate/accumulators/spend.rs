@@ -149,7 +149,7 @@ impl Accumulator for Spend {
         Ok(())
     }
 
-    fn from_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
+    fn add_arrow(&mut self, batch: &RecordBatch, slots: &[GroupSlot]) -> Result<(), ArrowError> {
         for (place, measure) in MEASURES.into_iter().enumerate() {
             let sums = values::<Decimal128Type>(batch, &sum_name(measure))?;
             slots.iter().zip(sums).for_each(|(slot, sum)| self.sums[slot.index()][place] += *sum);
