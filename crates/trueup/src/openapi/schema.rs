@@ -73,6 +73,25 @@ fn dictionary_entry() -> JsonValue {
                 one_of(["higher", "lower"])
                     .with("description", "Which values of a metric are better; only with `dictionary=all`."),
             ),
+            (
+                "formula",
+                described(
+                    "string",
+                    "The measures of a metric, such as `bookedCustomers / customers`; only with `dictionary=all`.",
+                ),
+            ),
+            (
+                "usesSpend",
+                described("boolean", "True on metrics that are computed from spend; only with `dictionary=all`."),
+            ),
+            (
+                "splitsSpend",
+                described(
+                    "boolean",
+                    "True on dimensions that spend has: on the values of any other, spend is that of the whole; only with \
+                     `dictionary=all`.",
+                ),
+            ),
             ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
             ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
             ("possible values", names("The values, where they can be listed.")),

@@ -231,15 +231,30 @@ fn the_whole_dictionary_has_the_metrics_of_days_and_cohorts_too() {
         let entry = whole["dictionary"].as_object_mut().unwrap().remove(field.name).unwrap();
         assert_eq!((entry["displayName"].as_str(), entry["type"].as_str()), (Some(field.display_name), Some("metric")));
     }
-    // The whole dictionary also says which values of a metric are better, unless neither direction is.
-    let direction = |entry: &mut Json| entry.as_object_mut().unwrap().remove("direction");
+    // The whole dictionary also says which values of a metric are better, unless neither direction is, its formula, and
+    // what has to do with spend.
+    let formula = |name: &str| whole["dictionary"][name]["formula"].as_str().unwrap().to_owned();
+    assert_eq!(formula("bookRate"), "bookedCustomers / customers");
+    assert_eq!(formula("roasClosed"), "closedRevenue / (adSpend + managementFee)");
+    let uses_spend = ["spend", "clicks", "avgCostPerLead"].map(|name| whole["dictionary"][name]["usesSpend"].clone());
+    assert_eq!(uses_spend, [Json::Bool(true), Json::Bool(true), Json::Bool(true)]);
+    assert_eq!(whole["dictionary"]["closedRevenue"]["usesSpend"], Json::Null);
     for field in dictionary::fields() {
-        let Some(entry) = whole["dictionary"].get_mut(field.name) else { continue };
-        let expected = match &field.kind {
-            FieldKind::Metric(metric) => Some(metric.direction.name()).filter(|name| *name != "neither"),
-            FieldKind::Dimension(_) => None,
-        };
-        assert_eq!(direction(entry).as_ref().and_then(Json::as_str), expected, "{}", field.name);
+        let Some(entry) = whole["dictionary"].get_mut(field.name).and_then(Json::as_object_mut) else { continue };
+        let [direction, formula] = ["direction", "formula"].map(|name| entry.remove(name));
+        let [uses_spend, splits_spend] = ["usesSpend", "splitsSpend"].map(|name| entry.remove(name));
+        match &field.kind {
+            FieldKind::Metric(metric) => {
+                let better = Some(metric.direction.name()).filter(|name| *name != "neither");
+                assert_eq!(direction.as_ref().and_then(Json::as_str), better, "{}", field.name);
+                assert_eq!(formula, Some(Json::String(metric.formula.to_string())), "{}", field.name);
+                assert_eq!(splits_spend, None, "{}", field.name);
+            }
+            FieldKind::Dimension(dimension) => {
+                assert_eq!((direction, formula, uses_spend), (None, None, None), "{}", field.name);
+                assert_eq!(splits_spend.is_some(), dimension.spend.is_some(), "{}", field.name);
+            }
+        }
     }
     assert_eq!(whole, plain);
 }

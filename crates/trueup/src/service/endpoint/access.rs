@@ -9,7 +9,7 @@ use super::ENDPOINTS;
 use super::description::{Endpoint, OtherParameters};
 use crate::access::{Login, LoginScope};
 use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
-use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, ValueFormat};
+use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, MeasureKind, ValueFormat};
 use serde::{Serialize, Serializer};
 
 /// The parameter of the request. With any value but [`WHOLE_DICTIONARY`] it is ignored, as every other parameter is.
@@ -140,8 +140,9 @@ impl Serialize for VisibleFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let built_in = self.iter().map(|field| (field.name, DictionaryEntry::new(field, self.is_whole)));
         let metrics = self.metrics().map(|metric| (&*metric.name, DictionaryEntry::of_metric(metric, self.is_whole)));
-        let dimensions =
-            self.dimensions().map(|dimension| (&*dimension.name, DictionaryEntry::of_dimension(dimension)));
+        let dimensions = self
+            .dimensions()
+            .map(|dimension| (&*dimension.name, DictionaryEntry::of_dimension(dimension, self.is_whole)));
         serializer.collect_map(built_in.chain(metrics).chain(dimensions))
     }
 }
@@ -156,6 +157,15 @@ struct DictionaryEntry<'a> {
     /// Which values of a metric are better; only in the whole dictionary, and absent where neither are.
     #[serde(skip_serializing_if = "Option::is_none")]
     direction: Option<&'static str>,
+    /// The formula of a metric; only in the whole dictionary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formula: Option<String>,
+    /// Whether a metric is computed from spend; only in the whole dictionary, and absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses_spend: Option<bool>,
+    /// Whether spend has a dimension; only in the whole dictionary, and absent where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    splits_spend: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     benchmarkable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,44 +175,55 @@ struct DictionaryEntry<'a> {
 }
 
 impl<'a> DictionaryEntry<'a> {
-    fn new(field: &'static Field, has_direction: bool) -> Self {
-        let direction = match &field.kind {
-            FieldKind::Metric(metric) if has_direction => better(metric.direction),
-            _ => None,
+    fn new(field: &'static Field, is_whole: bool) -> Self {
+        let (metric, dimension) = match &field.kind {
+            FieldKind::Metric(metric) => (Some(metric), None),
+            FieldKind::Dimension(dimension) => (None, Some(dimension)),
         };
-        let is_metric = matches!(field.kind, FieldKind::Metric(_));
+        let is_metric = metric.is_some();
+        let metric = metric.filter(|_| is_whole);
+        let dimension = dimension.filter(|_| is_whole);
         Self {
             display_name: field.display_name,
             definition: field.definition,
             r#type: if is_metric { "metric" } else { "dimension" },
             format: field.format.name(),
-            direction,
+            direction: metric.and_then(|metric| better(metric.direction)),
+            formula: metric.map(|metric| metric.formula.to_string()),
+            uses_spend: metric.and_then(|metric| uses_spend(metric.formula.measures())),
+            splits_spend: dimension.and_then(|dimension| dimension.spend.map(|_| true)),
             benchmarkable: (is_metric && field.benchmark).then_some(true),
             benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
             possible_values: field.values.to_vec(),
         }
     }
 
-    fn of_metric(metric: &'a DefinedMetric, has_direction: bool) -> Self {
+    fn of_metric(metric: &'a DefinedMetric, is_whole: bool) -> Self {
         Self {
             display_name: &metric.display_name,
             definition: &metric.definition,
             r#type: "metric",
             format: metric.format.name(),
-            direction: if has_direction { better(metric.direction) } else { None },
+            direction: if is_whole { better(metric.direction) } else { None },
+            formula: is_whole.then(|| metric.formula.to_string()),
+            uses_spend: if is_whole { uses_spend(metric.formula.measures()) } else { None },
+            splits_spend: None,
             benchmarkable: None,
             benchmark_dimension: None,
             possible_values: Vec::new(),
         }
     }
 
-    fn of_dimension(dimension: &'a DefinedDimension) -> Self {
+    fn of_dimension(dimension: &'a DefinedDimension, is_whole: bool) -> Self {
         Self {
             display_name: &dimension.display_name,
             definition: &dimension.definition,
             r#type: "dimension",
             format: ValueFormat::Text.name(),
             direction: None,
+            formula: None,
+            uses_spend: None,
+            splits_spend: (is_whole && dimension.splits_spend()).then_some(true),
             benchmarkable: None,
             benchmark_dimension: None,
             possible_values: dimension.values.iter().map(String::as_str).collect(),
@@ -213,4 +234,10 @@ impl<'a> DictionaryEntry<'a> {
 /// Returns which values are better; `None` if neither are.
 fn better(direction: Direction) -> Option<&'static str> {
     (direction != Direction::Neutral).then(|| direction.name())
+}
+
+/// Returns whether some of the measures are sums over spend; `None` if none is.
+fn uses_spend(mut measures: impl Iterator<Item = Measure>) -> Option<bool> {
+    let is_spend = |measure: Measure| matches!(measure.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount);
+    measures.any(is_spend).then_some(true)
 }
