@@ -1,10 +1,12 @@
 //! Messages on stderr, in color on a terminal unless `NO_COLOR` is set.
 
 use crate::exit::Exit;
+use crate::output::wrap;
 use crate::progress;
 use crate::terminal::{printable, printable_lines};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use terminal_size::{Width, terminal_size_of};
 
 /// Reports an error: the one that ends the program, or one of several faults of a jobs file.
 pub(crate) fn error(message: &str) {
@@ -43,6 +45,13 @@ pub(crate) fn aside(message: impl Display) {
 }
 
 fn print(message: std::fmt::Arguments<'_>) {
+    // On a terminal, a line ends between words. A width of 0 means that the terminal does not know its width.
+    let width =
+        terminal_size_of(std::io::stderr()).map(|(Width(width), _)| usize::from(width)).filter(|width| *width > 0);
+    let lines = match width {
+        Some(width) => wrap(&message.to_string(), width),
+        None => format!("{message}\n"),
+    };
     // If stderr cannot be written, there is nowhere else to report it, and a good result must not turn into a failure.
-    progress::above(|| drop(writeln!(anstream::stderr(), "{message}")));
+    progress::above(|| drop(write!(anstream::stderr(), "{lines}")));
 }

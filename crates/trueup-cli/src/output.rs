@@ -10,7 +10,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use wrap::write_lines;
+pub(crate) use wrap::{wrap, write_lines};
 pub(crate) use writer::OutputWriter;
 
 use crate::exit::Failure;
@@ -105,6 +105,15 @@ pub(crate) enum TerminalRows {
     Ends,
 }
 
+/// What becomes of a table that is wider than the terminal, before its texts are cut.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Narrowing {
+    /// Columns that are left out, in this order.
+    pub(crate) optional: &'static [&'static str],
+    /// Whether the texts of the last column are broken into lines, and never cut.
+    pub(crate) wraps_last: bool,
+}
+
 /// Writes a result table and finishes the output. A reader that has closed its pipe is not a failure.
 ///
 /// # Errors
@@ -113,13 +122,14 @@ pub(crate) fn write(
     answer: &ResultTable,
     format: Format,
     rows: TerminalRows,
+    narrowing: Narrowing,
     out: &mut OutputWriter,
 ) -> Result<(), Failure> {
     if format.is_binary() && out.is_terminal() {
         return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
     }
     let written = match format {
-        Format::Table => table::write(answer, rows, out).map_err(Failure::fault),
+        Format::Table => table::write(answer, rows, narrowing, out).map_err(Failure::fault),
         Format::Json => write_json(answer, out),
         Format::Ndjson => json::write_ndjson(answer, out).map_err(Failure::fault),
         Format::Csv => write_csv(answer, &mut *out).map_err(Failure::fault),
@@ -215,6 +225,12 @@ impl ResultTableBuilder {
 
     /// Writes the table to stdout.
     pub(crate) fn write(self, format: Format) -> Result<(), Failure> {
-        write(&ResultTable::from_columns(self.columns), format, TerminalRows::All, &mut OutputWriter::stdout())
+        write(
+            &ResultTable::from_columns(self.columns),
+            format,
+            TerminalRows::All,
+            Narrowing::default(),
+            &mut OutputWriter::stdout(),
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! The numbers of a report: the value that an answer has, how people read it, and where it comes from.
 
-use crate::number::{NOTHING, exact, readable};
+use crate::number::{ColumnStyle, exact, readable};
 use std::fmt;
 use trueup::Value;
+use trueup::definitions::Definitions;
 use trueup::dictionary::{self, Direction, ValueFormat};
 use trueup::query::ComparedColumn;
 
@@ -81,17 +82,12 @@ impl Figure {
     /// belongs to, such as `Change`.
     pub(crate) fn signed(metric: &str, part: ComparedColumn, value: Value<'_>, source: String) -> Self {
         let column = format!("{metric}{}", part.suffix());
-        let magnitude = Magnitude::new(&column, value);
-        let unit = if magnitude.is_points && part != ComparedColumn::Ratio { " pp" } else { "" };
-        let percent = if part == ComparedColumn::Ratio { "%" } else { "" };
-        let sign = match sign(value) {
-            _ if magnitude.is_zero => "",
-            sign if sign < 0 => "-",
-            _ => "+",
-        };
-        let shown =
-            if value == Value::Null { NOTHING.to_owned() } else { format!("{sign}{}{percent}{unit}", magnitude.text) };
-        Self { shown, exact: exact(value), source, verdict: Verdict::of(metric, value) }
+        let mut shown = String::new();
+        ColumnStyle::of(&Definitions::default(), &column).push(&mut shown, value);
+        // What is shown as nothing is neither better nor worse.
+        let is_zero = Magnitude::new(&column, value).is_zero;
+        let verdict = if is_zero { Verdict::Neither } else { Verdict::of(metric, value) };
+        Self { shown, exact: exact(value), source, verdict }
     }
 
     /// Returns the same number in other words.

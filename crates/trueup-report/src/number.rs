@@ -45,6 +45,47 @@ pub fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat>
     Some(if part == ComparedColumn::Ratio { ValueFormat::Percent } else { format })
 }
 
+/// How people read the numbers of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnStyle {
+    format: Option<ValueFormat>,
+    /// Whether the numbers are changes or effects, which have a sign.
+    is_signed: bool,
+    /// Whether a percentage is one of percentage points: a change of a percentage by a part of it has another number.
+    is_points: bool,
+}
+
+impl ColumnStyle {
+    /// Returns the style of a column by its name, as [`format_of`] finds its format.
+    #[must_use]
+    pub fn of(definitions: &Definitions, column: &str) -> Self {
+        let part = ComparedColumn::split_with(column, definitions).map(|(_, part)| part);
+        let is_difference = column.ends_with(".difference") && BenchmarkComparison::metric_of(column).is_some();
+        let is_points = is_difference
+            || matches!(part, Some(ComparedColumn::Change | ComparedColumn::RateEffect | ComparedColumn::MixEffect));
+        let is_signed = is_points || part == Some(ComparedColumn::Ratio);
+        Self { format: format_of(definitions, column), is_signed, is_points }
+    }
+
+    /// Appends a value: a change with its sign, and that of a percentage in percentage points, as in `+2.37 pp`.
+    pub fn push(self, out: &mut String, value: Value<'_>) {
+        let start = out.len();
+        push_readable(out, self.format, value);
+        if !self.is_signed || value == Value::Null {
+            return;
+        }
+        if self.is_points && out.ends_with('%') {
+            out.pop();
+            out.push_str(" pp");
+        }
+        // A number that is shown as zero has no sign.
+        let shown = &out[start..];
+        if !shown.starts_with('-') && shown.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
+            out.insert(start, '+');
+        }
+    }
+}
+
 /// Appends a value. `format` is that of its field in the dictionary or the definitions; `None` if neither has it.
 pub fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
     match value {
@@ -171,6 +212,26 @@ mod tests {
         let ratios = [Some(0.25), Some(0.0), None].into_iter().collect();
         let column = Column { name: "bookRate".to_owned(), values: Values::Ratios(ratios) };
         assert_eq!([0, 1, 2].map(|row| readable_at(&column, row)), ["25.0%", "0.0%", NOTHING]);
+    }
+
+    #[test]
+    fn a_change_has_a_sign_and_that_of_a_percentage_is_in_points() {
+        let shown = |column: &str, value: Value<'_>| {
+            let mut text = String::new();
+            ColumnStyle::of(&Definitions::default(), column).push(&mut text, value);
+            text
+        };
+        assert_eq!(shown("bookRate.change", Value::Number(0.0237)), "+2.37 pp");
+        assert_eq!(shown("bookRate.mixEffect", Value::Number(-0.0237)), "-2.37 pp");
+        assert_eq!(shown("bookRate.ratio", Value::Number(0.0962)), "+9.62%");
+        assert_eq!(shown("bookRate.difference", Value::Number(-0.01)), "-1.00 pp");
+        assert_eq!(shown("leads.change", Value::Integer(1_200)), "+1,200");
+        assert_eq!(shown("leads.change", Value::Integer(0)), "0");
+        assert_eq!(shown("spend.change", Value::Money(-4_999)), "0.00");
+        assert_eq!(shown("leads.ratio", Value::Null), NOTHING);
+        // Values have no sign.
+        assert_eq!(shown("bookRate.previous", Value::Ratio(0.3)), "30.0%");
+        assert_eq!(shown("bookRate", Value::Ratio(0.3)), "30.0%");
     }
 
     #[test]

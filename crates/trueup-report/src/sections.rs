@@ -3,7 +3,7 @@
 
 use crate::ReportError;
 use crate::document::{Bar, Block, Cell, Chart, Section, Shape, Table, TableRow, Text};
-use crate::figure::{AnswerRow, Figure, display_name, sign};
+use crate::figure::{AnswerRow, Figure, Verdict, display_name, sign};
 use crate::period::{EarlierDays, ReportDays, month_name};
 use crate::question::{Answer, Question, Questions};
 use crate::sentences::{self, CAMPAIGNS, CHANNELS, GroupNoun, label};
@@ -271,15 +271,18 @@ pub(crate) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
     let row = AnswerRow::Group(0);
     let steps =
         [("Leads", "leads", None)].into_iter().chain(FUNNEL.map(|(name, reached, days)| (name, reached, Some(days))));
+    let has_open_leads = sign(answer.value(row, "openLeads")) != 0;
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
     for (name, metric, days) in steps {
+        // The leads themselves are counted on their first day.
+        let is_open = has_open_leads && days.is_some();
         let previous =
             earlier.compare.map(|_| answer.figure(row, &format!("{metric}{}", ComparedColumn::Previous.suffix())));
-        let mut cells = vec![Cell::new(answer.figure(row, metric))];
+        let mut cells = vec![Cell { is_open, ..Cell::new(answer.figure(row, metric)) }];
         if let Some(previous) = &previous {
             cells.push(Cell::new(previous.clone()));
             let change = change_of(&answer, row, metric);
-            cells.extend(change.map(Cell::new));
+            cells.extend(change.map(|change| open_change(change, is_open)));
         }
         // There is no median time to a stage that no lead has reached.
         let days = days.map(|days| match sign(answer.value(row, metric)) {
@@ -300,16 +303,22 @@ pub(crate) fn funnel(subject: &Subject<'_>, questions: &mut Questions<'_>) -> Re
          The booked share of these leads is not the {}, which is of all customers with an event in the month.",
         display_name("bookRate")
     )))];
-    if sign(answer.value(row, "openLeads")) != 0 {
+    if has_open_leads {
         let open = answer.figure(row, "openLeads");
         blocks.push(Block::Warning(Text::of("For ").figure(open).text(format!(
-            " of the leads, fewer than {FUNNEL_DAYS} days have passed, so that the numbers of the stages may still grow."
+            " of the leads, fewer than {FUNNEL_DAYS} days have passed, so that the numbers with * may still grow."
         ))));
     }
     blocks.push(bar_chart(&format!("Funnel within {FUNNEL_DAYS} days"), bars, period));
     let caption = format!("Leads by stage reached within {FUNNEL_DAYS} days, and the median days from lead to stage");
     blocks.push(Block::Table(Table { caption, headings, rows }));
     Ok(Section { id: "funnel", heading: "Funnel", blocks })
+}
+
+/// Returns the cell of a change. While the numbers may still change, it is neither for the better nor for the worse.
+pub(crate) fn open_change(change: Figure, is_open: bool) -> Cell {
+    let verdict = if is_open { Verdict::Neither } else { change.verdict };
+    Cell { is_open, ..Cell::new(Figure { verdict, ..change }) }
 }
 
 /// Returns the trend: the metrics month by month.

@@ -1,6 +1,7 @@
 use crate::document::{Block, Cell, Document, Section, Table, TableRow, Text};
 use crate::figure::{Figure, Magnitude, Verdict};
 use crate::period::month_name;
+use crate::sections::open_change;
 use crate::{html, markdown};
 use trueup::Value;
 use trueup::query::ComparedColumn;
@@ -17,8 +18,8 @@ fn a_change_has_a_sign_a_unit_and_a_direction() {
         ("leads", Value::Integer(-1_045), "-1,045", Verdict::Worse),
         ("leads", Value::Integer(0), "0", Verdict::Neither),
         ("spend", Value::Money(10_500_000), "+10.50", Verdict::Neither),
-        // Shown as nothing, and so without a sign.
-        ("closedRevenue", Value::Money(-4_000), "0.00", Verdict::Worse),
+        // Shown as nothing, and so without a sign and a verdict.
+        ("closedRevenue", Value::Money(-4_000), "0.00", Verdict::Neither),
         ("avgCostPerLead", Value::Number(-3.1), "-3.10", Verdict::Better),
         ("canceledCustomers", Value::Integer(2), "+2", Verdict::Worse),
         ("bookRate", Value::Number(0.012), "+1.20 pp", Verdict::Better),
@@ -30,6 +31,15 @@ fn a_change_has_a_sign_a_unit_and_a_direction() {
     assert_eq!(ratio.shown, "-50.00%");
     let magnitude = Magnitude::new("bookRate.change", Value::Number(-0.012));
     assert!(magnitude.text == "1.20" && magnitude.is_points && !magnitude.is_zero);
+}
+
+#[test]
+fn a_change_that_is_not_final_is_neither_better_nor_worse() {
+    let change = Figure::signed("closedLeads", ComparedColumn::Change, Value::Integer(-210), String::new());
+    let open = open_change(change.clone(), true);
+    assert_eq!((open.figure.shown.as_str(), open.figure.verdict, open.is_open), ("-210", Verdict::Neither, true));
+    let closed = open_change(change, false);
+    assert_eq!((closed.figure.verdict, closed.is_open), (Verdict::Worse, false));
 }
 
 #[test]

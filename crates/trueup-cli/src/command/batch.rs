@@ -9,7 +9,7 @@ use super::query_options::{warn_about_days, warn_about_unseen_values};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, OutputWriter, TerminalRows};
+use crate::output::{self, Narrowing, OutputWriter, TerminalRows};
 use crate::progress::Step;
 use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
@@ -209,7 +209,7 @@ impl BatchCommand {
     ) -> Result<(), Failure> {
         let answer = query.run(dataset, self.execution())?.with_totals_row();
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
-        output::write(&answer, job.format, TerminalRows::All, &mut file)?;
+        output::write(&answer, job.format, TerminalRows::All, Narrowing::default(), &mut file)?;
         file.keep()?;
         let prefix = format!("query `{}`: ", job.name);
         warn_about_days(&prefix, query.events(), dataset);

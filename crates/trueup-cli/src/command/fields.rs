@@ -8,7 +8,7 @@ mod values;
 use super::block_cache::BlockCacheArgs;
 use super::open_dataset;
 use crate::exit::Failure;
-use crate::output::{self, Format, OutputWriter, TerminalRows};
+use crate::output::{self, Format, Narrowing, OutputWriter, TerminalRows};
 use clap::Args;
 use description::FieldDescription;
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ impl FieldsCommand {
                 known(dimension, Some(&dataset))?;
                 let rows = if self.all { TerminalRows::All } else { TerminalRows::Ends };
                 let counts = ValueCounts::of(&dataset, dimension)?;
-                output::write(&counts.table()?, self.format, rows, &mut OutputWriter::stdout())
+                output::write(&counts.table()?, self.format, rows, Narrowing::default(), &mut OutputWriter::stdout())
             }
             (None, None, dataset) => {
                 description::table(&FieldDescription::all(dataset.as_ref()), self.format).write(self.format)

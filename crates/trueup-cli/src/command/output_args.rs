@@ -1,7 +1,7 @@
 //! The options that say where the rows of an answer go, and in which format.
 
 use crate::exit::Failure;
-use crate::output::{self, Format, OutputWriter, TerminalRows};
+use crate::output::{self, Format, Narrowing, OutputWriter, TerminalRows};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use trueup::ResultTable;
@@ -55,9 +55,20 @@ impl OutputArgs {
     }
 
     /// Writes all rows. A file appears under its name once it is complete.
-    pub(super) fn write(&self, rows: &ResultTable, format: Format, mut out: OutputWriter) -> Result<(), Failure> {
+    pub(super) fn write(&self, rows: &ResultTable, format: Format, out: OutputWriter) -> Result<(), Failure> {
+        self.write_narrowed(rows, format, Narrowing::default(), out)
+    }
+
+    /// Writes all rows, as [`write`](Self::write) does.
+    pub(super) fn write_narrowed(
+        &self,
+        rows: &ResultTable,
+        format: Format,
+        narrowing: Narrowing,
+        mut out: OutputWriter,
+    ) -> Result<(), Failure> {
         let shown = if self.all { TerminalRows::All } else { TerminalRows::Ends };
-        output::write(rows, format, shown, &mut out)?;
+        output::write(rows, format, shown, narrowing, &mut out)?;
         out.keep()
     }
 

@@ -3,7 +3,7 @@
 use super::output_args::OutputArgs;
 use super::query::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::{Format, write_lines};
+use crate::output::{Format, Narrowing, write_lines};
 use crate::progress::{self, Step};
 use clap::Args;
 use std::fmt::Write as _;
@@ -11,6 +11,9 @@ use trueup::definitions::Definitions;
 use trueup::query::{EventsQuery, Filter, LineOrder, RowValues, SortKey, WhyQuery, WhyRowFault};
 use trueup::{Dataset, Error, QueryError, UnseenValue, Value, Why};
 use trueup_report::number::{NOTHING, counted, readable, readable_with};
+
+/// The rule is the answer to why: the columns that only tell lines apart go first.
+const NARROWING: Narrowing = Narrowing { optional: &["eventId", "account"], wraps_last: true };
 
 /// The most lines of a measure that a table lists, unless an option says otherwise.
 const TABLE_LINES: usize = 100;
@@ -84,7 +87,7 @@ impl WhyCommand {
         if format == Format::Table {
             write_lines(&summary(&why, dataset.definitions()), &mut out).map_err(Failure::fault)?;
         }
-        self.output.write(why.lines(), format, out)
+        self.output.write_narrowed(why.lines(), format, NARROWING, out)
     }
 
     fn explain(

@@ -10,10 +10,10 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use super::TerminalRows;
 use super::writer::OutputWriter;
+use super::{Narrowing, TerminalRows};
 use cell::{Cells, cut, pad};
-use layout::{Layout, headings};
+use layout::Layout;
 use std::io::{self, Write};
 use terminal_size::{Width, terminal_size};
 use trueup::ResultTable;
@@ -75,10 +75,15 @@ impl Screen {
 
 /// Writes the rows of a result table, in their order. On a terminal the rows in the middle of a long table may be left
 /// out.
-pub(super) fn write(answer: &ResultTable, rows: TerminalRows, out: &mut OutputWriter) -> io::Result<()> {
+pub(super) fn write(
+    answer: &ResultTable,
+    rows: TerminalRows,
+    narrowing: Narrowing,
+    out: &mut OutputWriter,
+) -> io::Result<()> {
     let is_brief = rows == TerminalRows::Ends && out.is_terminal();
     let screen = Screen { is_brief, ..Screen::of(out) };
-    write_on(answer, 0..answer.len(), Heading::Name, screen, &mut out.styled())
+    write_on(answer, 0..answer.len(), Heading::Name, narrowing, screen, &mut out.styled())
 }
 
 /// Writes the given rows of a result table, in the order of `rows`.
@@ -89,26 +94,49 @@ pub(crate) fn write_rows(
     screen: Screen,
     mut out: impl Write,
 ) -> io::Result<()> {
-    write_on(answer, rows.iter().copied(), heading, screen, &mut out)
+    write_on(answer, rows.iter().copied(), heading, Narrowing::default(), screen, &mut out)
 }
 
 fn write_on(
     answer: &ResultTable,
     rows: impl ExactSizeIterator<Item = usize> + Clone,
     heading: Heading,
+    narrowing: Narrowing,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let shown = ShownRows::new(rows.clone(), if screen.is_brief { MAX_TABLE_ROWS } else { usize::MAX });
-    let cells = Cells::new(answer);
-    let widths = cells.widths(|| shown.first().chain(shown.last()));
-    match Layout::fit(&headings(answer, heading), &widths, &cells, screen.width) {
-        Some(layout) => write_table(&cells, &layout, &shown, screen, out),
-        None => {
-            let shown = ShownRows::new(rows, if screen.is_brief { MAX_BLOCKS } else { usize::MAX });
-            write_blocks(answer, &cells, &shown, heading, screen, out)
+    // The first of these that fits as it is; or else the narrowest, whose texts are cut.
+    for left_out in 0..narrowing.optional.len() {
+        let cells = Cells::new(answer, &narrowing.optional[..left_out]);
+        let widths = cells.widths(|| shown.first().chain(shown.last()));
+        if let Some(layout) = Layout::whole(&cells.headings(heading), &widths, &cells, narrowing, screen.width) {
+            write_table(&cells, &layout, &shown, screen, out)?;
+            return write_left_out(&narrowing.optional[..left_out], out);
         }
     }
+    let cells = Cells::new(answer, narrowing.optional);
+    let widths = cells.widths(|| shown.first().chain(shown.last()));
+    match Layout::fit(&cells.headings(heading), &widths, &cells, narrowing, screen.width) {
+        Some(layout) => {
+            write_table(&cells, &layout, &shown, screen, out)?;
+            write_left_out(narrowing.optional, out)
+        }
+        None => {
+            let cells = Cells::new(answer, &[]);
+            let shown = ShownRows::new(rows, if screen.is_brief { MAX_BLOCKS } else { usize::MAX });
+            write_blocks(&cells, &shown, heading, screen, out)
+        }
+    }
+}
+
+/// Says which columns the table does not have.
+fn write_left_out(columns: &[&str], out: &mut impl Write) -> io::Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let them = if columns.len() == 1 { "it" } else { "them" };
+    writeln!(out, "… without {}; `--format csv` has {them}", columns.join(" and "))
 }
 
 /// The rows that are shown: all, or the first and the last.
@@ -170,6 +198,10 @@ fn write_table(
                 place.push(&mut line, &text);
             }
             writeln!(out, "{}", line.trim_end())?;
+            // The text of the last column goes on below itself.
+            for more in layout.rest_of(&text) {
+                writeln!(out, "{more}")?;
+            }
         }
         io::Result::Ok(())
     };
@@ -183,7 +215,6 @@ fn write_table(
 
 /// Writes each row as a block: a line with the number of the row, then a line per column.
 fn write_blocks(
-    answer: &ResultTable,
     cells: &Cells<'_>,
     shown: &ShownRows<impl ExactSizeIterator<Item = usize> + Clone>,
     heading: Heading,
@@ -191,7 +222,7 @@ fn write_blocks(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let width = screen.width.unwrap_or(usize::MAX);
-    let names: Vec<String> = headings(answer, heading).iter().map(|heading| heading.whole()).collect();
+    let names: Vec<String> = cells.headings(heading).iter().map(|heading| heading.whole()).collect();
     let name_width = names.iter().map(|name| cell::width(name)).max().unwrap_or(0);
     let value_width = width.saturating_sub(name_width + layout::GAP).max(MIN_BLOCK_VALUE);
     let (mut text, all) = (String::new(), shown.rows.len() - usize::from(cells.totals_row().is_some()));

@@ -18,7 +18,8 @@ pub(crate) fn write_lines(text: &str, out: &mut OutputWriter) -> io::Result<()> 
     }
 }
 
-fn wrap(text: &str, width: usize) -> String {
+/// Wraps lines to a width. The result ends with a line break.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
     let lines = text.lines().map(|line| {
         let indent = " ".repeat(text_start(line).min(width.saturating_sub(MIN_TEXT)));
         let options = Options::new(width).subsequent_indent(&indent).word_splitter(WordSplitter::NoHyphenation);

@@ -70,11 +70,11 @@ fn totals_are_marked_in_every_format() {
     assert_eq!(
         limited.succeeded(),
         "\
-rowType  attributionChannel  leads   spend  bookRate
-────────────────────────────────────────────────────
-         Paid Search             1  110.50    100.0%
-────────────────────────────────────────────────────
-total                            3  110.50     33.3%
+attributionChannel  leads   spend  bookRate
+───────────────────────────────────────────
+Paid Search             1  110.50    100.0%
+───────────────────────────────────────────
+total                   3  110.50     33.3%
 "
     );
 }

@@ -1,8 +1,10 @@
 //! The texts of values in a table, and their widths on a terminal.
 
-use trueup::dictionary::ValueFormat;
+use super::Heading;
+use super::layout::HeadingWords;
+use trueup::definitions::Definitions;
 use trueup::{Column, ResultTable, Value, Values};
-use trueup_report::number::{NOTHING, format_of, push_readable};
+use trueup_report::number::{ColumnStyle, NOTHING};
 use trueup_report::text::push_text;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -11,17 +13,29 @@ const ELLIPSIS: char = '…';
 
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {
-    columns: Vec<(&'a Column, Option<ValueFormat>)>,
-    /// The row of the totals, whose dimensions are shown blank; `None` without totals. The first column marks this row
-    /// with a text, and is blank in all other rows.
+    columns: Vec<(&'a Column, ColumnStyle)>,
+    definitions: &'a Definitions,
+    /// The row of the totals, whose first text or day is `total`, and whose other texts are blank; `None` without
+    /// totals.
     totals_row: Option<usize>,
 }
 
 impl<'a> Cells<'a> {
-    pub(super) fn new(answer: &'a ResultTable) -> Self {
-        let format = |column: &Column| format_of(answer.definitions(), &column.name);
-        let columns = answer.columns().iter().map(|column| (column, format(column))).collect();
-        Self { columns, totals_row: answer.totals_row() }
+    /// Returns the cells that people see, without the columns `left_out`. The mark of totals is for programs: people
+    /// see a line, and the row below it.
+    pub(super) fn new(answer: &'a ResultTable, left_out: &[&str]) -> Self {
+        let definitions = answer.definitions();
+        let shown = answer.columns().iter().skip(usize::from(answer.totals_row().is_some()));
+        let columns = shown
+            .filter(|column| !left_out.contains(&column.name.as_str()))
+            .map(|column| (column, ColumnStyle::of(definitions, &column.name)))
+            .collect();
+        Self { columns, definitions, totals_row: answer.totals_row() }
+    }
+
+    /// Returns the headings of the columns.
+    pub(super) fn headings(&self, heading: Heading) -> Vec<HeadingWords> {
+        self.columns.iter().map(|(column, _)| HeadingWords::new(&column.name, self.definitions, heading)).collect()
     }
 
     /// Returns whether the column has texts, which may be cut.
@@ -42,14 +56,16 @@ impl<'a> Cells<'a> {
     /// Replaces `text` by the text of a value.
     pub(super) fn read(&self, column: usize, row: usize, text: &mut String) {
         text.clear();
-        let is_mark = column == 0 && self.totals_row.is_some();
         let is_total = self.totals_row == Some(row);
-        let (column, format) = self.columns[column];
+        if is_total && column == 0 && !self.are_numbers(column) {
+            return text.push_str("total");
+        }
+        let (column, style) = self.columns[column];
         match column.value(row) {
-            Some(Value::Text(_)) if is_mark != is_total => {}
+            Some(Value::Text(_)) if is_total => {}
             Some(Value::Text(value)) => push_text(text, value),
             Some(Value::Ratio(_)) if column.is_over_nothing(row) => text.push_str(NOTHING),
-            Some(value) => push_readable(text, format, value),
+            Some(value) => style.push(text, value),
             None => {}
         }
     }

@@ -1,4 +1,4 @@
-use super::{Heading, Screen, cell, write_on, write_rows};
+use super::{Heading, Narrowing, Screen, cell, write_on, write_rows};
 use trueup::{Column, Day, ResultTable, StringColumn, Values};
 
 fn column(name: &str, values: Values) -> Column {
@@ -25,8 +25,12 @@ fn screen(width: Option<usize>) -> Screen {
 }
 
 fn shown(answer: &ResultTable, screen: Screen) -> String {
+    shown_narrowed(answer, Narrowing::default(), screen)
+}
+
+fn shown_narrowed(answer: &ResultTable, narrowing: Narrowing, screen: Screen) -> String {
     let mut out = Vec::new();
-    write_on(answer, 0..answer.len(), Heading::Name, screen, &mut out).unwrap();
+    write_on(answer, 0..answer.len(), Heading::Name, narrowing, screen, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -120,6 +124,34 @@ Drains              7
     for width in 28..70 {
         assert!(widest(&shown(&answer, screen(Some(width)))) <= width, "{width}");
     }
+}
+
+#[test]
+fn a_table_leaves_columns_out_before_it_breaks_the_last_one_into_lines() {
+    let lines = ResultTable::from_columns(vec![
+        column("account", texts(&["north"])),
+        column("eventId", texts(&["e-4711"])),
+        column("count", Values::Counts(vec![1])),
+        column("rule", texts(&["is the customer's only event in these days, so its state event"])),
+    ]);
+    let narrowing = Narrowing { optional: &["eventId", "account"], wraps_last: true };
+    let whole = shown(&lines, screen(None));
+    assert_eq!(shown_narrowed(&lines, narrowing, screen(None)), whole);
+    assert_eq!(shown_narrowed(&lines, narrowing, screen(Some(widest(&whole)))), whole);
+    assert_eq!(
+        shown_narrowed(&lines, narrowing, screen(Some(52))),
+        "\
+account  count  rule
+────────────────────────────────────────────────────
+north        1  is the customer's only event in
+                these days, so its state event
+… without eventId; `--format csv` has it
+"
+    );
+    let narrow = shown_narrowed(&lines, narrowing, screen(Some(40)));
+    assert!(narrow.starts_with("count  rule\n"), "{narrow}");
+    assert!(narrow.contains("is the customer's only event in\n       these days, so its state event\n"), "{narrow}");
+    assert!(narrow.ends_with("… without eventId and account; `--format csv` has them\n"), "{narrow}");
 }
 
 #[test]
