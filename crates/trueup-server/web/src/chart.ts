@@ -1,16 +1,22 @@
 // Which chart fits an answer, and what it shows.
 
-import { isPartial, subRanges, type DayRange, type Interval } from "./days";
+import { contributionsOf, type Contributions } from "./contributions";
+import { isPartial, subRanges, type DayRange } from "./days";
+import { OPEN_LEADS, type Dictionary } from "./dictionary";
 import { formatText } from "./format";
-import type { Row } from "./question";
+import { metricOf, type Question, type Row } from "./question";
 
-/** The most groups that a chart shows. */
-export const MAX_LINES = 8;
+/** The most groups that a chart shows: as many lines as there are colors. */
+export const MAX_LINES = 6;
 export const MAX_BARS = 20;
 
+/** Dimensions with a value for each customer or event: a chart of a few of them would say nothing about the others. */
+const SINGLE = ["opportunityId", "eventId"];
+
 export type Chart =
-  | { kind: "figures"; metrics: string[]; row: Row; stages: Stage[] }
+  | { kind: "funnel"; stages: Stage[] }
   | { kind: "bars"; metric: string; bars: Bar[]; groups: number }
+  | { kind: "contributions"; metric: string; contributions: Contributions }
   | { kind: "lines"; metric: string; days: ChartDay[]; lines: ChartLine[]; groups: number }
   | { kind: "none" };
 
@@ -40,14 +46,15 @@ export interface ChartLine {
   group: string[];
   /** One value per sub-range; `null` where the group has no row, or no value. */
   values: (number | null)[];
+  /** Whether each value may still change, because the window of some of its leads is not over. */
+  open: boolean[];
 }
 
 /** What a chart depends on, besides the rows. */
-interface Charted {
-  dimensions: string[];
-  metrics: string[];
-  interval: Interval;
-}
+export type Charted = Pick<Question, "dimensions" | "metrics" | "interval" | "compare" | "sort" | "charted">;
+
+/** How much is behind the groups of an answer, if the answer itself does not say: rows with the metrics of `volumesOf`. */
+export type Volumes = Row[] | null;
 
 /** Metrics that count parts of what the first one counts, so that each has a share of it. */
 const FUNNELS: readonly (readonly string[])[] = [
@@ -57,14 +64,42 @@ const FUNNELS: readonly (readonly string[])[] = [
 ];
 
 /** Returns the chart of an answer. `rows` are in the order of the table, which is the order of the bars. */
-export function chartOf({ dimensions, metrics, interval }: Charted, range: DayRange, charted: string | null, rows: Row[]): Chart {
-  const metric = charted !== null && metrics.includes(charted) ? charted : metrics[0];
+export function chartOf(question: Charted, range: DayRange, rows: Row[], dictionary: Dictionary, volumes: Volumes = null): Chart {
+  const { dimensions, metrics, interval } = question;
+  const metric = chartedMetric(question);
   const [first] = rows;
-  if (metric === undefined || first === undefined) return { kind: "none" };
-  if (interval !== "total") return linesOf(dimensions, metric, subRanges(range, interval), interval, rows);
-  if (dimensions.length === 0) return { kind: "figures", metrics, row: first, stages: stagesOf(metrics, first) };
+  if (metric === undefined || first === undefined || dimensions.some((name) => SINGLE.includes(name))) return { kind: "none" };
+  if (interval !== "total") return linesOf(question, metric, range, rows, dictionary, volumes);
+  if (dimensions.length === 0) {
+    const stages = stagesOf(metrics, first);
+    return stages.length > 0 ? { kind: "funnel", stages } : { kind: "none" };
+  }
+  if (question.compare !== null) {
+    const contributions = contributionsOf(rows, dimensions, metric, dictionary);
+    if (contributions.shown.length > 0) return { kind: "contributions", metric, contributions };
+  }
   const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: valueOf(row, metric), previous: previousOf(row, metric) }));
   return { kind: "bars", metric, bars, groups: rows.length };
+}
+
+/** Returns the metric of the chart: the one that was chosen, or else the one that the table is sorted by, or the first. */
+export function chartedMetric({ metrics, charted, sort }: Charted): string | undefined {
+  const chosen = [charted, sort && metricOf(sort.field)];
+  return metrics.find((metric) => metric === chosen[0]) ?? metrics.find((metric) => metric === chosen[1]) ?? metrics[0];
+}
+
+/**
+ * Returns the metrics to ask for in addition, so that lines can be chosen by how much is behind them; none if the answer has
+ * them, or if all of its groups are drawn.
+ */
+export function volumesOf({ dimensions, metrics, interval }: Charted, rows: Row[], dictionary: Dictionary): string[] {
+  if (interval === "total" || new Set(rows.map((row) => keyOf(row, dimensions))).size <= MAX_LINES) return [];
+  if (dimensions.some((name) => SINGLE.includes(name))) return [];
+  return [...new Set(metrics.map((metric) => dictionary.volumeOf(metric)))].filter((volume) => !metrics.includes(volume));
+}
+
+function keyOf(row: Row, dimensions: string[]): string {
+  return JSON.stringify(dimensions.map((name) => row[name]));
 }
 
 /**
@@ -82,23 +117,33 @@ function stagesOf(metrics: string[], row: Row): Stage[] {
   });
 }
 
-/** Draws the groups with the highest values. A sub-range without any row is drawn too, as a gap. */
-function linesOf(dimensions: string[], metric: string, ranges: DayRange[], interval: Interval, rows: Row[]): Chart {
-  const groups = new Map<string, { label: string; group: string[]; highest: number; byStart: Map<string, number | null> }>();
+/** Draws the groups that have most behind them. A sub-range without any row is drawn too, as a gap. */
+function linesOf({ dimensions, metrics, interval }: Charted, metric: string, range: DayRange, rows: Row[], dictionary: Dictionary, volumes: Volumes): Chart {
+  const groups = new Map<string, { label: string; group: string[]; byStart: Map<string, Row> }>();
   for (const row of rows) {
-    const key = JSON.stringify(dimensions.map((name) => row[name]));
+    const key = keyOf(row, dimensions);
     let group = groups.get(key);
     if (!group) {
-      group = { label: labelOf(row, dimensions), group: dimensions.map((name) => String(row[name] ?? "")), highest: -Infinity, byStart: new Map() };
+      group = { label: labelOf(row, dimensions), group: dimensions.map((name) => String(row[name] ?? "")), byStart: new Map() };
       groups.set(key, group);
     }
-    const value = valueOf(row, metric);
-    group.byStart.set(String(row.start), value);
-    group.highest = Math.max(group.highest, value ?? -Infinity);
+    group.byStart.set(String(row.start), row);
   }
-  const drawn = [...groups.values()].sort((a, b) => b.highest - a.highest).slice(0, MAX_LINES);
-  const lines = drawn.map(({ label, group, byStart }) => ({ label, group, values: ranges.map(({ start }) => byStart.get(start) ?? null) }));
-  const days = ranges.map((range) => ({ ...range, partial: isPartial(range, interval) }));
+  const volume = dictionary.volumeOf(metric);
+  const sums = new Map<string, number>();
+  for (const row of metrics.includes(volume) ? rows : (volumes ?? [])) {
+    const key = keyOf(row, dimensions);
+    sums.set(key, (sums.get(key) ?? 0) + Math.abs(numberOf(row, volume)));
+  }
+  const drawn = [...groups].sort(([a], [b]) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0)).slice(0, MAX_LINES);
+  const ranges = subRanges(range, interval);
+  const lines = drawn.map(([, { label, group, byStart }]) => ({
+    label,
+    group,
+    values: ranges.map(({ start }) => valueOf(byStart.get(start), metric)),
+    open: ranges.map(({ start }) => numberOf(byStart.get(start), OPEN_LEADS) > 0),
+  }));
+  const days = ranges.map((each) => ({ ...each, partial: isPartial(each, interval) }));
   return { kind: "lines", metric, days, lines, groups: groups.size };
 }
 
@@ -130,6 +175,6 @@ export function valueOf(row: Row | undefined, metric: string): number | null {
   return typeof value === "number" ? value : null;
 }
 
-function numberOf(row: Row, metric: string): number {
+function numberOf(row: Row | undefined, metric: string): number {
   return valueOf(row, metric) ?? 0;
 }

@@ -1,7 +1,7 @@
 // A question as code: the command line, `curl`, Rust and Python. None of them contains a key.
 
 import { expressionsByField } from "./condition";
-import { earlierText, isTaken, pathOf, rowsRequest, type EventsRequest, type Question } from "./question";
+import { earlierText, isTaken, pathOf, rowsRequest, type DatedQuestion, type EventsRequest, type Question } from "./question";
 import type { Dictionary, Index } from "./dictionary";
 
 export const LANGUAGES = [
@@ -17,8 +17,8 @@ export type Language = (typeof LANGUAGES)[number][0];
  * Returns the question as code; `null` if it is not complete, or if only the service can answer it. `base` is the address
  * of the service.
  */
-export function copyAs(language: Language, question: Question, index: Index, base: string, today: string): string | null {
-  const request = rowsRequest(question, index.dictionary, today);
+export function copyAs(language: Language, question: DatedQuestion, index: Index, base: string): string | null {
+  const request = rowsRequest(question, index.dictionary);
   if (!request) return null;
   const accounts = question.accounts.length > 0 ? question.accounts : accountsOf(index, question.organization);
   // A command that names no account reads all of the dataset.

@@ -19,6 +19,7 @@ export type Interval = "total" | "month" | "week" | "day";
 export const INTERVALS: readonly Interval[] = ["total", "month", "week", "day"];
 
 const DAY = 86_400_000;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const UNITS = ["week", "month", "quarter", "year"] as const;
 type Unit = (typeof UNITS)[number];
 
@@ -67,9 +68,25 @@ export function countDays({ start, end }: DayRange): number {
   return Math.round((toTime(end) - toTime(start)) / DAY) + 1;
 }
 
+/** What named ranges count from: they end where the data end, so that none of them is empty because the data are not of today. */
+export interface Now {
+  today: string;
+  /** The newest day with data, at most today. */
+  newest: string;
+}
+
 /** Returns the days of a question; `null` if its name is not that of a range. */
-export function resolveDays(days: Days, now: string): DayRange | null {
-  return "name" in days ? namedRange(days.name, now) : days;
+export function resolveDays(days: Days, now: Now): DayRange | null {
+  return "name" in days ? anchoredRange(days.name, now) : days;
+}
+
+/**
+ * Returns the days of a named range that ends where the data end; `null` if there is no such name. The last month is the
+ * newest one that is over by then: a month whose last day has data, unless that day is today.
+ */
+function anchoredRange(name: string, { today, newest }: Now): DayRange | null {
+  const next = addDays(newest, 1);
+  return namedRange(name, !name.startsWith("last-") ? newest : next < today ? next : today);
 }
 
 /** Returns the days of a named range; `null` if there is no such name. */
@@ -95,8 +112,63 @@ export function namedRange(name: string, now: string): DayRange | null {
 
 /** Returns what people call a range. */
 export function describeDays(days: Days): string {
-  if (!("name" in days)) return days.start === days.end ? days.start : `${days.start} to ${days.end}`;
+  if (!("name" in days)) return formatRange(days);
   return OFFERED_RANGES.find(([name]) => name === days.name)?.[1] ?? days.name;
+}
+
+/**
+ * Returns the days that a comparison takes the earlier values from, as the service chooses them: before whole months as many
+ * months, before other days as many days.
+ */
+export function earlierRange({ start, end }: DayRange, earlier: "previous-period" | "previous-year" | DayRange): DayRange {
+  if (typeof earlier !== "string") return earlier;
+  if (earlier === "previous-year") return { start: monthsBefore(start, 12), end: monthsBefore(end, 12) };
+  const after = addDays(end, 1);
+  const isWhole = start.endsWith("-01") && after.endsWith("-01");
+  const first = isWhole ? monthsBefore(start, monthOf(after) - monthOf(start)) : addDays(start, -countDays({ start, end }));
+  return { start: first, end: addDays(start, -1) };
+}
+
+/** Returns the same day a number of months earlier, or the last day of a shorter month. */
+export function monthsBefore(day: string, months: number): string {
+  const number = monthOf(day) - months;
+  const [year, month] = [Math.floor(number / 12), number % 12];
+  const last = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return toText(Date.UTC(year, month, Math.min(Number(day.slice(8)), last)));
+}
+
+/** Returns the days of a range as people write them: `Jun 2026`, `Q2 2026`, `2026`, `1 Jun 2026` or `1 – 9 Jun 2026`. */
+export function formatRange({ start, end }: DayRange): string {
+  const year = start.slice(0, 4);
+  for (const unit of ["year", "quarter", "month"] as const) {
+    const whole = unitAround(start, unit);
+    if (whole.start !== start || whole.end !== end) continue;
+    if (unit === "year") return year;
+    return unit === "month" ? formatMonth(start) : `Q${Math.ceil(Number(start.slice(5, 7)) / 3)} ${year}`;
+  }
+  if (start === end) return formatDate(start);
+  if (start.slice(0, 7) === end.slice(0, 7)) return `${Number(start.slice(8))} – ${formatDate(end)}`;
+  return start.slice(0, 4) === end.slice(0, 4) ? `${formatDay(start)} – ${formatDate(end)}` : `${formatDate(start)} – ${formatDate(end)}`;
+}
+
+/** Returns a day with its year, such as `1 Jun 2026`. */
+export function formatDate(day: string): string {
+  return `${formatDay(day)} ${day.slice(0, 4)}`;
+}
+
+/** Returns a day without its year, such as `1 Jun`. */
+export function formatDay(day: string): string {
+  return `${Number(day.slice(8))} ${nameOfMonth(day)}`;
+}
+
+/** Returns the month of a day, such as `Jun 2026`. */
+export function formatMonth(day: string): string {
+  return `${nameOfMonth(day)} ${day.slice(0, 4)}`;
+}
+
+/** Returns the month of a day without its year, such as `Jun`. */
+export function nameOfMonth(day: string): string {
+  return MONTHS[Number(day.slice(5, 7)) - 1] ?? "";
 }
 
 /** Returns the sub-ranges of a range, clipped to it. */
@@ -127,6 +199,11 @@ function unitAround(day: string, unit: Unit): DayRange {
   const months = { month: 1, quarter: 3, year: 12 }[unit];
   const first = month - (month % months);
   return { start: toText(Date.UTC(year, first, 1)), end: toText(Date.UTC(year, first + months, 0)) };
+}
+
+/** Returns the number of a month, counted over the years. */
+function monthOf(day: string): number {
+  return Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1;
 }
 
 function toTime(day: string): number {

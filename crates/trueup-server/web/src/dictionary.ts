@@ -1,7 +1,7 @@
 // The fields that the key may ask for, and the search for one of them.
 
 import synonyms from "trueup:synonyms";
-import { CHANGE } from "./format";
+import { CHANGE, isShownAsZero } from "./format";
 
 export interface Field {
   name: string;
@@ -14,6 +14,12 @@ export interface Field {
   better: "higher" | "lower" | null;
   /** Whether it is a metric that has benchmarks, or a dimension of benchmarks. */
   hasBenchmarks: boolean;
+  /** The measures of a metric, such as `bookedCustomers / customers`; empty for a dimension. */
+  formula: string;
+  /** Whether it is a metric that is computed from spend. */
+  usesSpend: boolean;
+  /** Whether it is a dimension that spend has. */
+  splitsSpend: boolean;
 }
 
 /**
@@ -74,11 +80,51 @@ export class Dictionary {
     return this.get(name)?.type === "metric";
   }
 
-  /** Returns whether a change of a metric is good or bad; an empty text if it is neither, or no change. */
+  /** Returns whether a change of a metric is good or bad; an empty text if it is neither, or is shown as no change. */
   judge(name: string, value: unknown): "good" | "bad" | "" {
     const field = this.get(name);
-    if (!field?.format.startsWith(CHANGE) || field.better === null || typeof value !== "number" || value === 0) return "";
+    if (!field?.format.startsWith(CHANGE) || field.better === null || typeof value !== "number" || isShownAsZero(value, field.format)) return "";
     return value > 0 === (field.better === "higher") ? "good" : "bad";
+  }
+
+  /** Returns whether the values of a metric are a sum, and not a ratio or a percentile. */
+  isSum(metric: string): boolean {
+    const formula = this.#fields.get(metric)?.formula ?? "";
+    return formula !== "" && !formula.includes(" / ") && !formula.includes("percentile");
+  }
+
+  /**
+   * Returns the metric that says how much is behind a value of a metric: the metric itself if it is a sum; for a ratio the
+   * one that it is divided by; where no metric has that, as for a percentile, the number of events.
+   */
+  volumeOf(metric: string): string {
+    if (this.isSum(metric)) return metric;
+    const denominator = /^.* \/ \(?(.+?)\)?$/.exec(this.#fields.get(metric)?.formula ?? "")?.[1];
+    const fields = [...this.#fields.values()];
+    const same = fields.find(({ name, formula }) => denominator !== undefined && (formula === denominator || name === denominator));
+    return same?.name ?? "eventCount";
+  }
+
+  /** Returns whether spend is the same on every row of these dimensions, because it does not have one of them. */
+  repeatsSpend(dimensions: readonly string[]): boolean {
+    return dimensions.some((name) => !this.#fields.get(name)?.splitsSpend);
+  }
+
+  /** Returns a formula in words: `Closed Revenue / Spend`, where `spend` is the metric of the sum in its denominator. */
+  formulaInWords(formula: string): string {
+    const sums = [...this.#fields.values()];
+    return formula.replace(/\(([^()]*)\)|[A-Za-z]\w*/g, (part: string, sum: string | undefined) => {
+      if (sum === undefined) return this.measureLabel(part);
+      return sums.find(({ formula }) => formula === sum)?.displayName ?? `(${this.formulaInWords(sum)})`;
+    });
+  }
+
+  /** Returns what people call a measure: the metric of its name, or else the words of its name. */
+  measureLabel(name: string): string {
+    const metric = this.#fields.get(name);
+    if (metric?.type === "metric") return metric.displayName;
+    const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2");
+    return words.charAt(0).toUpperCase() + words.slice(1);
   }
 
   /** Returns what people call a field; its name, if it is a column that the dictionary does not have. */
@@ -107,6 +153,9 @@ export function readIndex(answer: unknown): Index | null {
         values: Array.isArray(values) ? values.map(String) : [],
         better: entry.direction === "higher" || entry.direction === "lower" ? entry.direction : null,
         hasBenchmarks: entry.benchmarkable === true || entry.benchmarkDimension === true,
+        formula: String(entry.formula ?? ""),
+        usesSpend: entry.usesSpend === true,
+        splitsSpend: entry.splitsSpend === true,
       },
     ];
   });

@@ -8,8 +8,9 @@ const changeOfInteger = signed({ maximumFractionDigits: 6 });
 const changeOfAmount = signed({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const changeInPercent = signed({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const changeOfPoints = signed({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
-const dayOfYear = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", timeZone: "UTC" });
+// A tick is a small multiple of a round step, which four digits write in full.
+const tick = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 4 });
+const tickInPercent = new Intl.NumberFormat("en-US", { style: "percent", maximumSignificantDigits: 4 });
 const share = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
 
 /** The formats of a change begin with this: they show a sign. */
@@ -27,14 +28,14 @@ export function formatNumber(value: number, format: string): string {
   return (format === "currency" || format === "decimal" ? amount : integer).format(value);
 }
 
-/** Returns a number of an axis, which has little room. */
+/** Returns a number of an axis, which has little room: short, and never rounded. */
 export function formatTick(value: number, format: string): string {
-  return (format === "percent" ? share : compact).format(value);
+  return (format === "percent" ? tickInPercent : tick).format(value);
 }
 
-/** Returns a day of an axis, without its year. */
-export function formatDay(day: string): string {
-  return dayOfYear.format(Date.parse(`${day}T00:00:00Z`));
+/** Returns whether a number is shown as zero, such as 0.0 pp. */
+export function isShownAsZero(value: number, format: string): boolean {
+  return !/[1-9]/.test(formatNumber(value, format));
 }
 
 /** Returns a share of a whole, such as 12.5%. */

@@ -1,6 +1,6 @@
 // A question: everything that the page asks the service, except for the key.
 
-import { countDays, ATTRIBUTION_WINDOW, resolveDays, type DayRange, type Days, type Interval } from "./days";
+import { ATTRIBUTION_WINDOW, countDays, monthsBefore, resolveDays, type DayRange, type Days, type Interval, type Now } from "./days";
 import { filterParameters, type Condition } from "./condition";
 import { OPEN_LEADS, type Dictionary } from "./dictionary";
 
@@ -57,14 +57,51 @@ export interface EventsRequest {
   compare?: Earlier | null;
 }
 
-/** Returns the request for the rows of an answer; `null` if the question has no metric or no days. */
-export function rowsRequest(question: Question, dictionary: Dictionary, today: string): EventsRequest | null {
-  const range = resolveDays(question.days, today);
-  if (!range || question.metrics.length === 0) return null;
+/** A question about certain days. */
+export type DatedQuestion = Question & { days: DayRange };
+
+/** A question as the service can answer it, and what was changed for that. */
+export interface Settled {
+  question: DatedQuestion;
+  /** Whether the days are divided by month, because the service computes one figure for at most 90 of them. */
+  isDivided: boolean;
+  /** Metrics that are left out, because they would show the whole spend on every row. */
+  leftOut: string[];
+}
+
+/** Returns what can be asked in place of a question, so that no choice of days or dimensions ends in an error or a wrong sum. */
+export function settle(question: Question, dictionary: Dictionary, now: Now): Settled {
+  // A link is refused if its days have a name that does not exist.
+  const days = resolveDays(question.days, now) ?? { start: now.newest, end: now.newest };
+  const isDivided = question.interval === "total" && isTooLong(question, days);
+  const isRepeated = dictionary.repeatsSpend(question.dimensions);
+  const leftOut = question.metrics.filter((metric) => isRepeated && dictionary.get(metric)?.usesSpend);
+  const metrics = question.metrics.filter((metric) => !leftOut.includes(metric));
+  return { question: { ...question, days, metrics, ...(isDivided && { interval: "month", compare: null }) }, isDivided, leftOut };
+}
+
+/** Returns whether days are more than the service computes as a whole. A cohort may have any number. */
+export function isTooLong({ within }: Question, days: DayRange): boolean {
+  return within === null && countDays(days) > ATTRIBUTION_WINDOW;
+}
+
+/** Returns the column of a comparison that says best how a metric changed: in points for a share, else in percent. */
+export function changeColumn(metric: string, dictionary: Dictionary): string {
+  return `${metric}.${dictionary.get(metric)?.format === "percent" ? "change" : "ratio"}`;
+}
+
+/** Returns the metric of a column, which in a comparison may be one of several. */
+export function metricOf(column: string): string {
+  return column.replace(/\.\w+$/, "");
+}
+
+/** Returns the request for the rows of an answer; `null` if the question has no metric. */
+export function rowsRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  if (question.metrics.length === 0) return null;
   return {
     organization: question.organization,
     fields: [...question.dimensions, ...metricsOf(question)],
-    range,
+    range: question.days,
     interval: question.interval,
     accounts: question.accounts,
     filters: filterParameters(question.conditions, (field) => dictionary.isMetric(field)),
@@ -84,16 +121,23 @@ function metricsOf({ metrics, within }: Question): string[] {
  * metrics choose rows and do not change totals, as with `trueup query --totals`. `null` if there are none: the answer
  * has a single row, or the range is longer than the service computes as a whole.
  */
-export function totalsRequest(question: Question, dictionary: Dictionary, today: string): EventsRequest | null {
-  const rows = rowsRequest(question, dictionary, today);
-  if (!rows || !hasTotals(question, rows.range)) return null;
-  const conditions = conditionsOnEvents(question, dictionary);
-  return {
-    ...rows,
-    fields: metricsOf(question),
-    interval: "total",
-    filters: filterParameters(conditions, (field) => dictionary.isMetric(field)),
-  };
+export function totalsRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  return hasTotals(question) ? wholeRequest(question, dictionary) : null;
+}
+
+/** Returns the request for all rows of an answer together, month by month up to the last of its days. */
+export function monthsRequest(question: DatedQuestion, dictionary: Dictionary, months: number): EventsRequest | null {
+  const { end } = question.days;
+  const range = { start: monthsBefore(`${end.slice(0, 7)}-01`, months - 1), end };
+  const whole = wholeRequest({ ...question, compare: null }, dictionary);
+  return whole && { ...whole, range, interval: "month" };
+}
+
+/** Returns the request for all rows of an answer as one group. */
+function wholeRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  const rows = rowsRequest(question, dictionary);
+  const filters = filterParameters(conditionsOnEvents(question, dictionary), (field) => dictionary.isMetric(field));
+  return rows && { ...rows, fields: metricsOf(question), interval: "total", filters };
 }
 
 /** Returns the conditions that choose events. The others, on metrics, choose rows of an answer. */
@@ -101,9 +145,9 @@ export function conditionsOnEvents({ conditions }: Question, dictionary: Diction
   return conditions.filter(({ field }) => field === "total" || !dictionary.isMetric(field));
 }
 
-function hasTotals(question: Question, range: DayRange): boolean {
+function hasTotals(question: DatedQuestion): boolean {
   const isOneRow = question.dimensions.length === 0 && question.interval === "total";
-  return !isOneRow && (question.within !== null || countDays(range) <= ATTRIBUTION_WINDOW);
+  return !isOneRow && !isTooLong(question, question.days);
 }
 
 /** Returns path and query of a request, relative to the page. */

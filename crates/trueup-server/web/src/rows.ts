@@ -1,12 +1,25 @@
 // The rows of an answer in the order of the table, and the room that its columns need.
 
-import { CHANGE, formatValue } from "./format";
-import type { Dictionary } from "./dictionary";
-import type { Row, Sort } from "./question";
+import { OPEN_LEADS, type Dictionary } from "./dictionary";
+import { formatValue } from "./format";
+import { changeColumn, metricOf, type Row, type Sort } from "./question";
+import type { TextWidth } from "./text_width";
 
 /** Rows that are read to find out how wide a column of texts is. */
 const SAMPLED_ROWS = 2_000;
-const MAX_TEXT_WIDTH = 44;
+
+// In em of the table, as in the style sheet.
+/** The most room for a text. A number is never cut off. */
+const MAX_TEXT = 24;
+/** What a cell has on both sides. */
+const PADDING = 1.5;
+/** The arrow of the column that rows are sorted by. */
+const ARROW = 1.2;
+/** The mark of leads whose window is not over. */
+const MARK = 1.5;
+/** The size of a change, and what is between the value and it. */
+const SMALL = 0.9;
+const GAP = 0.6;
 
 /**
  * Sorts rows by one column, texts byte by byte; rows that are equal in it stay in their order, and rows without a value
@@ -36,26 +49,44 @@ function isTextBefore(a: string, b: string): boolean {
   return (a.codePointAt(at) ?? -1) < (b.codePointAt(at) ?? -1);
 }
 
-/** Returns the width of each column in characters, wide enough for its values and for the longest word of its header. */
-export function columnWidths(columns: string[], rows: Row[], totals: Row | null, dictionary: Dictionary): number[] {
-  return columns.map((column) => {
-    const format = dictionary.get(column)?.format ?? "text";
-    const header = Math.max(...dictionary.label(column).split(" ").map((word) => word.length)) + 3;
-    const step = dictionary.isMetric(column) ? 1 : Math.max(1, Math.floor(rows.length / SAMPLED_ROWS));
-    let [width, longest] = [0, 0];
-    for (let index = 0; index < rows.length; index += step) {
-      const value = rows[index]?.[column];
-      // A number is only formatted if it may be wider than those before it, as a fraction of up to six digits may be.
-      if (typeof value === "number") {
-        const isFraction = format.endsWith("number") && !Number.isInteger(value);
-        if (Math.abs(value) <= longest && value >= 0 && !isFraction) continue;
-        longest = Math.max(longest, Math.abs(value));
-      }
-      width = Math.max(width, formatValue(value, format).length);
+/** A column of the table. */
+export interface TableColumn {
+  name: string;
+  /** The column with the change of the values, which its cells show too; `null` for none. */
+  part: string | null;
+  /** In em: room for every one of its numbers, for its texts up to a limit, and for the longest word of its header. */
+  width: number;
+}
+
+/** Returns the columns of the table. In a comparison they are one for each metric, unless all columns are shown. */
+export function tableColumns(columns: string[], rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth, areAll: boolean): TableColumn[] {
+  const isPart = (column: string) => metricOf(column) !== column && dictionary.isMetric(column) && columns.includes(metricOf(column));
+  const contents = (column: string) => contentWidth(column, rows, totals, dictionary, widthOf);
+  return columns
+    .filter((column) => areAll || !isPart(column))
+    .map((name) => {
+      const part = areAll || !columns.includes(changeColumn(name, dictionary)) ? null : changeColumn(name, dictionary);
+      const width = contents(name) + (part === null ? 0 : contents(part) * SMALL + GAP);
+      const header = Math.max(...dictionary.label(name).split(" ").map(widthOf)) + ARROW + (part === null ? 0 : ARROW);
+      return { name, part, width: Math.max(dictionary.isMetric(name) ? width : Math.min(width, MAX_TEXT), header) + PADDING };
+    });
+}
+
+/** Returns the width of the widest value of a column. */
+function contentWidth(column: string, rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth): number {
+  const format = dictionary.get(column)?.format ?? "text";
+  const step = dictionary.isMetric(column) ? 1 : Math.max(1, Math.floor(rows.length / SAMPLED_ROWS));
+  let [width, longest] = [0, 0];
+  for (let index = 0; index < rows.length; index += step) {
+    const value = rows[index]?.[column];
+    // A number is only measured if it may be wider than those before it, as a fraction of up to six digits may be.
+    if (typeof value === "number") {
+      const isFraction = format.endsWith("number") && !Number.isInteger(value);
+      if (Math.abs(value) <= longest && value >= 0 && !isFraction) continue;
+      longest = Math.max(longest, Math.abs(value));
     }
-    if (totals && column in totals) width = Math.max(width, formatValue(totals[column], format).length);
-    // Signs are wider than digits.
-    const room = format.startsWith(CHANGE) ? 4 : 2;
-    return Math.min(Math.max(width + room, header), MAX_TEXT_WIDTH);
-  });
+    width = Math.max(width, widthOf(formatValue(value, format)));
+  }
+  if (totals && column in totals) width = Math.max(width, widthOf(formatValue(totals[column], format)));
+  return column === OPEN_LEADS ? width + MARK : width;
 }

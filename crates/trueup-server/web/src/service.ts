@@ -1,7 +1,7 @@
 // Requests to the service that serves the page. The key is kept in this object alone.
 
 import { readIndex, type Index } from "./dictionary";
-import { pathOf, type EventsRequest, type Row } from "./question";
+import { metricOf, pathOf, type EventsRequest, type Row } from "./question";
 import { readExplanation, type Explanation } from "./why";
 
 export interface Answer {
@@ -185,7 +185,7 @@ export function isSendable(key: string): boolean {
 function columnsOf({ fields, interval, compare }: EventsRequest, [first]: Row[]): string[] {
   if (!compare || !first) return [...(interval === "total" ? [] : ["start", "end"]), ...fields];
   // JavaScript puts a name that is a whole number before all others.
-  const place = (column: string) => fields.indexOf(fields.includes(column) ? column : column.replace(/\.\w+$/, ""));
+  const place = (column: string) => fields.indexOf(fields.includes(column) ? column : metricOf(column));
   return Object.keys(first).sort((a, b) => place(a) - place(b));
 }
 

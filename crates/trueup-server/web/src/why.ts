@@ -41,7 +41,7 @@ export interface Line {
 /** Returns path and query of the request for a cell; `null` if the question is not complete. The row is one of its answer. */
 export function whyPath(question: Question, range: DayRange, row: Row, metric: string, limit: number, dictionary: Dictionary): string | null {
   // The earlier days of a comparison are not part of the cell.
-  const request = rowsRequest({ ...question, days: range, compare: null }, dictionary, range.end);
+  const request = rowsRequest({ ...question, days: range, compare: null }, dictionary);
   if (!request) return null;
   const known = [...question.dimensions, ...(question.interval === "total" ? [] : ["start"])];
   const values = known.map((name) => [name, String(row[name] ?? "")]);
@@ -74,7 +74,8 @@ export function readExplanation(body: unknown): Explanation | null {
           type: text(line.type),
           date: text(line.date),
           adds: Number(measure.format === "currency" ? line.amount : line.count),
-          rule: text(line.rule),
+          // What the rules quote as code, a reader reads as a name.
+          rule: text(line.rule).replace(/`([^`]*)`/g, "“$1”"),
         })),
     })),
   };

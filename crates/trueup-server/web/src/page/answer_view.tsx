@@ -1,15 +1,18 @@
 // The answer: how it went, the chart, and the table.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { chartOf } from "../chart";
+import { chartOf, chartedMetric } from "../chart";
+import { contributionsOf } from "../contributions";
 import { toCsv } from "../csv";
-import { ATTRIBUTION_WINDOW, countDays, describeDays, resolveDays } from "../days";
+import { ATTRIBUTION_WINDOW, countDays, describeDays, formatMonth, type Now } from "../days";
 import { OPEN_LEADS, type Index } from "../dictionary";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import { rowsRequest, type Question, type Row } from "../question";
-import { columnWidths, sortRows } from "../rows";
+import { rowsRequest, type DatedQuestion, type Question, type Row, type Settled } from "../question";
+import { sortRows, tableColumns } from "../rows";
 import type { Service } from "../service";
+import { headlineOf, subtitleOf, titleOf } from "../summary";
+import { textWidth } from "../text_width";
 import { ChartView } from "./chart_view";
 import { CohortMap, OPEN_MARK } from "./cohort_map";
 import { CopyDialog } from "./copy_dialog";
@@ -17,41 +20,47 @@ import { DataTable } from "./data_table";
 import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
 import { saveFile } from "./save_file";
+import { Tiles } from "./tiles";
 import type { Answered, Asked } from "./use_answer";
 import { useParquet } from "./use_parquet";
 
 interface Props {
   asked: Asked;
-  question: Question;
+  settled: Settled;
   update: (part: Partial<Question>) => void;
   index: Index;
   service: Service;
   base: string;
-  today: string;
+  now: Now;
   signOut: () => void;
 }
 
-export function AnswerView({ asked, question, update, index, service, base, today, signOut }: Props) {
+export function AnswerView({ asked, settled, update, index, service, base, now, signOut }: Props) {
   const { state, answered } = asked;
+  const { question, leftOut } = settled;
   const { dictionary } = index;
   const [copying, setCopying] = useState(false);
+  const [areAllColumns, setAllColumns] = useState(false);
   const [lookedInto, setLookedInto] = useState<{ row: Row; column: string; of: Answered } | null>(null);
   const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
   const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
-  const shown = answered?.question;
+  // The order of the table and the metric of the chart are not part of what was asked.
+  const shown = useMemo(() => answered && { ...answered.question, sort, charted: question.charted }, [answered, sort?.field, sort?.descending, question.charted]);
   // Bars are in the order of the table; lines have an order of their own.
   const chartRows = shown?.interval === "total" ? rows : answered?.answer.rows;
   const chart = useMemo(
-    () => (answered && chartRows ? chartOf(answered.question, answered.range, question.charted, chartRows) : { kind: "none" as const }),
-    [answered, chartRows, question.charted],
+    () => (answered && shown && chartRows ? chartOf(shown, shown.days, chartRows, dictionary, answered.volumes) : { kind: "none" as const }),
+    [answered, shown, chartRows, dictionary],
   );
-  const widths = useMemo(
-    () => (answered ? columnWidths(answered.answer.columns, answered.answer.rows, answered.totals, dictionary) : []),
-    [answered, dictionary],
+  const columns = useMemo(
+    () => (answered ? tableColumns(answered.answer.columns, answered.answer.rows, answered.totals, dictionary, textWidth(), areAllColumns) : []),
+    [answered, dictionary, areAllColumns],
   );
-  const parquet = useParquet(service, rowsRequest(question, dictionary, today), fileName(question, today, "parquet"));
-  const isStale = state.phase === "asking" && answered !== null;
+  const parquet = useParquet(service, rowsRequest(question, dictionary), fileName(question, "parquet"));
+  const isStale = state.phase !== "answered" && answered !== null;
   const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.question, answered.answer.rows);
+  // A single row is its own total.
+  const totals = answered && (answered.totals ?? (shown?.interval === "total" && shown.dimensions.length === 0 ? (answered.answer.rows[0] ?? null) : null));
 
   return (
     <>
@@ -64,7 +73,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
           <button
             type="button"
             disabled={!answered || isStale}
-            onClick={() => answered && saveFile(fileName(question, today, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
+            onClick={() => answered && saveFile(fileName(question, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
           >
             Export CSV
           </button>
@@ -73,14 +82,13 @@ export function AnswerView({ asked, question, update, index, service, base, toda
           </button>
         </div>
       </div>
-      {/* A command cannot sort by a column that the answer does not have. */}
-      {copying && <CopyDialog question={answered && !isStale ? { ...question, sort } : question} index={index} base={base} today={today} close={() => setCopying(false)} />}
+      {copying && <CopyDialog question={answered && !isStale ? { ...question, sort } : question} index={index} base={base} close={() => setCopying(false)} />}
       {state.phase === "fault" && <FaultNotice fault={state.fault} at={state.at} askAgain={asked.askAgain} signOut={signOut} update={update} />}
       {parquet.state.phase === "fault" && <FaultNotice fault={parquet.state.fault} at={parquet.state.at} askAgain={parquet.save} signOut={signOut} update={update} />}
       {state.phase === "incomplete" && (
         <section class="notice">
           <h2>Choose a metric</h2>
-          <p>A question needs at least one metric, such as Leads.</p>
+          <p>{leftOut.length > 0 ? notSplit(leftOut, question, index) : "A question needs at least one metric, such as Leads."}</p>
         </section>
       )}
       {state.phase === "canceled" && (
@@ -93,17 +101,23 @@ export function AnswerView({ asked, question, update, index, service, base, toda
           </p>
         </section>
       )}
-      {isEmpty && <NoData question={question} update={update} service={service} today={today} />}
+      {isEmpty && <NoData question={question} update={update} service={service} today={now.today} />}
       {answered && answered.answer.unknownFields.length > 0 && (
         <section class="notice" role="alert">
           <h2>Unknown fields</h2>
           <p>Neither the dictionary nor the data has {answered.answer.unknownFields.map((name) => `“${name}”`).join(", ")}: such a column is empty on every row. Check the spelling.</p>
         </section>
       )}
-      {answered && shown && rows.length > 0 && (
-        <div class={isStale ? "answer stale" : "answer"} aria-busy={isStale}>
+      {answered && shown && rows.length > 0 && !isEmpty && (
+        // Nothing can be done with what a question that failed has left on the screen.
+        <div class={isStale ? "answer stale" : "answer"} aria-busy={state.phase === "asking"} inert={isStale && state.phase !== "asking"}>
+          <Heading question={shown} rows={rows} totals={totals} index={index} />
+          {leftOut.length > 0 && <p class="hint">{notSplit(leftOut, question, index)}</p>}
+          {totals && shown.interval === "total" && (
+            <Tiles question={shown} totals={totals} charted={chartedMetric(shown)} choose={(metric) => update({ charted: metric })} dictionary={dictionary} service={service} />
+          )}
           {shown.within !== null && shown.interval !== "total" && (
-            <CohortMap question={shown} range={answered.range} charted={question.charted} update={update} dictionary={dictionary} service={service} />
+            <CohortMap question={shown} range={shown.days} charted={question.charted} update={update} dictionary={dictionary} service={service} />
           )}
           <ChartView
             chart={chart}
@@ -111,18 +125,24 @@ export function AnswerView({ asked, question, update, index, service, base, toda
             update={update}
             dictionary={dictionary}
             rows={answered.answer.rows}
+            totals={totals}
             benchmarks={question.benchmarks}
             service={service}
-            today={today}
+            today={now.today}
           />
+          {shown.compare !== null && (
+            <label class="switch all-columns">
+              <input type="checkbox" role="switch" checked={areAllColumns} onChange={(event) => setAllColumns(event.currentTarget.checked)} />
+              <span>Values before, changes and effects as columns</span>
+            </label>
+          )}
           <DataTable
-            columns={answered.answer.columns}
-            widths={widths}
+            columns={columns}
             rows={rows}
             totals={answered.totals}
             dictionary={dictionary}
             sort={sort}
-            onSort={(sorted) => update({ sort: sorted })}
+            onSort={(sorted) => update({ sort: sorted, charted: null })}
             onLookInto={(row, column) => setLookedInto({ row, column, of: answered })}
           />
           {lookedInto?.of === answered && !isStale && (
@@ -133,7 +153,7 @@ export function AnswerView({ asked, question, update, index, service, base, toda
               row={lookedInto.row}
               column={lookedInto.column}
               question={shown}
-              range={answered.range}
+              range={shown.days}
               service={service}
               dictionary={dictionary}
               update={update}
@@ -145,13 +165,31 @@ export function AnswerView({ asked, question, update, index, service, base, toda
               {OPEN_MARK} The window of some leads of the row is not over: its numbers may still change.
             </p>
           )}
-          {shown.within === null && shown.interval !== "total" && countDays(answered.range) > ATTRIBUTION_WINDOW && (
+          {shown.within === null && shown.interval !== "total" && countDays(shown.days) > ATTRIBUTION_WINDOW && (
             <p class="hint">There is no total: the service computes one figure for at most {ATTRIBUTION_WINDOW} days, and figures of intervals do not add up.</p>
           )}
         </div>
       )}
     </>
   );
+}
+
+/** Says what the answer shows: how a metric changed and why, or else what it is; then its days, accounts and conditions. */
+function Heading({ question, rows, totals, index }: { question: DatedQuestion; rows: Row[]; totals: Row | null; index: Index }) {
+  const metric = chartedMetric(question) ?? "";
+  const contributions = useMemo(() => contributionsOf(question.compare === null ? [] : rows, question.dimensions, metric, index.dictionary), [question, rows, metric, index]);
+  return (
+    <header class="heading">
+      <h2>{(totals && headlineOf(question, metric, totals, contributions, index)) ?? titleOf(question, metric, index)}</h2>
+      <p>{subtitleOf(question, index).join(" · ")}</p>
+    </header>
+  );
+}
+
+/** Says which metrics are left out, because each row would show the spend of all. */
+function notSplit(leftOut: string[], { dimensions }: Question, { dictionary }: Index): string {
+  const labels = (names: string[]) => names.map((name) => dictionary.label(name)).join(", ");
+  return `Not by ${labels(dimensions.filter((name) => dictionary.repeatsSpend([name])))}: ${labels(leftOut)}. Spend is not recorded by it, so that each row would show all of it.`;
 }
 
 /** Says in one line what the service does or did, and lets the user stop it. */
@@ -202,12 +240,12 @@ function NoData({ question, update, service, today }: { question: Question; upda
       <p>
         Nothing was found for {describeDays(question.days)}
         {question.conditions.length > 0 && " with these filters"}.
-        {newest && months?.[0] && ` There are events from ${months[0].start.slice(0, 7)} to ${newest.end.slice(0, 7)}.`}
+        {newest && months?.[0] && ` There are events from ${formatMonth(months[0].start)} to ${formatMonth(newest.end)}.`}
       </p>
       {newest && (
         <p>
           <button type="button" onClick={() => update({ days: newest })}>
-            Show {newest.start.slice(0, 7)}
+            Show {formatMonth(newest.start)}
           </button>
         </p>
       )}
@@ -221,7 +259,6 @@ function hasNoData({ dimensions, metrics }: Question, rows: Row[]): boolean {
   return rows.every((row) => metrics.every((metric) => (row[metric] ?? 0) === 0 && (row[`${metric}.previous`] ?? 0) === 0));
 }
 
-function fileName(question: Question, today: string, ending: string): string {
-  const range = resolveDays(question.days, today);
-  return `${question.organization}-${range?.start}-${range?.end}.${ending}`.replace(/[^\w.-]+/g, "-");
+function fileName({ organization, days }: DatedQuestion, ending: string): string {
+  return `${organization}-${days.start}-${days.end}.${ending}`.replace(/[^\w.-]+/g, "-");
 }

@@ -2,9 +2,9 @@
 
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { today as currentDay } from "../days";
-import { firstQuestion, misfitOf } from "../first_question";
+import { findExtent, firstQuestion, misfitOf, unknownExtent, type Extent } from "../first_question";
 import { readLink, writeLink, type Linked } from "../link";
-import { rowsRequest, totalsRequest, type Question } from "../question";
+import { rowsRequest, settle, totalsRequest, type Question } from "../question";
 import { exchange, Service } from "../service";
 import { keepForReload, takeToken } from "../sign_in_link";
 import type { Index } from "../dictionary";
@@ -23,6 +23,8 @@ const TOKEN = takeToken();
 interface Session {
   service: Service;
   index: Index;
+  /** What is known about the days of the data when the page opens. */
+  extent: Extent;
 }
 
 export function App() {
@@ -39,12 +41,17 @@ export function App() {
     async (key: string) => {
       const service = new Service(key, BASE);
       const index = await service.index();
-      const today = currentDay();
+      const asked = questionOf(readLink(location.hash));
+      // Days that have no name do not depend on the data.
+      const isDated = asked !== null && !("name" in asked.days);
+      const extent = await extentOf(service, index, asked?.organization, !isDated);
+      // Meanwhile, a link that cannot be used may have been given up.
       const known = readLink(location.hash);
-      const question = known ? ("question" in known ? known.question : null) : await firstQuestion(service, index, today);
+      const question = known ? questionOf(known) : firstQuestion(index, extent);
       if (question && !misfitOf(question, index.dictionary)) {
+        const settled = settle(question, index.dictionary, extent.now).question;
         // Asked now, so that the service works while the browser makes the page.
-        for (const request of [rowsRequest(question, index.dictionary, today), totalsRequest(question, index.dictionary, today)]) {
+        for (const request of [rowsRequest(settled, index.dictionary), totalsRequest(settled, index.dictionary)]) {
           if (request) service.askAhead(request);
         }
       }
@@ -52,7 +59,7 @@ export function App() {
         if (question) history.replaceState(null, "", writeLink(question));
         setLinked(question && { question });
       }
-      setSession({ service, index });
+      setSession({ service, index, extent });
     },
     [],
   );
@@ -77,12 +84,12 @@ export function App() {
 
   const startOver = useCallback(async () => {
     history.replaceState(null, "", location.pathname);
-    const question = session && (await firstQuestion(session.service, session.index, currentDay()));
+    const question = session && firstQuestion(session.index, await extentOf(session.service, session.index));
     setLinked(null);
     if (question) change(question);
   }, [session, change]);
 
-  const held = linked && "question" in linked ? linked.question : null;
+  const held = questionOf(linked);
   // Which fields there are is known only with a key.
   const misfit = session && held && misfitOf(held, session.index.dictionary);
   const fault = linked && "fault" in linked ? linked.fault : misfit;
@@ -128,6 +135,16 @@ export function App() {
   );
 }
 
+function questionOf(linked: Linked | null): Question | null {
+  return linked && "question" in linked ? linked.question : null;
+}
+
+/** Returns the days of the data of an organization, by default the first one. Where they are not needed yet, nothing is asked. */
+async function extentOf(service: Service, index: Index, organization = index.organizations[0]?.organization, isNeeded = true): Promise<Extent> {
+  const today = currentDay();
+  return isNeeded && organization !== undefined ? findExtent(service, organization, today) : unknownExtent("", today);
+}
+
 interface ExplorerProps {
   session: Session;
   question: Question;
@@ -135,16 +152,38 @@ interface ExplorerProps {
   signOut: () => void;
 }
 
-function Explorer({ session: { service, index }, question, change, signOut }: ExplorerProps) {
-  const today = useMemo(() => currentDay(), [question]);
-  const asked = useAnswer(service, question, index.dictionary, today);
+function Explorer({ session, question, change, signOut }: ExplorerProps) {
+  const { service, index } = session;
+  const { dictionary } = index;
+  const { now } = useExtent(session, question.organization);
+  const settled = useMemo(() => settle(question, dictionary, now), [question, dictionary, now]);
+  const asked = useAnswer(service, settled.question, dictionary);
   const update = useCallback((part: Partial<Question>) => change({ ...question, ...part }), [question, change]);
   return (
     <div class="explorer">
-      <QuestionPanel question={question} update={update} index={index} service={service} today={today} />
+      <QuestionPanel question={question} settled={settled} update={update} index={index} service={service} now={now} />
       <main>
-        <AnswerView asked={asked} question={question} update={update} index={index} service={service} base={BASE} today={today} signOut={signOut} />
+        <AnswerView asked={asked} settled={settled} update={update} index={index} service={service} base={BASE} now={now} signOut={signOut} />
       </main>
     </div>
   );
+}
+
+/** Keeps what is known about the days of the data: it is asked for again for another organization, and on another day. */
+function useExtent({ service, extent: first }: Session, organization: string): Extent {
+  const [extent, setExtent] = useState(first);
+  const today = currentDay();
+  const isKnown = extent.organization === organization && extent.now.today === today;
+  useEffect(() => {
+    if (isKnown) return;
+    let isCurrent = true;
+    findExtent(service, organization, today).then(
+      (found) => isCurrent && setExtent(found),
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [service, organization, today, isKnown]);
+  return extent;
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { MAX_MONTHS, SERIES, bandOf, benchmarkScope, hasBenchmark, type Band, type Series } from "../benchmarks";
 import type { Chart } from "../chart";
+import { colorsOf, type KnownColors } from "../colors";
 import type { Dictionary } from "../dictionary";
 import { wordsOf } from "../fault_words";
 import { formatNumber } from "../format";
@@ -24,6 +25,9 @@ interface Props {
   today: string;
   caption: ComponentChildren;
 }
+
+/** The colors of values, for as long as the page is open. */
+const knownColors: KnownColors = new Map();
 
 const SERIES_LABELS: Record<Series, string> = {
   p10: "10th percentile",
@@ -49,7 +53,8 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
   const bands = days.map(({ start }): Band | null => bandOf(byMonth.get(start.slice(0, 7)) ?? [], metric, segments, values));
   const hasBands = isShown && bands.some((band) => band !== null);
   // Lines of accounts share a band, which therefore has the color of none.
-  const color = segments.length > 0 || lines.length === 1 ? banded : null;
+  const colors = colorsOf(lines.map(({ group }) => group), knownColors);
+  const color = segments.length > 0 || lines.length === 1 ? (colors[banded] ?? null) : null;
   const isLeftOut = days.some((day) => !hasBenchmark(day, today)) || days.length > MAX_MONTHS;
   return (
     <>
@@ -75,10 +80,12 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
         key={metric}
         days={days}
         lines={lines}
+        colors={colors}
         format={format}
         label={`${label} by ${question.interval}${hasBands ? ", with benchmarks" : ""}`}
         interval={question.interval}
         benchmarks={hasBands ? { bands, color } : null}
+        onZoom={(days) => update({ days })}
       />
       {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: there are too few other accounts to compare with.</p>}
       {isShown && exist && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "this line"}.</p>}

@@ -1,36 +1,40 @@
-// The chart of an answer: figures and a funnel, bars, or lines over time.
+// The chart of an answer: a funnel, bars, what moved a metric, or lines over time.
 
-import { MAX_BARS, previousOf, type Bar, type Chart, type Stage, valueOf } from "../chart";
+import { MAX_BARS, type Bar, type Chart, type Stage } from "../chart";
 import type { Dictionary } from "../dictionary";
-import { formatNumber, formatShare, formatValue } from "../format";
-import type { Question, Row } from "../question";
+import { count, formatNumber, formatShare, formatValue } from "../format";
+import type { DatedQuestion, Question, Row } from "../question";
 import type { Service } from "../service";
 import { BenchmarkedLines } from "./benchmarked_lines";
+import { ContributionsView } from "./contributions_view";
 
 interface Props {
   chart: Chart;
   /** The question of the answer. */
-  question: Question;
+  question: DatedQuestion;
   update: (part: Partial<Question>) => void;
   dictionary: Dictionary;
-  /** The rows of the answer, in the order of the service. */
+  /** The rows of the answer, in the order of the service, and the numbers of all of them together. */
   rows: Row[];
+  totals: Row | null;
   /** Whether lines have benchmarks behind them. */
   benchmarks: boolean;
   service: Service;
   today: string;
 }
 
-export function ChartView({ chart, question, update, dictionary, rows, benchmarks, service, today }: Props) {
+export function ChartView({ chart, question, update, dictionary, rows, totals, benchmarks, service, today }: Props) {
   if (chart.kind === "none") return null;
-  if (chart.kind === "figures") return <Figures metrics={chart.metrics} row={chart.row} stages={chart.stages} dictionary={dictionary} />;
-  const label = dictionary.label(chart.metric);
-  const format = dictionary.get(chart.metric)?.format ?? "number";
+  if (chart.kind === "funnel") return <Funnel stages={chart.stages} dictionary={dictionary} />;
+  const { metric } = chart;
+  const label = dictionary.label(metric);
+  const format = dictionary.get(metric)?.format ?? "number";
   const by = question.dimensions.map((name) => dictionary.label(name)).join(" and ");
   const caption = (
     <>
+      {chart.kind === "contributions" && <strong>What moved</strong>}
       {question.metrics.length > 1 ? (
-        <select aria-label="Metric of the chart" value={chart.metric} onChange={(event) => update({ charted: event.currentTarget.value })}>
+        <select aria-label="Metric of the chart" value={metric} onChange={(event) => update({ charted: event.currentTarget.value })}>
           {question.metrics.map((metric) => (
             <option key={metric} value={metric}>
               {dictionary.label(metric)}
@@ -41,21 +45,18 @@ export function ChartView({ chart, question, update, dictionary, rows, benchmark
         <strong>{label}</strong>
       )}
       <span>
+        {chart.kind === "contributions" && totals && `${summaryOf(metric, totals, dictionary)}, `}
         {chart.kind === "lines" ? `by ${question.interval}${by && ` and ${by}`}` : `by ${by}`}
-        {chart.kind === "lines" && chart.groups > chart.lines.length && `; the ${chart.lines.length} highest of ${chart.groups}`}
+        {chart.kind === "lines" && chart.groups > chart.lines.length && `; ${chart.lines.length} of ${count(chart.groups, "group")}: those with the most ${dictionary.label(dictionary.volumeOf(metric))}`}
+        {chart.kind === "contributions" && "; a click on a bar breaks it down"}
         {chart.kind === "bars" && question.compare !== null && "; a mark shows the value before"}
-        {chart.kind === "bars" && chart.groups > MAX_BARS && `; the first ${MAX_BARS} of ${chart.groups} rows of the table`}
+        {chart.kind === "bars" && chart.groups > MAX_BARS && `; the first ${MAX_BARS} of ${count(chart.groups, "row")} of the table`}
       </span>
     </>
   );
   return (
     <figure class="chart">
-      {chart.kind === "bars" ? (
-        <>
-          <figcaption>{caption}</figcaption>
-          <Bars bars={chart.bars} format={format} label={`${label} by ${by}`} />
-        </>
-      ) : (
+      {chart.kind === "lines" ? (
         <BenchmarkedLines
           chart={chart}
           question={question}
@@ -67,35 +68,33 @@ export function ChartView({ chart, question, update, dictionary, rows, benchmark
           today={today}
           caption={caption}
         />
+      ) : (
+        <>
+          <figcaption>{caption}</figcaption>
+          {chart.kind === "bars" ? (
+            <Bars bars={chart.bars} format={format} label={`${label} by ${by}`} />
+          ) : (
+            <ContributionsView key={metric} contributions={chart.contributions} metric={metric} question={question} dictionary={dictionary} service={service} />
+          )}
+        </>
       )}
     </figure>
   );
 }
 
-function Figures({ metrics, row, stages, dictionary }: { metrics: string[]; row: Row; stages: Stage[]; dictionary: Dictionary }) {
-  return (
-    <section class="figures" aria-label="Figures">
-      <dl>
-        {metrics.map((metric) => (
-          <div key={metric} title={dictionary.get(metric)?.definition}>
-            <dt>{dictionary.label(metric)}</dt>
-            <dd>{formatValue(valueOf(row, metric), dictionary.get(metric)?.format ?? "number")}</dd>
-            <Change metric={metric} row={row} dictionary={dictionary} />
-          </div>
-        ))}
-      </dl>
-      {stages[0] && <Funnel stages={stages} first={dictionary.label(stages[0].metric)} dictionary={dictionary} />}
-    </section>
-  );
+/** Returns the whole that contributions add up to, such as `559 → 715 (+156)`. */
+function summaryOf(metric: string, totals: Row, dictionary: Dictionary): string {
+  const shown = (column: string) => formatValue(totals[column], dictionary.get(column)?.format ?? "number");
+  return `${shown(`${metric}.previous`)} → ${shown(metric)} (${shown(`${metric}.change`)})`;
 }
 
 /** Bars of stages, each as wide as its share of the first one. */
-function Funnel({ stages, first, dictionary }: { stages: Stage[]; first: string; dictionary: Dictionary }) {
+function Funnel({ stages, dictionary }: { stages: Stage[]; dictionary: Dictionary }) {
   return (
     <figure class="chart">
       <figcaption>
         <strong>Funnel</strong>
-        <span>with the share of {first}</span>
+        <span>with the share of {dictionary.label(stages[0]?.metric ?? "")}</span>
       </figcaption>
       <ol class="bars funnel">
         {stages.map(({ metric, value, share }) => (
@@ -131,19 +130,5 @@ function Bars({ bars, format, label }: { bars: Bar[]; format: string; label: str
         </li>
       ))}
     </ol>
-  );
-}
-
-/** What a figure was before, and how it changed. */
-function Change({ metric, row, dictionary }: { metric: string; row: Row; dictionary: Dictionary }) {
-  if (previousOf(row, metric) === null) return null;
-  const shown = (suffix: string) => formatValue(row[`${metric}.${suffix}`], dictionary.get(`${metric}.${suffix}`)?.format ?? "number");
-  return (
-    <dd class="was">
-      <span class={dictionary.judge(`${metric}.change`, row[`${metric}.change`])}>
-        {shown("change")} ({shown("ratio")})
-      </span>{" "}
-      from {shown("previous")}
-    </dd>
   );
 }

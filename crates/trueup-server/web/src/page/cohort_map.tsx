@@ -30,7 +30,7 @@ export function CohortMap({ question, range, charted, update, dictionary, servic
   const [cohorts, setCohorts] = useState<{ of: string; rows: Cohort[] | "failed" } | null>(null);
   // A condition on a metric would leave out cohorts, which the map would show as 0.
   const conditions = conditionsOnEvents(question, dictionary);
-  const rows = rowsRequest({ ...question, conditions, dimensions: [], days: range }, dictionary, range.end);
+  const rows = rowsRequest({ ...question, conditions, dimensions: [], days: range }, dictionary);
   const requests = rows && windows.map((within) => columnRequest(rows, metric, within));
   const key = JSON.stringify(requests);
   useEffect(() => {

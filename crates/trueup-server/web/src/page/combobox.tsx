@@ -1,6 +1,6 @@
 // A field that searches a list, as the pattern "combobox with list" of ARIA describes it.
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 export interface Choice {
   value: string;
@@ -30,12 +30,32 @@ interface Props {
 
 const SHOWN = 60;
 
+/** The most pixels that the list takes, and what it leaves between itself and the field or the edge of the window. */
+const MAX_HEIGHT = 320;
+const GAP = 4;
+
+/** Where the list is: below its field or, where there is more room, above it. */
+type Place = { left: string; width: string; maxHeight: string } & ({ top: string } | { bottom: string });
+
+function placeAt(field: DOMRect): Place {
+  const [above, below] = [field.top - 2 * GAP, innerHeight - field.bottom - 2 * GAP];
+  const isAbove = below < MAX_HEIGHT && above > below;
+  return {
+    left: `${field.left}px`,
+    width: `${field.width}px`,
+    maxHeight: `${Math.min(MAX_HEIGHT, isAbove ? above : below)}px`,
+    ...(isAbove ? { bottom: `${innerHeight - field.top + GAP}px` } : { top: `${field.bottom + GAP}px` }),
+  };
+}
+
 export function Combobox({ label, placeholder, search, selected, onToggle, other, onOpen, empty = "Nothing fits", closes = false }: Props) {
   const id = useId();
   const [typed, setTyped] = useState("");
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const list = useRef<HTMLUListElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const [place, setPlace] = useState<Place | null>(null);
 
   const found = useMemo(() => (open ? search(typed.trim()) : []), [open, typed, search]);
   const shown = found.slice(0, SHOWN);
@@ -47,10 +67,20 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
     list.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest" });
   }, [current, open]);
 
-  // At the end of the panel, the list would open out of view.
-  useEffect(() => {
-    if (open) list.current?.scrollIntoView({ block: "nearest" });
-  }, [open]);
+  // The window places the list, so that no panel that scrolls cuts it off.
+  useLayoutEffect(() => {
+    if (!open) return;
+    const follow = (event?: Event) => {
+      if (field.current && event?.target !== list.current) setPlace(placeAt(field.current.getBoundingClientRect()));
+    };
+    follow();
+    addEventListener("scroll", follow, true);
+    addEventListener("resize", follow);
+    return () => {
+      removeEventListener("scroll", follow, true);
+      removeEventListener("resize", follow);
+    };
+  }, [open, selected.length]);
 
   const show = () => {
     if (open) return;
@@ -84,6 +114,7 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
   return (
     <div class="combobox">
       <input
+        ref={field}
         type="text"
         role="combobox"
         aria-label={label}
@@ -108,7 +139,18 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
         }}
         onKeyDown={onKeyDown}
       />
-      <ul ref={list} id={`${id}-list`} role="listbox" aria-label={label} aria-multiselectable="true" hidden={!open}>
+      {/* A browser puts the focus on what scrolls, unless it may not; a press on the bar that scrolls keeps it in the field. */}
+      <ul
+        ref={list}
+        id={`${id}-list`}
+        role="listbox"
+        aria-label={label}
+        aria-multiselectable="true"
+        tabIndex={-1}
+        hidden={!open}
+        style={place ?? undefined}
+        onMouseDown={(event) => event.preventDefault()}
+      >
         {shown.map((choice, index) => (
           <li
             key={choice.value}
@@ -116,7 +158,6 @@ export function Combobox({ label, placeholder, search, selected, onToggle, other
             role="option"
             aria-selected={selected.includes(choice.value)}
             data-active={index === current}
-            onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(choice)}
           >
             <span class="label">{choice.label}</span>{" "}

@@ -1,17 +1,17 @@
 // The earlier days that a question compares with.
 
 import { useEffect, useState } from "preact/hooks";
-import { addDays, countDays, isDay, resolveDays, type DayRange } from "../days";
-import type { Question } from "../question";
+import { addDays, countDays, earlierRange, formatRange, isDay, type DayRange } from "../days";
+import type { Earlier, Question } from "../question";
 
 interface Props {
-  question: Question;
+  compare: Earlier | null;
+  /** The days of the question. */
+  range: DayRange;
   update: (part: Partial<Question>) => void;
-  today: string;
 }
 
-export function ComparisonEditor({ question: { compare, days }, update, today }: Props) {
-  const range = resolveDays(days, today) ?? { start: today, end: today };
+export function ComparisonEditor({ compare, range, update }: Props) {
   const chosen = compare === null ? "" : typeof compare === "string" ? compare : "chosen";
   const choose = (value: string) => {
     const earlier = value === "chosen" ? daysBefore(range) : value === "" ? null : (value as "previous-period" | "previous-year");
@@ -19,12 +19,12 @@ export function ComparisonEditor({ question: { compare, days }, update, today }:
   };
   return (
     <fieldset>
-      <legend>Compared with</legend>
-      <select aria-label="Compared with" value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+      <legend>Compare to</legend>
+      <select aria-label="Compare to" value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">Nothing</option>
-        <option value="previous-period">The days before</option>
-        <option value="previous-year">The same days a year earlier</option>
-        <option value="chosen">Chosen days</option>
+        <option value="previous-period">The days before · {formatRange(earlierRange(range, "previous-period"))}</option>
+        <option value="previous-year">A year earlier · {formatRange(earlierRange(range, "previous-year"))}</option>
+        <option value="chosen">Custom</option>
       </select>
       {compare !== null && typeof compare !== "string" && <EarlierDays range={compare} update={(earlier) => update({ compare: earlier })} />}
     </fieldset>

@@ -3,13 +3,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LANGUAGES, copyAs, type Language } from "../copies";
 import type { Index } from "../dictionary";
-import type { Question } from "../question";
+import type { DatedQuestion } from "../question";
 
 interface Props {
-  question: Question;
+  question: DatedQuestion;
   index: Index;
   base: string;
-  today: string;
   close: () => void;
 }
 
@@ -23,13 +22,13 @@ const NOTES: Record<Language | "link", string> = {
 
 const NO_TEXT = "There is none: the question has no metric, or its organization has no account.";
 
-export function CopyDialog({ question, index, base, today, close }: Props) {
+export function CopyDialog({ question, index, base, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [kind, setKind] = useState<Language | "link">("link");
   const [copied, setCopied] = useState("");
   useEffect(() => dialog.current?.showModal(), []);
 
-  const text = kind === "link" ? location.href : copyAs(kind, question, index, base, today);
+  const text = kind === "link" ? location.href : copyAs(kind, question, index, base);
   const copy = async () => {
     if (text === null) return;
     try {

@@ -1,10 +1,12 @@
 // The table of an answer. Only the rows in view are in the document, so that any number of rows scrolls.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { OPEN_LEADS, type Dictionary } from "../dictionary";
 import { count, formatValue } from "../format";
 import type { Row, Sort } from "../question";
+import type { TableColumn } from "../rows";
 import { OPEN_MARK } from "./cohort_map";
+import { usePrinting } from "./use_printing";
 
 /** Height of a row in CSS pixels, as in the style sheet. */
 const ROW_HEIGHT = 28;
@@ -15,10 +17,11 @@ const MARGIN_ROWS = 12;
 /** Browsers draw nothing beyond about 17 million pixels. */
 const MAX_ROWS = 500_000;
 
+/** The most rows on paper. */
+const MAX_PRINTED = 1_000;
+
 interface Props {
-  columns: string[];
-  /** The width of each column in characters. */
-  widths: number[];
+  columns: TableColumn[];
   /** In the order of the table. */
   rows: Row[];
   totals: Row | null;
@@ -29,12 +32,16 @@ interface Props {
   onLookInto: (row: Row, column: string) => void;
 }
 
-export function DataTable({ columns, widths, rows, totals, dictionary, sort, onSort, onLookInto }: Props) {
+export function DataTable({ columns, rows, totals, dictionary, sort, onSort, onLookInto }: Props) {
   const region = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [inView, setInView] = useState(30);
   const shown = Math.min(rows.length, MAX_ROWS);
-  const formats = columns.map((column) => dictionary.get(column)?.format ?? "text");
+  const formatOf = (column: string) => dictionary.get(column)?.format ?? "text";
+  const isPrinting = usePrinting();
+  // The column that rows are sorted by has bars, as wide as their share of the highest value.
+  const sorted = sort && dictionary.isMetric(sort.field) ? sort.field : null;
+  const highest = useMemo(() => (sorted === null ? 0 : rows.reduce((most, row) => Math.max(most, Number(row[sorted] ?? 0)), 0)), [rows, sorted]);
 
   useLayoutEffect(() => {
     const element = region.current;
@@ -48,38 +55,51 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
   // Another order or another answer begins at its first row.
   useEffect(() => region.current?.scrollTo({ top: 0 }), [rows]);
 
-  const begin = Math.max(0, Math.min(first, shown - inView) - MARGIN_ROWS);
-  const end = Math.min(shown, first + inView + MARGIN_ROWS);
+  const begin = isPrinting ? 0 : Math.max(0, Math.min(first, shown - inView) - MARGIN_ROWS);
+  const end = isPrinting ? Math.min(shown, MAX_PRINTED) : Math.min(shown, first + inView + MARGIN_ROWS);
   // A row that comes into view takes the element of one that leaves it, because making elements takes longest.
-  const elements = inView + 2 * MARGIN_ROWS;
+  const elements = isPrinting ? MAX_PRINTED : inView + 2 * MARGIN_ROWS;
   const onScroll = () => setFirst(Math.floor((region.current?.scrollTop ?? 0) / ROW_HEIGHT));
   const sortBy = (field: string) => {
     const descending = sort?.field === field ? !sort.descending : dictionary.isMetric(field);
     onSort({ field, descending });
   };
   const cells = (row: Row, isTotal = false) =>
-    columns.map((column, index) => {
-      const value = row[column];
-      const text = isTotal && index === 0 && value === undefined ? "Total" : formatValue(value, formats[index] ?? "text");
-      const isOpen = column === OPEN_LEADS && value !== 0;
-      const kind = value === null ? "number none" : dictionary.isMetric(column) ? `number ${dictionary.judge(column, value)}` : value === "" ? "text none" : "text";
-      return isTotal && index === 0 ? (
-        <th key={column} scope="row" class={kind}>
-          {text}
-        </th>
-      ) : (
-        <td key={column} class={kind} title={kind === "text" && text.length > 30 ? text : undefined} data-column={column}>
+    columns.map(({ name, part }, index) => {
+      const value = row[name];
+      const text = isTotal && index === 0 && value === undefined ? "Total" : formatValue(value, formatOf(name));
+      const isOpen = name === OPEN_LEADS && value !== 0;
+      const kind = value === null ? "number none" : dictionary.isMetric(name) ? `number ${dictionary.judge(name, value)}` : value === "" ? "text none" : "text";
+      if (isTotal && index === 0) {
+        return (
+          <th key={name} scope="row" class={kind}>
+            {text}
+          </th>
+        );
+      }
+      const share = name === sorted && !isTotal && typeof value === "number" && highest > 0 ? value / highest : 0;
+      return (
+        <td key={name} class={kind} title={kind === "text" && text.length > 30 ? text : part === null ? undefined : before(row, name)} data-column={name}>
+          {share > 0 && <span class="share" style={{ width: `${share * 100}%` }} aria-hidden="true" />}
           {index === 0 ? (
-            <button type="button" class="into" aria-label={`Look into ${text}`} onClick={() => onLookInto(row, column)}>
+            <button type="button" class="into" aria-label={`Look into ${text}`} onClick={() => onLookInto(row, name)}>
               {text}
             </button>
           ) : (
-            text
+            <span class="value">{text}</span>
           )}
           {isOpen && ` ${OPEN_MARK}`}
+          {part !== null && <small class={dictionary.judge(`${name}.change`, row[`${name}.change`])}>{formatValue(row[part], formatOf(part))}</small>}
         </td>
       );
     });
+  /** Returns what is left out of a cell with a change: the value before, and the effects of a ratio. */
+  const before = (row: Row, name: string) =>
+    ["previous", "change", "ratio", "rateEffect", "mixEffect"]
+      .map((suffix) => `${name}.${suffix}`)
+      .filter((column) => row[column] !== undefined)
+      .map((column) => `${dictionary.label(column)} ${formatValue(row[column], formatOf(column))}`)
+      .join("\n");
 
   // The keyboard gets there by the first cell of the row.
   const onCellClick = (event: MouseEvent) => {
@@ -87,33 +107,46 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
     const row = rows[Number(cell?.parentElement?.getAttribute("aria-rowindex")) - 2];
     if (cell && row && getSelection()?.isCollapsed !== false && !(event.target as Element).closest("button")) onLookInto(row, cell.dataset.column ?? "");
   };
-  const totalWidth = widths.reduce((sum, width) => sum + width, 0);
+  const totalWidth = columns.reduce((sum, { width }) => sum + width, 0);
   return (
     <section class="table" aria-label="Table">
       <div class="scroll" ref={region} tabIndex={0} role="region" aria-label={`Rows of the answer, ${count(rows.length, "row")}`} onScroll={onScroll}>
-        <table aria-rowcount={shown + (totals ? 2 : 1)} style={{ width: `${totalWidth}ch`, minWidth: "100%" }}>
+        <table aria-rowcount={shown + (totals ? 2 : 1)} style={{ width: `${totalWidth}em`, minWidth: "100%" }}>
           <colgroup>
-            {widths.map((width, index) => (
-              <col key={columns[index]} style={{ width: `${width}ch` }} />
+            {columns.map(({ name, width }) => (
+              <col key={name} style={{ width: `${width}em` }} />
             ))}
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>
-              {columns.map((column) => (
-                <th
-                  key={column}
-                  scope="col"
-                  class={dictionary.isMetric(column) ? "number" : "text"}
-                  aria-sort={sort?.field !== column ? undefined : sort.descending ? "descending" : "ascending"}
-                >
-                  <button type="button" title={dictionary.get(column)?.definition ?? ""} onClick={() => sortBy(column)}>
-                    {dictionary.label(column)}
-                    <span class="arrow" aria-hidden="true">
-                      {sort?.field !== column ? "" : sort.descending ? "↓" : "↑"}
+              {columns.map(({ name, part }) => {
+                const by = sort && (sort.field === name || sort.field === part) ? sort : null;
+                const arrow = (column: string) => (
+                  <span class="arrow" aria-hidden="true">
+                    {by?.field !== column ? "" : by.descending ? "↓" : "↑"}
+                  </span>
+                );
+                return (
+                  <th
+                    key={name}
+                    scope="col"
+                    class={dictionary.isMetric(name) ? "number" : "text"}
+                    aria-sort={by === null ? undefined : by.descending ? "descending" : "ascending"}
+                  >
+                    <span class="head">
+                      <button type="button" title={dictionary.get(name)?.definition ?? ""} onClick={() => sortBy(name)}>
+                        {dictionary.label(name)}
+                        {arrow(name)}
+                      </button>
+                      {part !== null && (
+                        <button type="button" class="by-change" aria-label={`Sort by ${dictionary.label(part)}`} title={`Sort by ${dictionary.label(part)}`} onClick={() => sortBy(part)}>
+                          ±{arrow(part)}
+                        </button>
+                      )}
                     </span>
-                  </button>
-                </th>
-              ))}
+                  </th>
+                );
+              })}
             </tr>
           </thead>
           <tbody onClick={onCellClick}>
@@ -123,7 +156,7 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
                 {cells(row)}
               </tr>
             ))}
-            {end < shown && <Space rows={shown - end} columns={columns.length} />}
+            {end < shown && !isPrinting && <Space rows={shown - end} columns={columns.length} />}
           </tbody>
           {totals && (
             <tfoot>
@@ -132,6 +165,11 @@ export function DataTable({ columns, widths, rows, totals, dictionary, sort, onS
           )}
         </table>
       </div>
+      {isPrinting && end < rows.length && (
+        <p class="hint">
+          These are the first {count(end, "row")} of {count(rows.length, "row")}. The export has all.
+        </p>
+      )}
       {rows.length > shown && (
         <p class="hint">
           The table shows the first {count(shown, "row")}. The export has all {count(rows.length, "row")}.

@@ -1,22 +1,25 @@
 // The days of a question, and the interval that cuts them.
 
 import { useEffect, useState } from "preact/hooks";
-import { ATTRIBUTION_WINDOW, INTERVALS, OFFERED_RANGES, countDays, describeDays, isDay, resolveDays, type Days, type Interval } from "../days";
+import { ATTRIBUTION_WINDOW, INTERVALS, OFFERED_RANGES, countDays, describeDays, formatRange, isDay, resolveDays, type DayRange, type Interval, type Now } from "../days";
 import { count } from "../format";
-import type { Question } from "../question";
+import { isTooLong, type Question } from "../question";
 
 interface Props {
-  days: Days;
+  question: Question;
+  /** The days of the question. */
+  range: DayRange;
+  /** The interval of its answer, which is by month where the days are too many for one figure. */
   interval: Interval;
-  within: string | null;
+  isDivided: boolean;
   update: (part: Partial<Question>) => void;
-  today: string;
+  now: Now;
 }
 
-const INTERVAL_LABELS: Record<Interval, string> = { total: "Whole", month: "Month", week: "Week", day: "Day" };
+const INTERVAL_LABELS: Record<Interval, string> = { total: "Total", month: "Month", week: "Week", day: "Day" };
 
-export function DaysEditor({ days, interval, within, update, today }: Props) {
-  const range = resolveDays(days, today) ?? { start: today, end: today };
+export function DaysEditor({ question, range, interval, isDivided, update, now }: Props) {
+  const { days } = question;
   // What is typed into the two inputs takes effect once it is a range.
   const [typed, setTyped] = useState(range);
   useEffect(() => setTyped(range), [range.start, range.end]);
@@ -27,17 +30,20 @@ export function DaysEditor({ days, interval, within, update, today }: Props) {
     if (isDay(next.start) && isDay(next.end) && next.start <= next.end) update({ days: next });
   };
   const isBackwards = typed.start > typed.end && isDay(typed.start) && isDay(typed.end);
-  const length = countDays(range);
   const name = "name" in days ? days.name : "";
+  const named = (offered: string, label: string) => {
+    const dates = resolveDays({ name: offered }, now);
+    return dates ? `${label} · ${formatRange(dates)}` : label;
+  };
   return (
     <fieldset>
       <legend>Days</legend>
       <select aria-label="Named days" value={name} onChange={(event) => event.currentTarget.value !== "" && update({ days: { name: event.currentTarget.value } })}>
-        <option value="">Chosen days</option>
-        {name !== "" && !OFFERED_RANGES.some(([offered]) => offered === name) && <option value={name}>{describeDays(days)}</option>}
+        <option value="">Custom</option>
+        {name !== "" && !OFFERED_RANGES.some(([offered]) => offered === name) && <option value={name}>{named(name, describeDays(days))}</option>}
         {OFFERED_RANGES.map(([offered, label]) => (
           <option key={offered} value={offered}>
-            {label}
+            {named(offered, label)}
           </option>
         ))}
       </select>
@@ -59,14 +65,21 @@ export function DaysEditor({ days, interval, within, update, today }: Props) {
       <div class="segments" role="radiogroup" aria-label="Interval">
         {INTERVALS.map((each) => (
           <label key={each}>
-            <input type="radio" name="interval" value={each} checked={interval === each} onChange={() => update(each === "total" ? { interval: each } : { interval: each, compare: null })} />
+            <input
+              type="radio"
+              name="interval"
+              value={each}
+              checked={interval === each}
+              disabled={each === "total" && isTooLong(question, range)}
+              onChange={() => update(each === "total" ? { interval: each } : { interval: each, compare: null })}
+            />
             <span>{INTERVAL_LABELS[each]}</span>
           </label>
         ))}
       </div>
       <p class="hint">
-        {count(length, "day")}
-        {within === null && length > ATTRIBUTION_WINDOW && `; as a whole at most ${ATTRIBUTION_WINDOW}, any number by month, week or day`}
+        {count(countDays(range), "day")}
+        {isDivided && `: more than ${ATTRIBUTION_WINDOW} are shown by month${question.compare === null ? "" : ", without the comparison"}`}
       </p>
     </fieldset>
   );

@@ -2,24 +2,23 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { OPERATORS, describe, faultOf, filterParameters, operatorsOf, takesNone, takesSeveral, type Operator } from "../condition";
-import { ATTRIBUTION_WINDOW, addDays, countDays, resolveDays } from "../days";
+import { ATTRIBUTION_WINDOW, addDays, countDays } from "../days";
 import { OPEN_LEADS, searchFields, type Dictionary } from "../dictionary";
 import { count, formatText } from "../format";
-import type { Question } from "../question";
+import type { DatedQuestion, Question } from "../question";
 import type { Service } from "../service";
 import { Chips } from "./chips";
 import { Combobox, type Choice } from "./combobox";
 import { choiceOf, columnChoice } from "./field_choices";
 
 interface Props {
-  question: Question;
+  question: DatedQuestion;
   update: (part: Partial<Question>) => void;
   dictionary: Dictionary;
   service: Service;
-  today: string;
 }
 
-export function FilterEditor({ question, update, dictionary, service, today }: Props) {
+export function FilterEditor({ question, update, dictionary, service }: Props) {
   const [field, setField] = useState<string | null>(null);
   const { conditions } = question;
   const openLeads = question.within === null ? undefined : dictionary.get(OPEN_LEADS);
@@ -51,7 +50,6 @@ export function FilterEditor({ question, update, dictionary, service, today }: P
           question={question}
           dictionary={dictionary}
           service={service}
-          today={today}
           cancel={() => setField(null)}
           add={(operator, values) => {
             update({ conditions: [...conditions, { field, operator, values }] });
@@ -65,20 +63,19 @@ export function FilterEditor({ question, update, dictionary, service, today }: P
 
 interface FormProps {
   field: string;
-  question: Question;
+  question: DatedQuestion;
   dictionary: Dictionary;
   service: Service;
-  today: string;
   add: (operator: Operator, values: string[]) => void;
   cancel: () => void;
 }
 
-function ConditionForm({ field, question, dictionary, service, today, add, cancel }: FormProps) {
+function ConditionForm({ field, question, dictionary, service, add, cancel }: FormProps) {
   const isNumber = dictionary.isMetric(field);
   const [operator, setOperator] = useState<Operator>(isNumber ? "atLeast" : "is");
   const [values, setValues] = useState<string[]>([]);
   const [fault, setFault] = useState("");
-  const { suggestions, fetchOnce, hint } = useSuggestions(field, question, dictionary, service, today);
+  const { suggestions, fetchOnce, hint } = useSuggestions(field, question, dictionary, service);
   const searchValues = useCallback(
     (typed: string) => {
       const wanted = typed.toLowerCase();
@@ -158,14 +155,14 @@ const LOOKING = "Looking for values…";
  * Suggests the values of a dimension: those of the dictionary, or else those of the days of the question (the last 90 of
  * them), which the service counts.
  */
-function useSuggestions(field: string, question: Question, dictionary: Dictionary, service: Service, today: string) {
+function useSuggestions(field: string, question: DatedQuestion, dictionary: Dictionary, service: Service) {
   const listed = useMemo((): Choice[] => (dictionary.get(field)?.values ?? []).map((value) => ({ value, label: value })), [field, dictionary]);
-  const range = resolveDays(question.days, today);
+  const range = question.days;
   const scope = JSON.stringify([question.organization, question.accounts, question.attribution, range]);
   const [asked, setAsked] = useState<{ scope: string; found: Choice[]; hint: string } | null>(null);
   const { found, hint } = asked?.scope === scope ? asked : { found: [], hint: LOOKING };
   const fetchOnce = () => {
-    if (asked?.scope === scope || listed.length > 0 || !range) return;
+    if (asked?.scope === scope || listed.length > 0) return;
     setAsked({ scope, found: [], hint: LOOKING });
     // An answer for an earlier scope comes too late.
     const answered = (found: Choice[], hint: string) => setAsked((asked) => (asked?.scope === scope ? { scope, found, hint } : asked));

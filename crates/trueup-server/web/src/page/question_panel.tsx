@@ -2,7 +2,8 @@
 
 import { useCallback, useState } from "preact/hooks";
 import { searchFields, type Index } from "../dictionary";
-import type { Question } from "../question";
+import type { Now } from "../days";
+import type { Question, Settled } from "../question";
 import type { Service } from "../service";
 import { AttributionEditor } from "./attribution_editor";
 import { Chips } from "./chips";
@@ -15,15 +16,17 @@ import { FilterEditor } from "./filter_editor";
 
 interface Props {
   question: Question;
+  settled: Settled;
   update: (part: Partial<Question>) => void;
   index: Index;
   service: Service;
-  today: string;
+  now: Now;
 }
 
-export function QuestionPanel({ question, update, index, service, today }: Props) {
+export function QuestionPanel({ question, settled, update, index, service, now }: Props) {
   const [open, setOpen] = useState(false);
   const { dictionary, organizations } = index;
+  const { interval, days: range } = settled.question;
   const chosen = organizations.find(({ organization }) => organization === question.organization);
   const toggled = (list: string[], value: string) => (list.includes(value) ? list.filter((other) => other !== value) : [...list, value]);
 
@@ -45,7 +48,7 @@ export function QuestionPanel({ question, update, index, service, today }: Props
       </button>
       <div id="question-parts" class={open ? "parts open" : "parts"}>
         <fieldset>
-          <legend>Whose numbers</legend>
+          <legend>Accounts</legend>
           <select
             aria-label="Organization"
             value={question.organization}
@@ -81,7 +84,7 @@ export function QuestionPanel({ question, update, index, service, today }: Props
           />
         </fieldset>
         <fieldset>
-          <legend>By</legend>
+          <legend>Break down by</legend>
           <Chips label="Chosen dimensions" chips={fieldChips(question.dimensions)} onRemove={(value) => update({ dimensions: toggled(question.dimensions, value) })} />
           <Combobox
             label="Dimensions"
@@ -92,11 +95,11 @@ export function QuestionPanel({ question, update, index, service, today }: Props
             onToggle={(value) => update({ dimensions: toggled(question.dimensions, value) })}
           />
         </fieldset>
-        <DaysEditor days={question.days} interval={question.interval} within={question.within} update={update} today={today} />
+        <DaysEditor question={question} range={range} interval={interval} isDivided={settled.isDivided} update={update} now={now} />
         <CohortEditor within={question.within} update={update} />
         <AttributionEditor attribution={question.attribution} update={update} />
-        <ComparisonEditor question={question} update={update} today={today} />
-        <FilterEditor question={question} update={update} dictionary={dictionary} service={service} today={today} />
+        <ComparisonEditor compare={question.compare} range={range} update={update} />
+        <FilterEditor question={{ ...question, days: range }} update={update} dictionary={dictionary} service={service} />
       </div>
     </aside>
   );

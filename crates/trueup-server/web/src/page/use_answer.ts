@@ -1,9 +1,9 @@
 // Asks the service whenever the question changes, and says how far the request has come.
 
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
-import { rowsRequest, totalsRequest, type Question, type Row } from "../question";
+import { volumesOf, type Volumes } from "../chart";
+import { rowsRequest, totalsRequest, type DatedQuestion, type Row } from "../question";
 import { Fault, type Answer, type Service } from "../service";
 
 /** Milliseconds between a change and the request to the service, because more changes may follow. */
@@ -11,10 +11,10 @@ const PAUSE = 120;
 
 /** An answer with the question that it belongs to. */
 export interface Answered {
-  question: Question;
-  range: DayRange;
+  question: DatedQuestion;
   answer: Answer;
   totals: Row | null;
+  volumes: Volumes;
 }
 
 export type State =
@@ -27,22 +27,22 @@ export type State =
 export interface Asked {
   state: State;
   /**
-   * The last answer; while another is being asked for, it is that of an earlier question. `null` before the first, after a
-   * fault or `cancel`, and while the question is incomplete.
+   * The last answer; while another is being asked for, and after a fault or `cancel`, it is that of an earlier question. `null`
+   * before the first, while the question is incomplete, and once the key is refused.
    */
   answered: Answered | null;
   cancel: () => void;
   askAgain: () => void;
 }
 
-export function useAnswer(service: Service, question: Question, dictionary: Dictionary, today: string): Asked {
+export function useAnswer(service: Service, question: DatedQuestion, dictionary: Dictionary): Asked {
   const [state, setState] = useState<State>({ phase: "asking", since: Date.now() });
   const [answered, setAnswered] = useState<Answered | null>(null);
   const [attempt, setAttempt] = useState(0);
   const running = useRef<AbortController | null>(null);
 
-  const rows = rowsRequest(question, dictionary, today);
-  const totals = totalsRequest(question, dictionary, today);
+  const rows = rowsRequest(question, dictionary);
+  const totals = totalsRequest(question, dictionary);
   // The order of the rows and the metric of the chart are not part of a request.
   const requests = JSON.stringify([rows, totals]);
 
@@ -62,15 +62,25 @@ export function useAnswer(service: Service, question: Question, dictionary: Dict
       totalsAnswer?.catch(() => undefined);
       const answer = await service.events(rows, controller.signal);
       const row = (await totalsAnswer)?.rows[0] ?? null;
+      const volumes = volumesOf(question, answer.rows, dictionary);
+      const more = volumes.length > 0 ? await askForVolumes(volumes) : null;
       if (controller.signal.aborted) return;
-      setAnswered({ question, range: rows.range, answer, totals: row });
+      setAnswered({ question, answer, totals: row, volumes: more });
       setState({ phase: "answered" });
     };
+    // Without them the lines are still right, only not the best choice.
+    const askForVolumes = (volumes: string[]) =>
+      service.events({ ...rows, fields: [...question.dimensions, ...volumes] }, controller.signal).then(
+        (answer) => answer.rows,
+        () => null,
+      );
     const failed = (error: unknown) => {
       if (controller.signal.aborted) return;
       controller.abort();
-      setAnswered(null);
-      setState({ phase: "fault", fault: error instanceof Fault ? error : new Fault("unreadable", ""), at: Date.now() });
+      const fault = error instanceof Fault ? error : new Fault("unreadable", "");
+      // Numbers that the key no longer reaches do not stay on the screen.
+      if (fault.kind === "key") setAnswered(null);
+      setState({ phase: "fault", fault, at: Date.now() });
     };
     const timer = setTimeout(() => ask().catch(failed), answered ? PAUSE : 0);
     return () => {
@@ -81,7 +91,6 @@ export function useAnswer(service: Service, question: Question, dictionary: Dict
 
   const cancel = useCallback(() => {
     running.current?.abort();
-    setAnswered(null);
     setState({ phase: "canceled" });
   }, []);
   const askAgain = useCallback(() => setAttempt((number) => number + 1), []);

@@ -68,7 +68,7 @@ export function WhyView({ metric, choose, row, question, range, dictionary, serv
         {shown && "explanation" in shown && metric && (
           <p class="formula">
             {dictionary.label(metric)} <strong>{formatValue(shown.explanation.value, format(metric))}</strong>
-            {shown.explanation.formula !== metric && ` = ${shown.explanation.formula.replace(/[A-Za-z_]\w*/g, (name) => dictionary.label(name))}`}
+            {shown.explanation.formula !== metric && ` = ${dictionary.formulaInWords(shown.explanation.formula)}`}
           </p>
         )}
       </div>
@@ -80,7 +80,7 @@ export function WhyView({ metric, choose, row, question, range, dictionary, serv
 }
 
 function Lines({ measure, dictionary, more }: { measure: Measure; dictionary: Dictionary; more: (() => void) | null }) {
-  const label = dictionary.label(measure.name);
+  const label = dictionary.measureLabel(measure.name);
   const isEvents = measure.lines.some(({ customer }) => customer !== "");
   return (
     <figure class="measure">

@@ -17,6 +17,8 @@ const target = new URL("../../../../../target/", import.meta.url);
 /** The program to test, the browser to test it in, and the folder for screenshots. */
 const PROGRAM = process.env.TRUEUP_PROGRAM ?? fileURLToPath(new URL("release/trueup", target));
 const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
+/** A folder with a built page, such as `dist`, which is tested in place of what the program contains. */
+const BUILT = process.env.TRUEUP_PAGE;
 const SCREENSHOTS = process.env.TRUEUP_SCREENSHOTS ?? fileURLToPath(new URL("explorer-screenshots/", target));
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -94,12 +96,24 @@ export async function openPage(site, { hash = "", link = `${site.origin}/explore
     const { origin, protocol } = new URL(request.url());
     if (origin !== new URL(link).origin && protocol !== "data:" && protocol !== "blob:") faults.push(`request to ${request.url()}`);
   });
+  if (BUILT) await page.route(/\/explore(\/[\w.-]+)?(#.*)?$/, serveBuilt);
   await page.exposeFunction("reportViolation", (violation) => faults.push(`content security policy: ${violation}`));
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => globalThis.reportViolation(`${event.violatedDirective} ${event.blockedURI}`));
   });
   await page.goto(link);
   return { page, context, faults };
+}
+
+/** Answers with a file of a folder in place of the program's own, and with the headers of the program. */
+async function serveBuilt(route) {
+  if (route.request().method() !== "GET") return route.continue();
+  const name = new URL(route.request().url()).pathname.split("/").pop();
+  const { headers } = await fetch(new URL("/explore", route.request().url()));
+  const contentType = { js: "text/javascript", css: "text/css" }[name.split(".").pop()] ?? "text/html";
+  const body = await readFile(join(BUILT, name === "explore" ? "page.html" : name));
+  const kept = Object.fromEntries([...headers].filter(([header]) => !["content-length", "content-encoding", "etag"].includes(header)));
+  await route.fulfill({ body, headers: { ...kept, "content-type": contentType } });
 }
 
 export async function signIn(page, key) {

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LANGUAGES, copyAs, type Language } from "../../src/copies";
-import type { Question } from "../../src/question";
-import { INDEX, QUESTION, TODAY } from "./sample";
+import type { DatedQuestion } from "../../src/question";
+import { INDEX, QUESTION } from "./sample";
 
-const question: Question = {
+const question: DatedQuestion = {
   ...QUESTION,
   interval: "month",
   conditions: [{ field: "campaign", operator: "isNot", values: ["Bob's \"#1\" Drain"] }],
   sort: { field: "leads", descending: true },
 };
-const copied = (language: Language, of = question) => copyAs(language, of, INDEX, "https://host/base/", TODAY);
+const copied = (language: Language, of = question) => copyAs(language, of, INDEX, "https://host/base/");
 
 test("a question becomes a command of trueup", () => {
   assert.equal(
@@ -79,7 +79,7 @@ test("a cohort, the attribution and a comparison are part of every copy", () => 
 
 test("the question of an organization without accounts is one for the service alone", () => {
   const index = { ...INDEX, organizations: [{ organization: "group", accounts: [] }] };
-  const copies = LANGUAGES.map(([language]) => copyAs(language, QUESTION, index, "https://host/base/", TODAY) !== null);
+  const copies = LANGUAGES.map(([language]) => copyAs(language, QUESTION, index, "https://host/base/") !== null);
   assert.deepEqual(copies, [false, true, false, false]);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addDays, countDays, isDay, isPartial, namedRange, subRanges, today } from "../../src/days";
+import { addDays, countDays, earlierRange, formatRange, isDay, isPartial, namedRange, resolveDays, subRanges, today } from "../../src/days";
 
 test("a day is a calendar day that trueup knows", () => {
   for (const day of ["1970-01-01", "2024-02-29", "2149-06-06"]) assert.ok(isDay(day), day);
@@ -60,4 +60,41 @@ test("sub-ranges cover the range and are clipped to it", () => {
   assert.deepEqual(starts("week"), ["2026-06-10", "2026-06-15", "2026-06-22", "2026-06-29"]);
   assert.equal(starts("day").length, 22);
   assert.deepEqual(subRanges(range, "total"), [range]);
+});
+
+test("named ranges end where the data end", () => {
+  const range = (name: string, newest: string, today = "2026-11-23") => resolveDays({ name }, { today, newest });
+  assert.deepEqual(range("30d", "2026-06-30"), { start: "2026-06-01", end: "2026-06-30" });
+  assert.deepEqual(range("month-to-date", "2026-06-12"), { start: "2026-06-01", end: "2026-06-12" });
+  // The last month is over, even if no data came after it; today is not.
+  assert.deepEqual(range("last-month", "2026-06-30"), { start: "2026-06-01", end: "2026-06-30" });
+  assert.deepEqual(range("last-month", "2026-06-29"), { start: "2026-05-01", end: "2026-05-31" });
+  assert.deepEqual(range("last-quarter", "2026-06-30"), { start: "2026-04-01", end: "2026-06-30" });
+  assert.deepEqual(range("last-month", "2026-11-30", "2026-11-30"), { start: "2026-10-01", end: "2026-10-31" });
+  assert.deepEqual(range("2026-02", "2026-06-30"), { start: "2026-02-01", end: "2026-02-28" });
+});
+
+test("a range is written as people write it", () => {
+  const written = (start: string, end: string) => formatRange({ start, end });
+  assert.equal(written("2026-06-01", "2026-06-30"), "Jun 2026");
+  assert.equal(written("2026-04-01", "2026-06-30"), "Q2 2026");
+  assert.equal(written("2026-01-01", "2026-12-31"), "2026");
+  assert.equal(written("2026-06-01", "2026-06-01"), "1 Jun 2026");
+  assert.equal(written("2026-06-01", "2026-06-09"), "1 – 9 Jun 2026");
+  assert.equal(written("2026-05-30", "2026-06-09"), "30 May – 9 Jun 2026");
+  assert.equal(written("2025-12-30", "2026-01-02"), "30 Dec 2025 – 2 Jan 2026");
+});
+
+test("a comparison is with the days that the service compares with", () => {
+  // The examples of the tests of the core.
+  for (const [start, end, first, last] of [
+    ["2026-05-01", "2026-05-31", "2026-04-01", "2026-04-30"],
+    ["2026-01-01", "2026-03-31", "2025-10-01", "2025-12-31"],
+    ["2024-02-01", "2024-02-29", "2024-01-01", "2024-01-31"],
+    ["2024-02-01", "2024-02-28", "2024-01-04", "2024-01-31"],
+    ["2026-05-15", "2026-05-15", "2026-05-14", "2026-05-14"],
+  ] as const) {
+    assert.deepEqual(earlierRange({ start, end }, "previous-period"), { start: first, end: last });
+  }
+  assert.deepEqual(earlierRange({ start: "2024-02-29", end: "2024-03-01" }, "previous-year"), { start: "2023-02-28", end: "2023-03-01" });
 });

@@ -41,6 +41,8 @@ test("a change is good or bad by the direction of its metric", () => {
   const { dictionary } = INDEX;
   assert.deepEqual([dictionary.judge("bookRate.change", 0.1), dictionary.judge("bookRate.change", -0.1)], ["good", "bad"]);
   assert.deepEqual([dictionary.judge("medianDaysLeadToSold.ratio", -0.1), dictionary.judge("bookRate.change", 0)], ["good", ""]);
+  // What is shown as 0.0 pp is no change.
+  assert.deepEqual([dictionary.judge("bookRate.change", 0.0004), dictionary.judge("bookRate.change", -0.0004), dictionary.judge("bookRate.change", 0.0006)], ["", "", "good"]);
   assert.deepEqual([dictionary.judge("spend.change", 5), dictionary.judge("bookRate.previous", 5), dictionary.judge("bookRate", 5)], ["", "", ""]);
 });
 
@@ -48,4 +50,12 @@ test("open leads are not offered, but have a label", () => {
   assert.ok(INDEX.dictionary.offers("medianDaysLeadToSold") && !INDEX.dictionary.offers("openLeads") && !INDEX.dictionary.offers("campaign"));
   assert.ok(!INDEX.dictionary.all("metric").some(({ name }) => name === "openLeads"));
   assert.equal(INDEX.dictionary.label("openLeads"), "Open Leads");
+});
+
+test("a formula is in words", () => {
+  const { dictionary } = INDEX;
+  assert.equal(dictionary.formulaInWords("closedRevenue / (adSpend + managementFee)"), "Closed Revenue / Spend");
+  assert.equal(dictionary.formulaInWords("adSpend + managementFee"), "Ad Spend + Management Fee");
+  assert.equal(dictionary.formulaInWords("(closedRevenue - spend) / leads"), "(Closed Revenue - Spend) / Leads");
+  assert.equal(dictionary.formulaInWords("firstBookedEstimated / firstBooked"), "First Booked Estimated / First Booked");
 });

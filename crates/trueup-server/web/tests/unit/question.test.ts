@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition } from "../../src/condition";
 import { expressionOf, faultOf, filterParameters } from "../../src/condition";
-import { pathOf, rowsRequest, totalsRequest, type Question } from "../../src/question";
-import { INDEX, QUESTION, TODAY } from "./sample";
+import { monthsRequest, pathOf, rowsRequest, settle, totalsRequest, type Question } from "../../src/question";
+import { INDEX, NOW, QUESTION } from "./sample";
 
 const { dictionary } = INDEX;
-const path = (part: Partial<Question>) => pathOf(rowsRequest({ ...QUESTION, ...part }, dictionary, TODAY)!);
+const settled = (part: Partial<Question>) => settle({ ...QUESTION, ...part }, dictionary, NOW);
+const path = (part: Partial<Question>) => pathOf(rowsRequest(settled(part).question, dictionary)!);
 const filters = (...conditions: Condition[]) => filterParameters(conditions, (field) => dictionary.isMetric(field));
 
 test("a question becomes the path of the service", () => {
@@ -21,7 +22,7 @@ test("a cohort asks for its open leads, and a comparison for its days", () => {
   assert.equal(path({ within: "90d" }), "api/group/events?fields=campaign,leads,spend,openLeads&start=2026-06-01&end=2026-06-30&cohort=true&within=90d");
   assert.equal(path({ compare: "previous-year" }), "api/group/events?fields=campaign,leads,spend&start=2026-06-01&end=2026-06-30&compare=previous-year");
   // A cohort has totals however many days it has.
-  const totals = totalsRequest({ ...QUESTION, within: "all", interval: "month", days: { name: "2025" } }, dictionary, TODAY);
+  const totals = totalsRequest(settled({ within: "all", interval: "month", days: { name: "2025" } }).question, dictionary);
   assert.deepEqual([totals?.fields, totals?.within], [["leads", "spend", "openLeads"], "all"]);
 });
 
@@ -82,18 +83,42 @@ test("totals are one group over the whole range, whatever metrics are conditions
     { field: "total", operator: "above", values: ["100"] },
     { field: "campaign", operator: "is", values: ["A"] },
   ];
-  const totals = totalsRequest({ ...QUESTION, interval: "week", conditions }, dictionary, TODAY);
+  const totals = totalsRequest({ ...QUESTION, interval: "week", conditions }, dictionary);
   assert.deepEqual(totals?.fields, ["leads", "spend"]);
   assert.equal(totals?.interval, "total");
   assert.deepEqual(totals?.filters, [["total", '["gt",100]'], ["campaign", "A"]]);
 });
 
 test("there are no totals of one row, nor of more days than the service computes as a whole", () => {
-  assert.equal(totalsRequest({ ...QUESTION, dimensions: [] }, dictionary, TODAY), null);
-  assert.equal(totalsRequest({ ...QUESTION, interval: "month", days: { name: "2025" } }, dictionary, TODAY), null);
-  assert.notEqual(totalsRequest({ ...QUESTION, dimensions: [], interval: "day" }, dictionary, TODAY), null);
+  assert.equal(totalsRequest({ ...QUESTION, dimensions: [] }, dictionary), null);
+  assert.equal(totalsRequest(settled({ interval: "month", days: { name: "2025" } }).question, dictionary), null);
+  assert.notEqual(totalsRequest({ ...QUESTION, dimensions: [], interval: "day" }, dictionary), null);
 });
 
 test("a question without a metric is not asked", () => {
-  assert.equal(rowsRequest({ ...QUESTION, metrics: [] }, dictionary, TODAY), null);
+  assert.equal(rowsRequest({ ...QUESTION, metrics: [] }, dictionary), null);
+});
+
+test("days that are too many for one figure are asked for by month, and a cohort as a whole", () => {
+  for (const name of ["last-quarter", "last-year", "year-to-date"]) {
+    const { question, isDivided } = settled({ days: { name }, compare: "previous-period" });
+    assert.deepEqual([question.interval, question.compare, isDivided], ["month", null, true], name);
+  }
+  const { question, isDivided } = settled({ days: { name: "90d" }, compare: "previous-period" });
+  assert.deepEqual([question.interval, question.compare, isDivided], ["total", "previous-period", false]);
+  assert.equal(settled({ days: { name: "last-year" }, within: "90d" }).question.interval, "total");
+  assert.equal(settled({ days: { name: "last-year" }, interval: "week" }).isDivided, false);
+});
+
+test("spend is not asked for by what it does not have", () => {
+  const metrics = ["leads", "spend", "avgCostPerLead", "closedRevenue"];
+  assert.deepEqual(settled({ dimensions: ["account", "campaign"], metrics }).leftOut, []);
+  const { question, leftOut } = settled({ dimensions: ["account", "opportunityId"], metrics });
+  assert.deepEqual([question.metrics, leftOut], [["leads", "closedRevenue"], ["spend", "avgCostPerLead"]]);
+  assert.equal(rowsRequest(settled({ dimensions: ["own column"], metrics: ["spend"] }).question, dictionary), null);
+});
+
+test("tiles have the year up to the month of the question", () => {
+  const request = monthsRequest({ ...QUESTION, days: { start: "2026-06-01", end: "2026-06-12" }, compare: "previous-year" }, dictionary, 13)!;
+  assert.equal(pathOf(request), "api/group/events?fields=leads,spend&start=2025-06-01&end=2026-06-12&interval=month");
 });

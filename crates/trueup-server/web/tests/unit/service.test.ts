@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { rowsRequest } from "../../src/question";
 import { Fault, Service, isSendable } from "../../src/service";
-import { INDEX, QUESTION, TODAY } from "./sample";
+import { INDEX, QUESTION } from "./sample";
 
 const realFetch = globalThis.fetch;
 afterEach(() => {
   globalThis.fetch = realFetch;
 });
 
-const request = rowsRequest(QUESTION, INDEX.dictionary, TODAY)!;
+const request = rowsRequest(QUESTION, INDEX.dictionary)!;
 const service = new Service("tu_1", "https://host/base/");
 
 /** Answers the next requests, and returns what was sent. */
