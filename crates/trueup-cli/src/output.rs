@@ -19,9 +19,8 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup::{Column, ResultTable, StringColumn, StringList, Value, Values, json, without_credentials};
+use trueup::{Column, ResultTable, StringColumn, StringList, Values, json, without_credentials};
 use trueup_ingest::listed;
-use trueup_report::number::exact;
 
 /// The format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -132,7 +131,7 @@ pub(crate) fn write(
         Format::Table => table::write(answer, rows, narrowing, out).map_err(Failure::fault),
         Format::Json => write_json(answer, out),
         Format::Ndjson => json::write_ndjson(answer, out).map_err(Failure::fault),
-        Format::Csv => write_csv(answer, &mut *out).map_err(Failure::fault),
+        Format::Csv => trueup::csv::write_rows(answer, out).map_err(Failure::fault),
         Format::Parquet => write_parquet(answer, &mut *out).map_err(Failure::fault),
         Format::Arrow => write_arrow(answer, &mut *out).map_err(Failure::fault),
     };
@@ -162,25 +161,6 @@ fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failur
 /// Formats a number of bytes: `12.3 MiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
-}
-
-/// Writes a header and the rows. Texts are unchanged, and numbers are [exact]. A ratio over nothing is
-/// an empty cell: as a 0, fees without leads would have the cheapest leads.
-fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(answer.columns().iter().map(|column| column.name.as_str()))?;
-    for row in 0..answer.len() {
-        for column in answer.columns() {
-            match column.value(row) {
-                Some(Value::Text(text)) => writer.write_field(text)?,
-                Some(value) if !column.is_over_nothing(row) => writer.write_field(exact(value))?,
-                _ => writer.write_field("")?,
-            }
-        }
-        writer.write_record(None::<&[u8]>)?;
-    }
-    writer.flush()?;
-    Ok(())
 }
 
 /// Writes an Arrow IPC file with the columns of [`ResultTable::record_batch`].

@@ -30,7 +30,7 @@ pub use field::{
 pub use measure::MeasureKind;
 pub use metrics::Measure;
 pub use stage_pair::StagePair;
-pub use synonyms::similar_names;
+pub use synonyms::{similar_names, synonyms};
 
 pub(crate) use measure::{AGENT_COLUMN, GRADE_COLUMN, STATUS_COLUMN, TOTAL_COLUMN};
 pub(crate) use synonyms::similar_names_with;

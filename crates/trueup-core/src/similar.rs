@@ -86,9 +86,15 @@ impl Wanted {
     }
 }
 
-/// Returns the known texts that are most similar to `text`, at most [`MAX_SIMILAR`]: those with the smallest
+/// Returns the known texts that are most similar to `text`, at most three: those with the smallest
 /// difference, in the order of the alphabet.
-pub(crate) fn most_similar<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+///
+/// ```
+/// assert_eq!(trueup_core::most_similar("paid-search", ["Direct", "Paid Search"]), ["Paid Search"]);
+/// assert!(trueup_core::most_similar("radio", ["Direct", "Paid Search"]).is_empty());
+/// ```
+#[must_use]
+pub fn most_similar<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = Wanted::new(text);
     let differences = known.into_iter().filter_map(|known| Some((wanted.difference(known)?, known)));
     least(differences.collect())

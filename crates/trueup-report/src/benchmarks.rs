@@ -107,10 +107,32 @@ fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usiz
         let row = rows.iter().find(|row| row.series == series)?;
         row.metrics.get(at).copied().flatten()
     };
-    let (median, number) = (series(Series::P50)?, rounded(mine.number()?));
+    let (median, Standing { band: side, verdict }) = (series(Series::P50)?, standing(metric, mine.number()?, series)?);
+    let text = Text::of(format!("{}: ", display_name(metric.name()))).figure(mine.clone());
+    let text = text.text(format!(", {side} (median ")).figure(figure(metric, Series::P50, Some(median)));
+    Some(text.text(match verdict {
+        Verdict::Better => "), which is better than the median.",
+        Verdict::Worse => "), which is worse than the median.",
+        Verdict::Neither => ").",
+    }))
+}
+
+/// Where a value is among those of all accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The percentiles that the value is between, in words.
+    pub band: &'static str,
+    /// Whether the value is better than the median.
+    pub verdict: Verdict,
+}
+
+/// Returns where a value of a metric is among those of all accounts, whose percentiles `series` returns; `None` if one
+/// of them that is needed has no value.
+pub fn standing(metric: BenchmarkMetric, value: f64, series: impl Fn(Series) -> Option<f64>) -> Option<Standing> {
     // Rounding never swaps two numbers, so a number that is higher after rounding was higher before.
+    let (median, number) = (series(Series::P50)?, rounded(value));
     let [p10, p25, p75, p90] = [Series::P10, Series::P25, Series::P75, Series::P90].map(series);
-    let side = match number {
+    let band = match number {
         number if number > p90? => "above the 90th percentile",
         number if number > p75? => "between the 75th and the 90th percentile",
         number if number > median => "between the median and the 75th percentile",
@@ -125,13 +147,7 @@ fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usiz
         (Direction::Higher, _, true) | (Direction::Lower, true, _) => Verdict::Worse,
         _ => Verdict::Neither,
     };
-    let text = Text::of(format!("{}: ", display_name(metric.name()))).figure(mine.clone());
-    let text = text.text(format!(", {side} (median ")).figure(figure(metric, Series::P50, Some(median)));
-    Some(text.text(match verdict {
-        Verdict::Better => "), which is better than the median.",
-        Verdict::Worse => "), which is worse than the median.",
-        Verdict::Neither => ").",
-    }))
+    Some(Standing { band, verdict })
 }
 
 /// Rounds to the significant digits of benchmarks.

@@ -2,6 +2,7 @@
 //! formats escape every text.
 
 use crate::figure::Figure;
+use std::fmt;
 
 /// A whole report.
 #[derive(Debug)]
@@ -136,6 +137,16 @@ impl Text {
                 _ => text.text(", "),
             };
             text.then(item)
+        })
+    }
+}
+
+/// Writes the text as it is, without any markup.
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|span| match span {
+            Span::Plain(text) => f.write_str(text),
+            Span::Figure(figure) => f.write_str(&figure.shown),
         })
     }
 }

@@ -1,8 +1,9 @@
 //! The numbers of a report: the value that an answer has, how people read it, and where it comes from.
 
-use crate::number::{ColumnStyle, exact, readable};
+use crate::number::{ColumnStyle, NOTHING, readable};
 use std::fmt;
 use trueup::Value;
+use trueup::csv::exact;
 use trueup::definitions::Definitions;
 use trueup::dictionary::{self, Direction, ValueFormat};
 use trueup::query::ComparedColumn;
@@ -42,9 +43,12 @@ pub(crate) struct Figure {
 
 /// Whether a change is for the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
+    /// It is.
     Better,
+    /// It is for the worse.
     Worse,
+    /// There is no change, or neither direction is better.
     Neither,
 }
 
@@ -52,6 +56,12 @@ impl Verdict {
     /// Returns the verdict on a change of a metric.
     pub(crate) fn of(metric: &str, change: Value<'_>) -> Self {
         let direction = dictionary::metric(metric).map_or(Direction::Neutral, |(_, metric)| metric.direction);
+        Self::new(direction, change)
+    }
+
+    /// Returns the verdict on a change of a metric whose values are better in this direction.
+    #[must_use]
+    pub fn new(direction: Direction, change: Value<'_>) -> Self {
         match (direction, sign(change)) {
             (Direction::Neutral, _) | (_, 0) => Self::Neither,
             (Direction::Higher, sign) => {

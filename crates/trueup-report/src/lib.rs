@@ -19,15 +19,18 @@
 //! | `question` | a question: a query, and the command that asks the same |
 //! | `figure` | a number of an answer, as people read it and in full, with the place that it comes from |
 //! | `sections`, `benchmarks` | ask the questions, and make sections of the answers |
-//! | `sentences` | says in words what a comparison shows |
+//! | `sentences` | says in words what a comparison shows; [`Change`] does so for others than reports |
 //! | `document` | the report as plain data |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
+//! | [`field`] | a metric or a dimension as people read it |
 //! | [`number`], [`text`] | numbers and texts of the data as people read them, in reports and on a terminal |
 
 mod benchmarks;
+mod change;
 mod chart;
 mod document;
 mod escaped;
+pub mod field;
 mod figure;
 mod html;
 mod markdown;
@@ -41,7 +44,11 @@ mod shell_word;
 mod tests;
 pub mod text;
 
+pub use benchmarks::{Standing, standing};
+pub use change::{Across, Change};
+pub use figure::Verdict;
 pub use period::months_before;
+pub use question::query_command;
 pub use shell_word::shell_word;
 
 use document::{Block, Document, Text};

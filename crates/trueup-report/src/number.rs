@@ -113,21 +113,6 @@ pub fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value
     }
 }
 
-/// Returns a value in full, as CSV files and the `value` of a report's `<data>` elements hold it: money is an exact
-/// decimal, a ratio its shortest decimal that reads back as the same number, and a missing number the empty text.
-#[must_use]
-pub fn exact(value: Value<'_>) -> String {
-    match value {
-        Value::Text(text) => text.to_owned(),
-        Value::Day(day) => day.to_string(),
-        Value::Count(count) => count.to_string(),
-        Value::Money(micros) => money::format_micros(micros),
-        Value::Ratio(number) | Value::Number(number) => number.to_string(),
-        Value::Integer(integer) => integer.to_string(),
-        Value::Null => String::new(),
-    }
-}
-
 /// Appends money, given in millionths, to the cent; half a cent is rounded away from zero.
 fn push_amount(out: &mut String, micros: i128) {
     let cent = u128::try_from(money::MICROS_PER_UNIT / 100).unwrap_or(1);

@@ -67,20 +67,35 @@ impl Question {
     pub(crate) fn totals(self) -> Self {
         Self(QueryRequest { totals: true, ..self.0 })
     }
+}
 
-    /// Returns the command that asks the question of a dataset, which the command calls `DATASET`.
-    fn command(&self) -> String {
-        let mut words = vec!["trueup query DATASET".to_owned()];
-        for (parameter, texts) in self.0.texts() {
-            let option = format!("--{}", parameter.name);
-            match parameter.value {
-                ValueType::Flag => words.push(option),
-                ValueType::Names => words.extend([option, shell_word(&texts.join(","))]),
-                _ => words.extend(texts.iter().flat_map(|text| [option.clone(), shell_word(text)])),
-            }
+/// Returns the command that asks a question of a dataset, which the command calls `DATASET`.
+///
+/// ```
+/// use trueup::request::QueryRequest;
+///
+/// let request = QueryRequest {
+///     fields: vec!["campaign".to_owned(), "leads".to_owned()],
+///     month: Some("2026-05".parse()?),
+///     conditions: vec!["leads >= 5".parse()?],
+///     ..QueryRequest::default()
+/// };
+/// let command = "trueup query DATASET --fields campaign,leads --month 2026-05 --where 'leads >= 5'";
+/// assert_eq!(trueup_report::query_command(&request), command);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn query_command(request: &QueryRequest) -> String {
+    let mut words = vec!["trueup query DATASET".to_owned()];
+    for (parameter, texts) in request.texts() {
+        let option = format!("--{}", parameter.name);
+        match parameter.value {
+            ValueType::Flag => words.push(option),
+            ValueType::Names => words.extend([option, shell_word(&texts.join(","))]),
+            _ => words.extend(texts.iter().flat_map(|text| [option.clone(), shell_word(text)])),
         }
-        words.join(" ")
     }
+    words.join(" ")
 }
 
 impl<'a> Questions<'a> {
@@ -92,12 +107,17 @@ impl<'a> Questions<'a> {
     pub(crate) fn ask(&mut self, question: &Question) -> Result<Answer, ReportError> {
         let query = question.0.prepare(self.dataset, &Today::now())?;
         let table = query.run(self.dataset, self.execution.clone())?;
-        self.commands.push(question.command());
+        self.commands.push(query_command(&question.0));
         Ok(Answer { number: self.commands.len(), table })
     }
 }
 
 impl Answer {
+    /// Returns the answer to a question outside of a report.
+    pub(crate) const fn alone(table: ResultTable) -> Self {
+        Self { number: 0, table }
+    }
+
     /// Returns the groups, in order.
     pub(crate) fn groups(&self) -> impl Iterator<Item = AnswerRow> + use<> {
         (0..self.table.len()).map(AnswerRow::Group)

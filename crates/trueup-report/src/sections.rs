@@ -66,7 +66,7 @@ impl Subject<'_> {
     fn by_group(
         &self,
         questions: &mut Questions<'_>,
-        group: GroupNoun,
+        group: GroupNoun<'static>,
         earlier: &EarlierDays,
     ) -> Result<Answer, ReportError> {
         let metrics = METRICS.into_iter().chain(["customers"]);
@@ -155,7 +155,7 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
         for metric in CAMPAIGN_METRICS {
             let why = sentences::contributions(metric, &campaigns, CAMPAIGNS);
             sentences.extend(why.map(|why| {
-                let change = sentences::change(metric, &campaigns, &period.month_before, period);
+                let change = sentences::change(metric, &campaigns, &period.month_before.name, &period.name);
                 Text::of(format!("{}. ", display_name(metric))).then(change).text(" ").then(why)
             }));
         }
@@ -169,7 +169,7 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
 /// Says how a metric changed against earlier days, and which channels made it change.
 fn against(metric: &str, answer: Option<&Answer>, earlier: &EarlierDays, period: &ReportDays) -> Text {
     let Some(answer) = answer else { return sentences::without_comparison(earlier, period) };
-    let change = sentences::change(metric, answer, earlier, period);
+    let change = sentences::change(metric, answer, &earlier.name, &period.name);
     match sentences::contributions(metric, answer, CHANNELS) {
         Some(why) => change.text(" ").then(why),
         None => change,
@@ -181,7 +181,7 @@ fn group_blocks(
     subject: &Subject<'_>,
     questions: &mut Questions<'_>,
     answer: &Answer,
-    group: GroupNoun,
+    group: GroupNoun<'static>,
 ) -> Result<Vec<Block>, ReportError> {
     let earlier = &subject.period.month_before;
     let groups: Vec<AnswerRow> = answer.groups().collect();

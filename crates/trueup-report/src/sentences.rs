@@ -10,25 +10,27 @@ use trueup::Value;
 use trueup::dictionary::{self, Unit};
 use trueup::query::ComparedColumn;
 
-/// The most groups that a sentence about contributions names. The others are added up, unless there is only one.
-const NAMED: usize = 3;
-
 /// The most groups that a sentence about new or gone groups names. The others are counted, unless there is only one.
 const LISTED: usize = 5;
 
 /// A dimension whose groups explain a change, and the noun for a group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GroupNoun {
-    pub(crate) dimension: &'static str,
+pub(crate) struct GroupNoun<'a> {
+    pub(crate) dimension: &'a str,
     /// `channel`
-    pub(crate) noun: &'static str,
+    pub(crate) noun: &'a str,
     /// `channels`
-    pub(crate) nouns: &'static str,
+    pub(crate) nouns: &'a str,
+    /// The most groups that a sentence about contributions names. The others are added up, unless there is only one.
+    pub(crate) named: usize,
+    /// Returns a value of the dimension as readers see it.
+    pub(crate) label: fn(&str) -> String,
 }
 
-pub(crate) const CHANNELS: GroupNoun =
-    GroupNoun { dimension: "attributionChannel", noun: "channel", nouns: "channels" };
-pub(crate) const CAMPAIGNS: GroupNoun = GroupNoun { dimension: "campaign", noun: "campaign", nouns: "campaigns" };
+pub(crate) const CHANNELS: GroupNoun<'static> =
+    GroupNoun { dimension: "attributionChannel", noun: "channel", nouns: "channels", named: 3, label };
+pub(crate) const CAMPAIGNS: GroupNoun<'static> =
+    GroupNoun { dimension: "campaign", noun: "campaign", nouns: "campaigns", named: 3, label };
 
 /// Returns a value of a dimension as people read it.
 pub(crate) fn label(text: &str) -> String {
@@ -42,21 +44,21 @@ pub(crate) fn without_comparison(earlier: &EarlierDays, period: &ReportDays) -> 
     Text::of(format!("Against {}: no comparison, because the data begin on {}.", earlier.name, period.data.start))
 }
 
-/// Says how a metric changed: the totals of a comparison in words.
-pub(crate) fn change(metric: &str, answer: &Answer, earlier: &EarlierDays, period: &ReportDays) -> Text {
+/// Says how a metric changed: the totals of a comparison in words. `earlier` and `period` are the names of its ranges.
+pub(crate) fn change(metric: &str, answer: &Answer, earlier: &str, period: &str) -> Text {
     let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
     let figure = |part| answer.figure(AnswerRow::Totals, &column(part));
     let value = |part| answer.value(AnswerRow::Totals, &column(part));
     let (now, before) = (value(ComparedColumn::Current), value(ComparedColumn::Previous));
-    let text = Text::of(format!("Against {}", earlier.name));
+    let text = Text::of(format!("Against {earlier}"));
     match (now, before) {
         (Value::Null, Value::Null) => return text.text(": no value in either, because the denominator is 0 in both."),
         (_, Value::Null) => {
-            return text.text(format!(": no comparison, because the denominator is 0 in {}.", earlier.name));
+            return text.text(format!(": no comparison, because the denominator is 0 in {earlier}."));
         }
         (Value::Null, _) => {
             let text = text.text(" (").figure(figure(ComparedColumn::Previous));
-            return text.text(format!("): no comparison, because the denominator is 0 in {}.", period.name));
+            return text.text(format!("): no comparison, because the denominator is 0 in {period}."));
         }
         _ => {}
     }
@@ -106,7 +108,7 @@ fn more_or_less(metric: &str, change: Value<'_>) -> &'static str {
 
 /// Says what the groups of a comparison contribute to the change of a metric. The contributions add up to it. `None` if
 /// there is only one group, no group changed, or the change of a ratio cannot be split.
-pub(crate) fn contributions(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
+pub(crate) fn contributions(metric: &str, answer: &Answer, group: GroupNoun<'_>) -> Option<Text> {
     if answer.groups().count() < 2 {
         return None;
     }
@@ -119,13 +121,13 @@ struct NamedGroups {
     others: Vec<AnswerRow>,
 }
 
-/// Splits groups, given with their contributions, into those with the largest contributions and the others.
-fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> NamedGroups {
+/// Splits groups, given with their contributions, into at most `named` with the largest contributions and the others.
+fn split(mut parts: Vec<(AnswerRow, f64)>, named: usize, is_shown: impl Fn(f64) -> bool) -> NamedGroups {
     parts.retain(|(_, contribution)| *contribution != 0.0);
     // Stable, so that groups with equal contributions stay in the order of the answer.
     parts.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
     let shown = parts.iter().take_while(|(_, contribution)| is_shown(*contribution)).count();
-    let limit = shown.min(NAMED);
+    let limit = shown.min(named);
     // "All others" are at least two.
     let limit = if limit > 0 && parts.len() == limit + 1 { parts.len() } else { limit };
     let mut named: Vec<AnswerRow> = parts.iter().map(|(row, _)| *row).collect();
@@ -134,20 +136,20 @@ fn split(mut parts: Vec<(AnswerRow, f64)>, is_shown: impl Fn(f64) -> bool) -> Na
 }
 
 /// Says how much each group adds to the change of a count or of an amount.
-fn changes(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
+fn changes(metric: &str, answer: &Answer, group: GroupNoun<'_>) -> Option<Text> {
     let column = format!("{metric}{}", ComparedColumn::Change.suffix());
     let change = |row: AnswerRow| answer.value(row, &column);
     let is_money = matches!(change(AnswerRow::Totals), Value::Money(_));
     let parts = answer.groups().filter_map(|row| Some((row, change(row).as_f64()?))).collect();
     let is_shown = |contribution: f64| !is_money || contribution.abs() >= 0.005;
-    let NamedGroups { named, others } = split(parts, is_shown);
+    let NamedGroups { named, others } = split(parts, group.named, is_shown);
     let words = |value: Value<'_>| {
         let magnitude = Magnitude::new(&column, value);
         format!("{} {}", magnitude.text, more_or_less(metric, value))
     };
     let mut items = Vec::new();
     for row in &named {
-        let name = label(answer.text(*row, group.dimension));
+        let name = (group.label)(answer.text(*row, group.dimension));
         let previous = format!("{metric}{}", ComparedColumn::Previous.suffix());
         let note = match (sign(answer.value(*row, metric)), sign(answer.value(*row, &previous))) {
             (_, 0) => " (none before)",
@@ -186,7 +188,7 @@ fn sum<'a>(values: impl Iterator<Item = Value<'a>>) -> Option<Value<'static>> {
 }
 
 /// Says how much the rate and the mix of each group add to the change of a ratio.
-fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
+fn effects(metric: &str, answer: &Answer, group: GroupNoun<'_>) -> Option<Text> {
     let [rate, mix] =
         [ComparedColumn::RateEffect, ComparedColumn::MixEffect].map(|part| format!("{metric}{}", part.suffix()));
     let effect = |row: AnswerRow, column: &str| answer.value(row, column).as_f64();
@@ -195,7 +197,7 @@ fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
         parts.push((row, effect(row, &rate)? + effect(row, &mix)?));
     }
     let is_shown = |contribution: f64| !Magnitude::new(&rate, Value::Number(contribution)).is_zero;
-    let NamedGroups { named, others } = split(parts.clone(), is_shown);
+    let NamedGroups { named, others } = split(parts.clone(), group.named, is_shown);
     if named.is_empty() {
         return None;
     }
@@ -212,7 +214,7 @@ fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
     };
     let mut items = Vec::new();
     for row in &named {
-        let name = label(answer.text(*row, group.dimension));
+        let name = (group.label)(answer.text(*row, group.dimension));
         let at = row.to_string();
         let of = |column: &str| signed(effect(*row, column).unwrap_or_default(), &at, column);
         let text = Text::of(format!("{name} ")).figure(signed(contribution(row), &at, &both));
@@ -233,7 +235,12 @@ fn effects(metric: &str, answer: &Answer, group: GroupNoun) -> Option<Text> {
 /// Says which groups are new, and which are gone. All `metrics` are 0 in the earlier range for a new group, and in the
 /// days of the report for a group that is gone. The first metric is the number of leads, which the sentence shows for
 /// each group.
-pub(crate) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, earlier: &EarlierDays) -> Vec<Text> {
+pub(crate) fn new_and_gone(
+    metrics: &[&str],
+    answer: &Answer,
+    group: GroupNoun<'_>,
+    earlier: &EarlierDays,
+) -> Vec<Text> {
     let has_any = |row: AnswerRow, part: ComparedColumn| {
         metrics.iter().any(|metric| sign(answer.value(row, &format!("{metric}{}", part.suffix()))) != 0)
     };
@@ -256,7 +263,7 @@ pub(crate) fn new_and_gone(metrics: &[&str], answer: &Answer, group: GroupNoun, 
         let mut items: Vec<Text> = Vec::new();
         let listed = if rows.len() == LISTED + 1 { rows.len() } else { rows.len().min(LISTED) };
         for row in rows.iter().take(listed) {
-            let name = label(answer.text(*row, group.dimension));
+            let name = (group.label)(answer.text(*row, group.dimension));
             let value = answer.value(*row, &column);
             let noun = if readable(&column, value) == "1" { "lead" } else { "leads" };
             items.push(Text::of(format!("{name} (")).figure(answer.figure(*row, &column)).text(format!(" {noun})")));

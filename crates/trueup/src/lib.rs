@@ -7,7 +7,7 @@
 //! | ask why a number is what it is | [`query::WhyQuery`], [`Why`] |
 //! | run a query on several processes | [`Split`], [`Partial`] |
 //! | read filters from a query string | [`filter`] |
-//! | write an answer as JSON | [`json`] |
+//! | write an answer as JSON or CSV | [`json`], [`csv`] |
 //! | answer requests of the HTTP API, without a network | `service::Service`, with the feature `service` |
 //! | decide who may see what | `access`, with the feature `service` |
 //! | list the versions of a dataset, and check their files | [`versions`] |
@@ -69,6 +69,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arrow;
+pub mod csv;
 pub mod filter;
 pub mod json;
 #[cfg(feature = "service")]
@@ -96,7 +97,7 @@ pub use trueup_core::{
     ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
     MixedCurrencies, NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
     Reservation, ResultTable, Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue,
-    Value, ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, query,
+    Value, ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, most_similar, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -10,7 +10,6 @@ use super::open_dataset;
 use crate::exit::Failure;
 use crate::output::{self, Format, Narrowing, OutputWriter, TerminalRows};
 use clap::Args;
-use description::FieldDescription;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ use trueup::Shown;
 use trueup::is_url;
 use trueup::versions::AsOf;
 use trueup::{Dataset, UnknownField, dictionary};
+use trueup_report::field::FieldDescription;
 use values::ValueCounts;
 
 const EXAMPLES: &str = "\

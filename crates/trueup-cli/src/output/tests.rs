@@ -1,4 +1,4 @@
-use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
+use super::{ENDINGS, Format, write_arrow, write_parquet};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
 use clap::ValueEnum;
@@ -27,7 +27,7 @@ fn answer() -> ResultTable {
 #[test]
 fn csv_writes_numbers_in_full() {
     let mut out = Vec::new();
-    write_csv(&answer(), &mut out).unwrap();
+    trueup::csv::write_rows(&answer(), &mut out).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "start,attributionChannel,leads,spend,bookRate\n\

@@ -102,6 +102,15 @@ pub(super) static SYNONYMS: &[(&str, &[&str])] = &[
     ("win rate", &["stepSoldRate", "payingCustomerRate"]),
 ];
 
+/// Returns what people call a field in other tools.
+///
+/// ```
+/// assert!(trueup_core::dictionary::synonyms("avgCostPerLead").any(|name| name == "cpl"));
+/// ```
+pub fn synonyms(field: &str) -> impl Iterator<Item = &'static str> {
+    SYNONYMS.iter().filter(move |(_, meant)| meant.contains(&field)).map(|(synonym, _)| *synonym)
+}
+
 /// The most letters of a synonym that is an abbreviation.
 const MAX_ABBREVIATION: usize = 4;
 

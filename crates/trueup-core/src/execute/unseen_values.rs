@@ -74,6 +74,8 @@ pub struct ValueSearch {
     /// The days and accounts of the query.
     range: DateRange,
     accounts: AccountFilter,
+    /// The accounts that may have a value; no other account counts.
+    among: AccountFilter,
     sought: Vec<FilterValues>,
 }
 
@@ -96,6 +98,8 @@ enum Searched {
     FirstRowGroup,
     /// All row groups, first the row groups that the query reads.
     Dataset,
+    /// None, because row groups share the texts of their accounts.
+    Nothing,
 }
 
 impl Dataset {
@@ -112,7 +116,22 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn unseen_values(&self, query: &EventsQuery, execution: &Execution) -> Result<Vec<UnseenValue>, Error> {
-        self.begin_search(query, Searched::Dataset, execution)?.finish(|query, max_rows| {
+        self.unseen_values_among(query, &AccountFilter::All, execution)
+    }
+
+    /// Returns the values that a query's filters test a dimension for, but that no event or spend of the accounts
+    /// `among` has, as if the dataset had no other accounts. Values that are similar or frequent are theirs, too.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn unseen_values_among(
+        &self,
+        query: &EventsQuery,
+        among: &AccountFilter,
+        execution: &Execution,
+    ) -> Result<Vec<UnseenValue>, Error> {
+        let searched = if *among == AccountFilter::All { Searched::Dataset } else { Searched::Nothing };
+        self.begin_search(query, among, searched, execution)?.finish(|query, max_rows| {
             match self.run(query, Execution { max_rows: Some(max_rows), ..execution.clone() }) {
                 Err(Error::Query(QueryError::TooManyRows { .. })) => Ok(None),
                 other => other.map(Some),
@@ -127,18 +146,19 @@ impl Dataset {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn search_values(&self, query: &EventsQuery, execution: &Execution) -> Result<ValueSearch, Error> {
-        self.begin_search(query, Searched::FirstRowGroup, execution)
+        self.begin_search(query, &AccountFilter::All, Searched::FirstRowGroup, execution)
     }
 
     fn begin_search(
         &self,
         query: &EventsQuery,
+        among: &AccountFilter,
         searched_in: Searched,
         execution: &Execution,
     ) -> Result<ValueSearch, Error> {
         let days = self.date_range();
-        let (range, accounts) = (query.range, query.accounts.clone());
-        let mut search = ValueSearch { days: days.unwrap_or(range), range, accounts, sought: Vec::new() };
+        let (range, accounts, among) = (query.range, query.accounts.clone(), among.clone());
+        let mut search = ValueSearch { days: days.unwrap_or(range), range, accounts, among, sought: Vec::new() };
         if days.is_none() {
             return Ok(search);
         }
@@ -151,7 +171,7 @@ impl Dataset {
             }
             let dimension = DimensionRef::new(field, self.columns(), self.definitions(), query.attribution);
             let texts = DimensionTexts::of(&dimension);
-            if let Some(texts) = texts {
+            if let Some(texts) = texts.filter(|_| searched_in != Searched::Nothing) {
                 let look = || self.missing_texts(query, texts, operands, searched_in, &execution.interrupt);
                 operands = in_pool(execution, look)?;
             }
@@ -225,7 +245,7 @@ impl ValueSearch {
             let values_of = |range, accounts: &AccountFilter, operands: &[Operand]| {
                 values_query(&field, is_in_spend, range, accounts, operands).attribution(attribution)
             };
-            for (range, accounts) in [(self.range, &self.accounts), (self.days, &AccountFilter::All)] {
+            for (range, accounts) in [(self.range, &self.accounts), (self.days, &self.among)] {
                 if !is_unseen && !operands.is_empty() {
                     let table = run(&values_of(range, accounts, &operands), MAX_CANDIDATES)?;
                     // If the answer is too long, all operands count as found.
@@ -235,7 +255,7 @@ impl ValueSearch {
             if operands.is_empty() {
                 continue;
             }
-            let table = run(&values_of(self.days, &AccountFilter::All, &[]), MAX_CANDIDATES)?;
+            let table = run(&values_of(self.days, &self.among, &[]), MAX_CANDIDATES)?;
             let known = table.map_or_else(Vec::new, |table| known_values(&table, &field));
             unseen.extend(operands.into_iter().map(|operand| {
                 let value = match operand {

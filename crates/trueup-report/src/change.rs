@@ -1,0 +1,45 @@
+//! What changed between two ranges, and why, in sentences, for others than reports.
+
+use crate::question::Answer;
+use crate::sentences::{self, GroupNoun};
+use trueup::ResultTable;
+
+/// The answer to a query that compares two ranges, by one dimension and with totals.
+#[derive(Debug)]
+pub struct Change(Answer);
+
+/// A dimension whose groups explain a change.
+#[derive(Clone, Copy, Debug)]
+pub struct Across<'a> {
+    /// The dimension.
+    pub dimension: &'a str,
+    /// The most groups that a sentence names. The others are added up, unless there is only one.
+    pub named: usize,
+    /// Returns a value of the dimension as readers see it.
+    pub label: fn(&str) -> String,
+}
+
+impl Change {
+    /// Returns the change that an answer shows.
+    #[must_use]
+    pub const fn new(answer: ResultTable) -> Self {
+        Self(Answer::alone(answer))
+    }
+
+    /// Says how a metric changed from one range to another; `earlier` and `now` are their names.
+    #[must_use]
+    pub fn sentence(&self, metric: &str, earlier: &str, now: &str) -> String {
+        sentences::change(metric, &self.0, earlier, now).to_string()
+    }
+
+    /// Says what the groups of a dimension contribute to the change of a metric. The contributions add up to it; those
+    /// to a ratio have a part by the rate and a part by the mix. `None` if there is only one group, no group changed,
+    /// or the change of a ratio cannot be split.
+    #[must_use]
+    pub fn contributions(&self, metric: &str, across: Across<'_>) -> Option<String> {
+        let Across { dimension, named, label } = across;
+        let (noun, nouns) = (format!("`{dimension}`"), format!("values of `{dimension}`"));
+        let group = GroupNoun { dimension, noun: &noun, nouns: &nouns, named, label };
+        sentences::contributions(metric, &self.0, group).map(|text| text.to_string())
+    }
+}
