@@ -25,6 +25,7 @@ mod inspect;
 mod jobs_values;
 mod keys;
 mod mapping;
+mod mcp;
 mod option_values;
 mod orgs;
 mod output_args;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     Get(get::GetCommand),
     Serve(serve::ServeCommand),
     Explore(explore::ExploreCommand),
+    Mcp(mcp::McpCommand),
     #[command(subcommand)]
     Users(users::UsersCommand),
     #[command(subcommand)]
@@ -115,6 +117,7 @@ impl Command {
             Self::Get(command) => command.run(),
             Self::Serve(command) => command.run(),
             Self::Explore(command) => command.run(),
+            Self::Mcp(command) => command.run(),
             Self::Users(command) => command.run(),
             Self::Orgs(command) => command.run(),
             Self::Keys(command) => command.run(),

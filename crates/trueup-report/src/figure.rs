@@ -1,6 +1,6 @@
 //! The numbers of a report: the value that an answer has, how people read it, and where it comes from.
 
-use crate::number::{ColumnStyle, NOTHING, readable};
+use crate::number::{ColumnStyle, readable};
 use std::fmt;
 use trueup::Value;
 use trueup::csv::exact;

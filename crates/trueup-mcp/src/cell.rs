@@ -1,0 +1,103 @@
+//! A value of an answer, as text for a model and as data.
+
+use serde_json::{Number, Value as Json};
+use trueup::{Column, ResultTable, Value, definitions::Definitions};
+use trueup_report::number::ColumnStyle;
+use trueup_report::text::printable;
+
+/// The most characters of a text of the data that an answer shows.
+const MAX_TEXT: usize = 80;
+/// The most characters of a text of the data that an answer has as data. Longer texts cannot be asked for again.
+const MAX_DATA_TEXT: usize = 300;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// As a model reads it.
+    pub(crate) text: String,
+    pub(crate) value: Json,
+}
+
+impl Cell {
+    /// Returns a text of our own, such as the name of a metric.
+    pub(crate) fn word(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { value: text.clone().into(), text }
+    }
+
+    /// Returns a text of the data.
+    pub(crate) fn text(text: &str) -> Self {
+        Self { text: quoted(text), value: data_text(text).into() }
+    }
+
+    /// Returns a count.
+    pub(crate) fn count(count: u64) -> Self {
+        Self { text: trueup_report::number::grouped(&count.to_string()), value: count.into() }
+    }
+
+    /// Returns what stands for a value that there is none of.
+    pub(crate) fn null() -> Self {
+        Self { text: "null".to_owned(), value: Json::Null }
+    }
+
+    /// Returns a value of a column.
+    pub(crate) fn of(definitions: &Definitions, column: &Column, row: usize) -> Self {
+        match column.value(row) {
+            Some(Value::Text(text)) => Self::text(text),
+            Some(value) if !column.is_over_nothing(row) => Self::number(definitions, &column.name, value),
+            _ => Self::null(),
+        }
+    }
+
+    /// Returns a number of the field or column `name`.
+    pub(crate) fn number(definitions: &Definitions, name: &str, value: Value<'_>) -> Self {
+        let json = match value {
+            Value::Null => return Self::null(),
+            Value::Text(text) => return Self::text(text),
+            Value::Day(day) => return Self::word(day.to_string()),
+            Value::Count(count) => count.into(),
+            Value::Integer(integer) => integer.into(),
+            number => number.as_f64().and_then(Number::from_f64).map_or(Json::Null, Json::Number),
+        };
+        let mut text = String::new();
+        ColumnStyle::of(definitions, name).push(&mut text, value);
+        Self { text, value: json }
+    }
+}
+
+/// Returns the values of a row of a table.
+pub(crate) fn row(definitions: &Definitions, table: &ResultTable, row: usize) -> Vec<Cell> {
+    table.columns().iter().map(|column| Cell::of(definitions, column, row)).collect()
+}
+
+/// Returns a text of the data in double quotes, so that a model cannot take it for words of this program: without
+/// control characters, and at most [`MAX_TEXT`] characters long.
+pub(crate) fn quoted(text: &str) -> String {
+    // Writing a text as JSON cannot fail.
+    serde_json::to_string(&cut(&printable(text), MAX_TEXT)).unwrap_or_default()
+}
+
+/// Returns a text of the data as data.
+pub(crate) fn data_text(text: &str) -> String {
+    cut(text, MAX_DATA_TEXT)
+}
+
+/// Cuts a text after some characters.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_the_data_are_marked_and_harmless() {
+        assert_eq!(quoted("Paid \"Search\""), r#""Paid \"Search\"""#);
+        assert_eq!(quoted("a\n\u{1b}[2J\u{202e}b"), "\"a\u{fffd}\u{fffd}[2J\u{fffd}b\"");
+        assert_eq!(quoted(&"x".repeat(10_000)).chars().count(), MAX_TEXT + 3);
+    }
+}

@@ -1,0 +1,229 @@
+//! What a reader could get wrong about an answer, as notes of the answer.
+
+use crate::Fault;
+use crate::answer::Draft;
+use crate::cell::quoted;
+use crate::question::Question;
+use crate::toolbox::Call;
+use trueup::benchmarks::Month;
+use trueup::dictionary::{Measure, MeasureKind, Unit};
+use trueup::query::{DateRange, Interval};
+use trueup::request::ComparedWith;
+use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
+use trueup_report::field::{FieldDescription, MetricDescription};
+
+/// The metric that says whether the windows of a cohort are over.
+pub(crate) const OPEN_LEADS: &str = "openLeads";
+
+/// Notes on days without data, days to come, and sub-ranges that are not whole.
+pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> Result<(), Fault> {
+    let Some(data) = call.toolbox.days(&call.execution)? else {
+        draft.note("there are neither events nor spend at all");
+        return Ok(());
+    };
+    draft.data.insert("dataEnd".to_owned(), data.end.to_string().into());
+    let range = question.range();
+    missing_days(draft, range, data, "");
+    if let Some(ComparedWith::Earlier(earlier)) = question.request.compare {
+        let earlier = earlier.range(range).map_err(trueup::QueryError::from)?;
+        missing_days(draft, earlier, data, "to compare with ");
+    }
+    let today = call.toolbox.today();
+    if today < range.end && range.end <= data.end {
+        draft.note(format!("today is {today}, so that the range is not over"));
+    }
+    let query = question.prepared.events();
+    let sub_ranges = query.sub_ranges();
+    let is_partial =
+        |range: &DateRange| whole(range.start, question.request.interval).is_some_and(|whole| whole != *range);
+    let partial: Vec<String> = [sub_ranges.first(), sub_ranges.last()]
+        .into_iter()
+        .flatten()
+        .filter(|range| is_partial(range))
+        .map(|range| format!("{} to {}", range.start, range.end))
+        .collect();
+    if let Some(first) = partial.first() {
+        let last = partial.get(1).filter(|last| *last != first);
+        let both = last.map_or_else(|| first.clone(), |last| format!("{first} and {last}"));
+        draft.note(format!(
+            "only a part of a {} is in the range: {both}; do not compare it with whole ones",
+            question.request.interval
+        ));
+    }
+    if question.request.interval == Interval::Total
+        && range.days() > ATTRIBUTION_WINDOW_DAYS
+        && question.request.within.is_none()
+    {
+        draft.note(format!(
+            "the range has {} days, more than the {ATTRIBUTION_WINDOW_DAYS} of the attribution window: a customer counts once, in its \
+             last state",
+            range.days()
+        ));
+    }
+    Ok(())
+}
+
+/// Notes that the data end before a range does, or begin after it.
+fn missing_days(draft: &mut Draft, range: DateRange, data: DateRange, which: &str) {
+    if range.end < data.start || data.end < range.start {
+        draft.note(format!(
+            "the range {which}{range} has no data at all: the data are from {data}; a 0 there means no data"
+        ));
+        return;
+    }
+    if data.end < range.end {
+        draft.note(format!("the data end on {}, so that the range {which}{range} is not complete", data.end));
+    }
+    if range.start < data.start {
+        draft.note(format!("the data begin on {}, so that the range {which}{range} is not complete", data.start));
+    }
+}
+
+/// Returns the whole week or month of a day; `None` for other intervals.
+fn whole(day: Day, interval: Interval) -> Option<DateRange> {
+    match interval {
+        Interval::Month => Month::of(day).days(),
+        Interval::Week => {
+            // The first day of the calendar, 1970-01-01, is a Thursday.
+            let start = Day::from_number(day.number().saturating_sub((day.number() + 3) % 7));
+            Some(DateRange { start, end: Day::from_number(start.number().saturating_add(6)) })
+        }
+        Interval::Total | Interval::Day => None,
+    }
+}
+
+/// Notes on values in conditions that nothing has.
+pub(crate) fn unseen_values(draft: &mut Draft, question: &Question, call: &Call<'_>) -> Result<(), Fault> {
+    if question.request.conditions.is_empty() {
+        return Ok(());
+    }
+    let among = call.toolbox.account_filter();
+    for value in question.dataset.unseen_values_among(question.prepared.events(), &among, &call.execution)? {
+        let listed = |values: &[String]| values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", ");
+        let nearest = match (value.similar.as_slice(), value.frequent.as_slice()) {
+            ([], []) => String::new(),
+            ([], frequent) => format!("; frequent values are {}", listed(frequent)),
+            (similar, _) => format!("; the nearest are {}", listed(similar)),
+        };
+        draft.note(format!("nothing has the value {} in `{}`{nearest}", quoted(&value.value), value.field));
+    }
+    Ok(())
+}
+
+/// Returns the properties of a metric of a question.
+pub(crate) fn metric(question: &Question, name: &str) -> Option<MetricDescription> {
+    FieldDescription::of(name, Some(&question.dataset)).metric()
+}
+
+fn is_of_spend(measure: &Measure) -> bool {
+    matches!(measure.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount)
+}
+
+/// Returns whether spend has a dimension.
+fn splits_spend(question: &Question, dimension: &str) -> bool {
+    FieldDescription::of(dimension, Some(&question.dataset)).splits_spend() == Some(true)
+}
+
+/// Returns whether the values of a metric add up over the rows of an answer to the value of the whole.
+pub(crate) fn adds_up(question: &Question, name: &str) -> bool {
+    let Some(metric) = metric(question, name) else { return false };
+    let additivity = metric.additivity;
+    let across = |dimension: &String| {
+        if splits_spend(question, dimension) {
+            additivity.across_spend_dimensions
+        } else {
+            additivity.across_other_dimensions
+        }
+    };
+    // In a cohort each customer counts in one sub-range; additivity says nothing of it, so nothing is added up.
+    let across_intervals = question.request.interval == Interval::Total
+        || additivity.across_intervals && question.request.within.is_none();
+    question.by.iter().all(across) && across_intervals
+}
+
+/// Notes on the numbers of a table: what does not add up, what has no value, money, spend and open cohorts.
+pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTable) {
+    if table.len() > 1 {
+        let not_additive: Vec<String> = question
+            .metrics
+            .iter()
+            .filter(|name| !adds_up(question, name))
+            .filter_map(|name| Some(format!("{name} ({})", metric(question, name)?.adds_up)))
+            .collect();
+        if !not_additive.is_empty() {
+            draft.note(format!("do not add up or average rows of {}; ask for totals", not_additive.join(", ")));
+        }
+    }
+    let mut over_nothing = Vec::new();
+    for name in &question.metrics {
+        let is_over_nothing = |table: &ResultTable| {
+            table.column(name).is_some_and(|column| (0..table.len()).any(|row| column.is_over_nothing(row)))
+        };
+        if (is_over_nothing(table) || table.totals().is_some_and(is_over_nothing))
+            && let Some(metric) = metric(question, name)
+        {
+            over_nothing.push(format!("{name} ({})", metric.formula));
+        }
+    }
+    if !over_nothing.is_empty() {
+        draft.note(format!("null means that the denominator is 0, not that the ratio is: {}", over_nothing.join(", ")));
+    }
+    let described = || question.metrics.iter().filter_map(|name| Some((name, metric(question, name)?)));
+    let unsplit: Vec<&str> =
+        question.by.iter().filter(|name| !splits_spend(question, name)).map(String::as_str).collect();
+    let of_spend: Vec<&str> = described()
+        .filter(|(_, metric)| metric.measures.iter().any(is_of_spend))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !unsplit.is_empty() && !of_spend.is_empty() && table.len() > 1 {
+        draft.note(format!(
+            "spend has no {}: each row shows the whole spend in {}",
+            unsplit.join(", "),
+            of_spend.join(", ")
+        ));
+    }
+    let is_money = |unit: Unit| matches!(unit, Unit::Currency | Unit::CurrencyPerCount | Unit::CountPerCurrency);
+    if described().any(|(_, metric)| is_money(metric.unit)) {
+        currencies(draft, question);
+    }
+    if question.request.within.is_some() {
+        open_leads(draft, table);
+    }
+}
+
+/// Notes what currency amounts are in.
+fn currencies(draft: &mut Draft, question: &Question) {
+    let accounts = question.dataset.accounts();
+    let all = || accounts.iter().map(|account| account.key.as_str()).collect();
+    let keys: Vec<&str> =
+        question.request.accounts.as_ref().map_or_else(all, |keys| keys.iter().map(String::as_str).collect());
+    let mut codes: Vec<String> =
+        keys.iter().filter_map(|key| accounts.currency(key)).map(|currency| currency.code().to_owned()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    match codes.as_slice() {
+        [] => {}
+        [code] => {
+            draft.data.insert("currency".to_owned(), code.as_str().into());
+            draft.head.extend([format!("amounts in {code}")]);
+        }
+        codes => {
+            draft.note(format!("accounts have different currencies ({}); never add their amounts up", codes.join(", ")))
+        }
+    }
+}
+
+/// Notes that the windows of some leads are not over.
+fn open_leads(draft: &mut Draft, table: &ResultTable) {
+    let column = |table: &ResultTable, row| match table.value(row, OPEN_LEADS) {
+        Some(Value::Count(count)) => count,
+        _ => 0,
+    };
+    let of_rows = || (0..table.len()).map(|row| column(table, row)).sum::<u64>();
+    let open = table.totals().map_or_else(of_rows, |totals| column(totals, 0));
+    if open > 0 {
+        draft.note(format!(
+            "the window of {open} leads is not over ({OPEN_LEADS}): their numbers may still grow, and are not final"
+        ));
+    }
+}

@@ -1,0 +1,47 @@
+//! `query`: metrics by dimensions.
+
+use crate::answer::{AllRows, Answer, Grid};
+use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT};
+use crate::schema::Group;
+use crate::toolbox::{Call, Tool};
+use crate::{Fault, notes};
+use trueup::ResultTable;
+
+pub(crate) static TOOL: Tool = Tool {
+    name: "query",
+    title: "Query",
+    description: "Metrics by dimensions, exactly. Rows, totals, what is left out, notes, and the same question as a command.",
+    groups: &[
+        Group { arguments: &SUBJECT, is_described: true },
+        Group { arguments: &INTERVAL, is_described: true },
+        Group { arguments: &DETAILS, is_described: true },
+        Group { arguments: &ROWS, is_described: true },
+    ],
+    run,
+};
+
+fn run(call: &Call<'_>) -> Result<Answer, Fault> {
+    let question = Question::read(call, None)?;
+    let table = question.run(call)?;
+    let mut draft = question.draft(call, &question.metrics.join(", "))?;
+    notes::numbers(&mut draft, &question, &table);
+    if question.request.totals && call.arguments.value("having").is_some() {
+        draft.note("`having` leaves rows out, and does not change the totals");
+    }
+    draft.grid = Some(grid(&question, table));
+    question.end(&mut draft);
+    Ok(draft.finish())
+}
+
+/// Returns the rows of an answer.
+pub(crate) fn grid(question: &Question, table: ResultTable) -> Grid {
+    let definitions = question.dataset.definitions();
+    let is_additive = table.columns().iter().map(|column| notes::adds_up(question, &column.name)).collect();
+    Grid {
+        columns: table.columns().iter().map(|column| column.name.clone()).collect(),
+        rows: question.rows(&table),
+        totals: table.totals().map(|totals| crate::cell::row(definitions, totals, 0)),
+        all: AllRows::Table { table: Box::new(table), is_additive },
+        more: "raise `limit`, name fewer metrics, or narrow with `where`",
+    }
+}

@@ -1,0 +1,308 @@
+//! Answers are those of the library, and say what they do not show.
+
+use crate::data::{DEMO, SMALL, TODAY, answer, settings};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use trueup::benchmarks::{BenchmarkData, BenchmarkQuery, Privacy, Series, read};
+use trueup::query::{LineOrder, WhyQuery};
+use trueup::request::{QueryRequest, Today};
+use trueup::{Column, Execution, ResultTable, Value};
+use trueup_mcp::{Caller, Toolbox};
+
+/// Returns the answer of the library to a request.
+fn library(request: &QueryRequest) -> ResultTable {
+    let prepared = request.prepare(&DEMO.dataset, &Today::new(Some(TODAY.parse().unwrap()))).unwrap();
+    prepared.run(&DEMO.dataset, Execution::default()).unwrap()
+}
+
+/// Returns a value as answers have it.
+fn json_of(column: &Column, row: usize) -> Json {
+    match column.value(row) {
+        Some(Value::Text(text)) => text.into(),
+        Some(Value::Day(day)) => day.to_string().into(),
+        Some(Value::Count(count)) => count.into(),
+        Some(Value::Integer(integer)) => integer.into(),
+        Some(value) if !column.is_over_nothing(row) => value.as_f64().into(),
+        _ => Json::Null,
+    }
+}
+
+fn rows_of(table: &ResultTable) -> Vec<Vec<Json>> {
+    (0..table.len()).map(|row| table.columns().iter().map(|column| json_of(column, row)).collect()).collect()
+}
+
+fn request(fields: &[&str], range: &str) -> QueryRequest {
+    QueryRequest {
+        fields: fields.iter().map(|name| (*name).to_owned()).collect(),
+        range: Some(range.parse().unwrap()),
+        totals: true,
+        ..QueryRequest::default()
+    }
+}
+
+#[test]
+fn query_answers_what_the_library_answers() {
+    let asked = json!({
+        "metrics": ["leads", "bookRate", "spend", "avgCostPerLead"], "by": ["attributionChannel"], "days": "last-month",
+        "where": ["attributionChannel != Direct"],
+    });
+    let found = answer(&DEMO.toolbox(), "query", asked);
+    let expected = library(&QueryRequest {
+        conditions: vec!["attributionChannel != Direct".parse().unwrap()],
+        sort: vec!["leads:desc".to_owned().into()],
+        ..request(&["attributionChannel", "leads", "bookRate", "spend", "avgCostPerLead"], "last-month")
+    });
+    assert!(expected.len() > 3);
+    assert_eq!(found.data["rows"], json!(rows_of(&expected)));
+    assert_eq!(found.data["totals"], json!(rows_of(expected.totals().unwrap())[0]));
+    assert_eq!(found.data["days"], json!({ "start": "2024-09-01", "end": "2024-09-30" }));
+    let command = found.data["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("trueup query DATASET --fields attributionChannel,leads,bookRate,spend,avgCostPerLead"),
+        "{command}"
+    );
+    assert!(found.text.contains("do not add up or average rows of bookRate (never: a ratio)"), "{}", found.text);
+}
+
+#[test]
+fn rows_that_are_left_out_are_counted_and_summed() {
+    let toolbox = DEMO.toolbox();
+    let asked = json!({ "metrics": ["leads", "bookRate"], "by": ["campaign"], "days": "last-month", "limit": 4 });
+    let found = answer(&toolbox, "query", asked.clone());
+    let whole = library(&QueryRequest {
+        sort: vec!["leads:desc".to_owned().into()],
+        ..request(&["campaign", "leads", "bookRate"], "last-month")
+    });
+    let count = |row| match whole.value(row, "leads") {
+        Some(Value::Count(count)) => count,
+        other => panic!("{other:?}"),
+    };
+    let leads: u64 = (4..whole.len()).map(count).sum();
+    assert_eq!(found.data["leftOut"], json!({ "rows": whole.len() - 4, "hold": { "leads": leads } }));
+    // As many rows as fit; the others are counted.
+    let mut all = asked;
+    all["limit"] = 500.into();
+    all["by"] = json!(["campaign", "account"]);
+    let found = answer(&toolbox, "query", all);
+    assert!(found.data["leftOut"]["rows"].as_u64().unwrap() > 10);
+}
+
+#[test]
+fn compare_answers_what_the_library_answers() {
+    let asked = json!({
+        "metrics": ["leads", "bookRate"], "by": ["attributionChannel"], "days": "2024-09", "with": "previous-period",
+    });
+    let found = answer(&DEMO.toolbox(), "compare", asked);
+    let expected = library(&QueryRequest {
+        compare: Some("previous-period".parse().unwrap()),
+        sort: vec!["leads:desc".to_owned().into()],
+        ..request(&["attributionChannel", "leads", "bookRate"], "2024-09")
+    });
+    let columns: Vec<&str> = found.data["columns"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+    let rows = found.data["rows"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for (at, row) in rows.iter().enumerate() {
+        for column in expected.columns() {
+            let place = columns.iter().position(|name| *name == column.name).unwrap();
+            let is_without_one = column.name.ends_with(".change") && row[place].is_null();
+            assert!(is_without_one || row[place] == json_of(column, at), "{} in row {at}", column.name);
+        }
+        let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+        let change = row[place("leads.change")].as_i64().unwrap();
+        let direction = row[place("leads.direction")].as_str().unwrap();
+        assert_eq!(
+            direction,
+            if change > 0 {
+                "up, better"
+            } else if change < 0 {
+                "down, worse"
+            } else {
+                "same"
+            }
+        );
+    }
+    assert_eq!(found.data["comparedWith"], json!({ "start": "2024-08-01", "end": "2024-08-31" }));
+    assert!(found.text.contains("the ranges have 30 and 31 days"), "{}", found.text);
+}
+
+#[test]
+fn what_changed_says_so_in_sentences_and_how_to_ask_why() {
+    let toolbox = DEMO.toolbox();
+    let found = answer(&toolbox, "what_changed", json!({ "metric": "leads", "days": "2024-09", "top": 2 }));
+    assert!(found.text.contains("Against 2024-08-01 to 2024-08-31 ("), "{}", found.text);
+    assert!(found.text.contains("By `attributionChannel`: \""), "{}", found.text);
+    let whys = found.data["why"].as_array().unwrap();
+    assert_eq!(whys.len(), 4);
+    for (why, row) in whys.iter().zip(found.data["rows"].as_array().unwrap()) {
+        // A row that has nothing now has nothing to explain.
+        if row[3] != json!(0) {
+            let explained = answer(&toolbox, "why", why.clone());
+            assert_eq!(explained.data["metrics"][0]["value"], row[3]);
+        }
+    }
+    let ratio = answer(&toolbox, "what_changed", json!({ "metric": "bookRate", "days": "2024-09" }));
+    assert!(ratio.text.contains("(rate ") && ratio.text.contains("the mix"), "{}", ratio.text);
+}
+
+#[test]
+fn why_answers_what_the_library_answers() {
+    let toolbox = DEMO.toolbox();
+    let query = request(&["attributionChannel", "bookRate"], "2024-09");
+    let channel = match library(&query).value(0, "attributionChannel") {
+        Some(Value::Text(text)) => text.to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let prepared = QueryRequest { totals: false, ..query }.prepare(&DEMO.dataset, &Today::now()).unwrap();
+    let why = WhyQuery::new(prepared.events().clone()).value("attributionChannel", &channel).order(LineOrder::Largest);
+    let expected = DEMO.dataset.why(&why.limit(5), Execution::default()).unwrap();
+    let asked = json!({
+        "metrics": ["bookRate"], "by": ["attributionChannel"], "days": "2024-09", "row": { "attributionChannel": channel }, "limit": 5,
+    });
+    let found = answer(&toolbox, "why", asked);
+    assert_eq!(found.data["metrics"][0]["value"], json!(expected.metrics[0].value.as_f64()));
+    assert_eq!(found.data["metrics"][0]["formula"], "bookedCustomers / customers");
+    assert_eq!(found.data["measures"][0]["lines"], expected.measures[0].lines);
+    assert_eq!(found.data["rows"], json!(rows_of(expected.lines())));
+}
+
+#[test]
+fn benchmarks_answer_what_the_library_answers() {
+    let (period, selection) = read(&["bookRate", "avgTicket"], &[], Some("2024-09"), TODAY.parse().unwrap()).unwrap();
+    let data = BenchmarkData::gather(&DEMO.dataset, period.range, &Execution::default()).unwrap();
+    let found =
+        answer(&DEMO.toolbox(), "benchmarks", json!({ "metrics": ["bookRate", "avgTicket"], "months": ["2024-09"] }));
+    let rows = found.data["rows"].as_array().unwrap();
+    assert!(rows.len() > 10);
+    let mut with_benchmarks = 0;
+    for row in rows {
+        let scope = BTreeSet::from([row[1].as_str().unwrap().to_owned()]);
+        let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &scope, privacy: Privacy::default() };
+        let at = usize::from(row[2] == "avgTicket");
+        let answer = data.answer(&query);
+        let pooled = answer.iter().find(|row| row.series == Series::Benchmark).and_then(|row| row.metrics[at]);
+        assert_eq!(row[4], json!(pooled));
+        with_benchmarks += usize::from(pooled.is_some());
+        // Where there is no benchmark, there is a reason.
+        assert!(!row[6].as_str().unwrap().is_empty());
+        assert_eq!(row[5].is_null(), row[3].is_null() || pooled.is_none(), "{row}");
+    }
+    assert!(with_benchmarks > 0, "no account has a benchmark");
+}
+
+#[test]
+fn a_ratio_over_nothing_is_null_with_the_reason() {
+    let asked =
+        json!({ "metrics": ["avgCostPerLead", "spend"], "by": ["campaign"], "days": "2024-05", "accounts": ["a"] });
+    let found = answer(&SMALL.toolbox(), "query", asked);
+    let rows = found.data["rows"].as_array().unwrap();
+    let letters = rows.iter().find(|row| row[0] == "Letters").unwrap();
+    assert_eq!((&letters[1], &letters[2]), (&Json::Null, &json!(12.0)));
+    assert!(found.text.contains("null means that the denominator is 0, not that the ratio is: avgCostPerLead (("));
+    assert_eq!(found.data["currency"], "USD");
+}
+
+#[test]
+fn days_that_are_missing_are_said() {
+    let toolbox = SMALL.toolbox_of(&["a"]);
+    let notes = |days: Json, interval: &str| {
+        let found = answer(&toolbox, "query", json!({ "metrics": ["leads"], "days": days, "interval": interval }));
+        found.data["notes"].to_string()
+    };
+    assert!(notes(json!("2024-Q2"), "total").contains("the data end on 2024-05-"));
+    assert!(notes(json!("2024-Q2"), "total").contains("the data begin on 2024-05-01"));
+    assert!(notes(json!("2023"), "total").contains("no data at all"));
+    let partial = notes(json!({ "start": "2024-05-06", "end": "2024-05-12" }), "month");
+    assert!(partial.contains("only a part of a month"), "{partial}");
+    assert_eq!(notes(json!({ "start": "2024-05-06", "end": "2024-05-12" }), "week"), "null");
+}
+
+#[test]
+fn open_cohorts_are_said() {
+    let asked =
+        json!({ "metrics": ["leads", "payingCustomerRate"], "days": "2024-05", "cohort": "90d", "accounts": ["a"] });
+    let found = answer(&SMALL.toolbox(), "query", asked);
+    assert!(found.data["columns"].as_array().unwrap().contains(&json!("openLeads")));
+    assert!(found.text.contains("the window of 42 leads is not over"), "{}", found.text);
+}
+
+#[test]
+fn values_that_nothing_has_are_said_with_the_nearest() {
+    let toolbox = SMALL.toolbox_of(&["a"]);
+    let asked = json!({ "metrics": ["leads"], "days": "2024-05", "where": ["attributionChannel = 'paid-search'"] });
+    let found = answer(&toolbox, "query", asked);
+    assert!(
+        found
+            .text
+            .contains(r#"nothing has the value "paid-search" in `attributionChannel`; the nearest are "Paid Search""#)
+    );
+    let found = answer(&toolbox, "find_values", json!({ "field": "campaign", "search": "drain" }));
+    assert_eq!(found.data["rows"].as_array().unwrap().len(), 3);
+    let found = answer(&toolbox, "find_values", json!({ "field": "attributionChannel", "search": "paid-search" }));
+    assert_eq!(found.data["rows"][0][0], "Paid Search");
+    assert!(found.text.contains("these are the nearest"));
+}
+
+#[test]
+fn fields_are_found_by_words_and_synonyms() {
+    let toolbox = DEMO.toolbox();
+    for (search, expected) in
+        [("cpl", "avgCostPerLead"), ("cost per lead", "avgCostPerLead"), ("booking rate", "bookRate")]
+    {
+        let found = answer(&toolbox, "find_fields", json!({ "search": search, "type": "metric", "limit": 3 }));
+        assert_eq!(found.data["rows"][0][0], expected, "{search}");
+    }
+    let found = answer(&toolbox, "find_fields", json!({ "names": ["bookRate"] }));
+    assert_eq!(found.data["rows"][0][3], "bookedCustomers / customers");
+    assert_eq!(found.data["rows"][0][4], "never: a ratio");
+}
+
+#[test]
+fn insights_are_items_by_priority() {
+    let found = answer(&DEMO.toolbox(), "insights", json!({}));
+    let titles: Vec<&str> = found.data["rows"].as_array().unwrap().iter().filter_map(|row| row[4].as_str()).collect();
+    assert_eq!(titles, ["Answer calls at noon", "Drains grow", "Later"]);
+    let found = answer(&DEMO.toolbox(), "insights", json!({ "priority": "high", "search": "MISSED" }));
+    assert_eq!(found.data["rows"].as_array().unwrap().len(), 1);
+    let found = answer(&DEMO.toolbox(), "insights", json!({ "days": "2024-09" }));
+    assert!(found.text.contains("no insight was published"));
+}
+
+#[test]
+fn an_export_is_a_new_file_in_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings =
+        trueup_mcp::Settings { export_dir: Some(dir.path().to_owned()), folder: Some(DEMO.path()), ..settings() };
+    let toolbox = Toolbox::new(DEMO.dataset.clone(), Caller::default(), settings);
+    let asked = |file: &str, format: &str| json!({ "metrics": ["leads"], "by": ["campaign"], "days": "last-month", "format": format, "file": file });
+    for format in ["csv", "json", "ndjson", "parquet"] {
+        let found = answer(&toolbox, "export", asked(&format!("leads.{format}"), format));
+        assert!(dir.path().join(format!("leads.{format}")).is_file());
+        assert!(found.data["fileRows"].as_u64().unwrap() > 20);
+        assert_eq!(found.data["rows"].as_array().unwrap().len(), 5);
+    }
+    let csv = std::fs::read_to_string(dir.path().join("leads.csv")).unwrap();
+    assert!(
+        csv.starts_with("rowType,campaign,leads\n") && csv.trim_end().lines().last().unwrap().starts_with("total,,"),
+        "{csv}"
+    );
+    let refused = |file: &str| crate::data::fault(&toolbox, "export", asked(file, "csv")).code;
+    assert_eq!(refused("leads.csv"), "not-written");
+    for file in
+        ["../leads.csv", "/tmp/leads.csv", "a/b.csv", ".leads.csv", "leads.json", "", "csv", "a\\b.csv", "a\nb.csv"]
+    {
+        assert_eq!(refused(file), "invalid-file", "{file}");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 4);
+    let found = crate::data::fault(&DEMO.toolbox(), "export", asked("x.csv", "csv"));
+    assert_eq!(found.code, "no-exports");
+}
+
+#[test]
+fn an_earlier_version_can_be_asked() {
+    let settings = trueup_mcp::Settings { folder: Some(DEMO.path()), ..settings() };
+    let toolbox = Toolbox::new(DEMO.dataset.clone(), Caller::default(), settings);
+    let asked = |as_of: &str| json!({ "metrics": ["leads"], "days": "last-month", "as_of": as_of });
+    assert_eq!(answer(&toolbox, "query", asked("1")).data["version"], 1);
+    assert_eq!(answer(&toolbox, "query", asked("2")).data["version"], 2);
+    assert_eq!(crate::data::fault(&toolbox, "query", asked("99")).code, "unknown-version");
+}
