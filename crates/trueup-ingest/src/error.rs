@@ -38,6 +38,7 @@ use std::io;
 use std::path::Path;
 use trueup_core::Interruption;
 use trueup_core::dataset::manifest_file::ManifestError;
+use trueup_core::dataset::without_credentials;
 
 /// An ingest that failed.
 ///
@@ -217,7 +218,7 @@ impl std::error::Error for IngestError {
 
 /// Turns a failure into an [`IngestError`] that says what was tried, and with which file.
 pub(crate) trait ErrorContext<T, E> {
-    /// Names an action of the file system, and the file.
+    /// Names an action of the file system, and the file; of a URL, without what may be secret in it.
     fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError>
     where
         E: Into<io::Error>;
@@ -237,7 +238,7 @@ impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T, E> for Res
     where
         E: Into<io::Error>,
     {
-        self.map_err(|source| ErrorKind::Io { action, path: path.to_owned(), source: source.into() }.into())
+        self.map_err(|source| ErrorKind::Io { action, path: without_credentials(path), source: source.into() }.into())
     }
 
     fn doing(self, action: &'static str) -> Result<T, IngestError> {
@@ -245,10 +246,10 @@ impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T, E> for Res
     }
 
     fn writing(self, path: &Path) -> Result<T, IngestError> {
-        self.map_err(|source| ErrorKind::Write { path: path.to_owned(), source: Box::new(source) }.into())
+        self.map_err(|source| ErrorKind::Write { path: without_credentials(path), source: Box::new(source) }.into())
     }
 
     fn of_dataset(self, path: &Path) -> Result<T, IngestError> {
-        self.map_err(|source| ErrorKind::Stored { path: path.to_owned(), source: Box::new(source) }.into())
+        self.map_err(|source| ErrorKind::Stored { path: without_credentials(path), source: Box::new(source) }.into())
     }
 }

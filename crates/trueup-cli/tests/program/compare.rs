@@ -131,7 +131,7 @@ fn totals_have_the_benchmark_of_all_rows() {
          group,Search,0.3,0.5,-0.2,-0.4\ntotal,,0.3,0.5,-0.2,-0.4\n"
     );
     let table = answer("table").succeeded();
-    assert!(table.contains("50.00%") && table.contains("-20.00%") && table.contains("-40.00%"), "{table}");
+    assert!(table.contains("50.00%") && table.contains("-20.00 pp") && table.contains("-40.00%"), "{table}");
 }
 
 #[test]

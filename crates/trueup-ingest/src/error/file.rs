@@ -5,6 +5,7 @@ use crate::IngestError;
 use std::io;
 use std::path::Path;
 use trueup_core::Shown;
+use trueup_core::dataset::without_credentials;
 use trueup_core::model::{SchemaFault, TableFault};
 
 /// Why an input as a whole cannot be ingested.
@@ -280,7 +281,7 @@ impl From<TableFault> for FileFault {
 impl FileFault {
     /// Adds the file.
     pub(crate) fn at(self, path: &Path) -> IngestError {
-        ErrorKind::Input { path: path.to_owned(), fault: self }.into()
+        ErrorKind::Input { path: without_credentials(path), fault: self }.into()
     }
 }
 

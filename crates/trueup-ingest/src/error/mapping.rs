@@ -5,6 +5,7 @@ use crate::IngestError;
 use std::fmt;
 use std::path::Path;
 use trueup_core::Shown;
+use trueup_core::dataset::without_credentials;
 
 /// A key of a mapping that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl MappingFault {
 
     /// Adds the path of the mapping.
     pub(crate) fn at(self, path: &Path) -> IngestError {
-        ErrorKind::Mapping { path: path.to_owned(), fault: self }.into()
+        ErrorKind::Mapping { path: without_credentials(path), fault: self }.into()
     }
 }
 

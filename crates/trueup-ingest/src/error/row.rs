@@ -17,6 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::Shown;
+use trueup_core::dataset::without_credentials;
 use trueup_core::model::Reason;
 
 /// The location of a row in its input.
@@ -178,7 +179,7 @@ impl fmt::Display for FoundValue<'_> {
 impl RowFault {
     /// Adds the file: the input, unless a mapping joins the value from another one.
     pub(crate) fn at(self, input: &Path) -> IngestError {
-        let path = self.joined.as_deref().map_or(input, |(path, _)| path).to_owned();
+        let path = without_credentials(self.joined.as_deref().map_or(input, |(path, _)| path));
         ErrorKind::Row { path, fault: self }.into()
     }
 
