@@ -47,6 +47,13 @@ def test_the_worked_example_has_its_expected_answers(worked_example: Dataset, pa
     assert table.to_json() == rows_as_written(path)
 
 
+def test_a_name_in_a_list_is_one_name_also_with_a_comma(worked_example: Dataset) -> None:
+    table = worked_example.query(["campaign, channel", "leads"], allow_unknown=True, **JANUARY)
+    assert list(json.loads(table.to_json())[0]) == ["campaign, channel", "leads"]
+    with pytest.raises(trueup.UnknownFieldError, match="`campaign, channel`"):
+        worked_example.query(["campaign, channel", "leads"], **JANUARY)
+
+
 def test_amounts_of_different_currencies_are_not_added_up(tmp_path: Path) -> None:
     accounts = tmp_path / "accounts.csv"
     accounts.write_text("account,currency\nnorth,USD\nsouth,CAD\n")
