@@ -1,16 +1,15 @@
 //! Requests as common clients send them.
 
 use crate::client::Client;
-use crate::town::{self, CUSTOMERS, RunningServer, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town, patient};
 use std::sync::Arc;
-use trueup_server::Settings;
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
 /// Returns a service, a server that runs it, and a client of the server.
 fn connected() -> (Town, RunningServer, Client) {
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let client = Client::connect(server.address);
     (town, server, client)
 }
@@ -75,7 +74,7 @@ fn a_small_answer_has_a_content_length() {
 #[test]
 fn a_large_answer_is_compressed_while_it_is_sent() {
     let town = Town::with(Arc::new(town::dataset(20_000)), |builder| builder);
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let compressed = Client::connect(server.address).get(CUSTOMERS, &format!("Authorization: {}\r\n", town.key));
     assert_eq!(compressed.header("transfer-encoding"), Some("chunked"));
     assert_eq!(compressed.header("content-encoding"), Some("gzip"));

@@ -2,25 +2,13 @@
 
 use crate::client::Client;
 use crate::hostile::{HEADER, LARGE, short};
-use crate::town::{self, CUSTOMERS, RunningServer, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town, patient};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use trueup::Interruption;
 use trueup::service::ServiceError;
 use trueup_server::Settings;
-
-/// Settings with timeouts that are longer than a test.
-fn patient() -> Settings {
-    let long = Duration::from_secs(120);
-    Settings {
-        header_timeout: long,
-        idle_timeout: long,
-        write_timeout: long,
-        half_closed_timeout: long,
-        ..Settings::default()
-    }
-}
 
 #[test]
 fn idle_connections_do_not_block_others() {

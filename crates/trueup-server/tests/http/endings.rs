@@ -1,7 +1,7 @@
 //! How a server stops, an address in use, and the deadline of a request that waits in the queue.
 
 use crate::client::Client;
-use crate::town::{self, CUSTOMERS, RunningServer, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town, patient};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use trueup_server::Settings;
 #[test]
 fn running_requests_are_finished_on_shutdown() {
     let town = Town::with(Arc::new(town::dataset(15_000)), |builder| builder);
-    let mut server = RunningServer::new(&town.service, Settings::default());
+    let mut server = RunningServer::new(&town.service, patient());
     let mut idle = Client::connect(server.address);
     assert_eq!(idle.get("/health", "").status, 200);
     // One answer is being sent, another is being produced.
@@ -40,7 +40,7 @@ fn running_requests_are_finished_on_shutdown() {
 #[test]
 fn requests_that_outlast_the_shutdown_grace_are_canceled() {
     let town = Town::new();
-    let settings = Settings { shutdown_grace: Duration::from_millis(200), ..Settings::default() };
+    let settings = Settings { shutdown_grace: Duration::from_millis(200), ..patient() };
     let mut server = RunningServer::new(&town.service, settings);
     town.gate.close();
     let mut client = Client::connect(server.address);
@@ -58,8 +58,8 @@ fn requests_that_outlast_the_shutdown_grace_are_canceled() {
 #[test]
 fn an_address_in_use_is_an_error() {
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let second = trueup_server::Server::bind(server.address, Arc::clone(&town.service), Settings::default());
+    let server = RunningServer::new(&town.service, patient());
+    let second = trueup_server::Server::bind(server.address, Arc::clone(&town.service), patient());
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
 }
 
@@ -68,7 +68,7 @@ fn an_address_in_use_is_an_error() {
 #[test]
 fn a_signal_stops_the_server() {
     let town = Town::new();
-    let bind = || trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), Settings::default()).unwrap();
+    let bind = || trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), patient()).unwrap();
     let send = |signal: &str| {
         let process = std::process::id().to_string();
         assert!(std::process::Command::new("kill").args([signal, &process]).status().unwrap().success());
@@ -100,7 +100,7 @@ fn a_signal_stops_the_server() {
 fn the_deadline_includes_the_time_in_the_queue() {
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
     let town = Town::with(Arc::new(town::dataset(1)), |builder| builder.limits(limits));
-    let settings = Settings { max_requests_at_once: 1, ..Settings::default() };
+    let settings = Settings { max_requests_at_once: 1, ..patient() };
     let server = RunningServer::new(&town.service, settings);
     let ask = || Client::connect(server.address).get("/api/waterworks/insights", &town.headers());
     town.gate.close();

@@ -1,7 +1,7 @@
 //! The page of the explorer. `web/tests` tests what it does in a browser.
 
 use crate::client::Client;
-use crate::town::{RunningServer, Town, USER};
+use crate::town::{RunningServer, Town, USER, patient};
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ fn loaded(page: &str) -> Vec<String> {
 
 #[test]
 fn the_page_and_its_files_need_no_key() {
-    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let server = RunningServer::new(&Town::new().service, patient());
     let mut client = Client::connect(server.address);
     let page = client.get("/explore", "");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
@@ -34,7 +34,7 @@ fn the_page_and_its_files_need_no_key() {
 
 #[test]
 fn browsers_keep_files_and_ask_for_the_page() {
-    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let server = RunningServer::new(&Town::new().service, patient());
     let mut client = Client::connect(server.address);
     let page = client.get("/explore", "");
     assert_eq!(page.header("cache-control"), Some("no-cache"));
@@ -48,7 +48,7 @@ fn browsers_keep_files_and_ask_for_the_page() {
 
 #[test]
 fn a_browser_allows_the_page_nothing_but_its_own_server() {
-    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let server = RunningServer::new(&Town::new().service, patient());
     let mut client = Client::connect(server.address);
     let page = client.get("/explore", "");
     let mut paths = loaded(&page.text());
@@ -70,14 +70,14 @@ fn a_browser_allows_the_page_nothing_but_its_own_server() {
 
 #[test]
 fn the_address_of_the_page_has_no_slash_at_the_end() {
-    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let server = RunningServer::new(&Town::new().service, patient());
     let moved = Client::connect(server.address).get("/explore/", "");
     assert_eq!((moved.status, moved.header("location")), (308, Some("../explore")));
 }
 
 #[test]
 fn every_other_path_and_method_is_answered_by_the_service() {
-    let server = RunningServer::new(&Town::new().service, Settings::default());
+    let server = RunningServer::new(&Town::new().service, patient());
     let mut client = Client::connect(server.address);
     for path in [
         "/explore/main.js",
@@ -173,7 +173,7 @@ fn one_of_many_requests_gets_the_key_of_a_link() {
 #[test]
 fn without_links_there_is_nothing_to_exchange() {
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let mut client = Client::connect(server.address);
     client.send(format!(
         "POST /explore/key HTTP/1.1\r\nHost: h\r\nAuthorization: {}\r\nContent-Length: 0\r\n\r\n",
@@ -185,7 +185,7 @@ fn without_links_there_is_nothing_to_exchange() {
 
 #[test]
 fn a_server_may_do_without_the_page() {
-    let settings = Settings { explorer: false, ..Settings::default() };
+    let settings = Settings { explorer: false, ..patient() };
     let server = RunningServer::new(&Town::new().service, settings);
     let mut client = Client::connect(server.address);
     for path in ["/explore", "/explore/"] {

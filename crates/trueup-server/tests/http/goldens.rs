@@ -2,9 +2,8 @@
 
 use crate::client::{Answer, Client};
 use crate::platform::{Golden, Platform, Rival, bytes, crowded, goldens, small};
-use crate::town::RunningServer;
+use crate::town::{RunningServer, patient};
 use std::sync::Arc;
-use trueup_server::Settings;
 
 /// Files of goldens that need a failing service, which only the tests of the facade make.
 const FAILING: [&str; 4] = ["damaged", "overdue", "overloaded", "too_much_memory"];
@@ -26,7 +25,7 @@ fn compare(platform: Platform, is_wanted: impl Fn(&str) -> bool) -> usize {
     let requests: Vec<_> =
         goldens.iter().map(|golden| (golden.request(&platform), platform.secret(&golden.head))).collect();
     let service = Arc::new(platform.service);
-    let server = RunningServer::new(&service, Settings::default());
+    let server = RunningServer::new(&service, patient());
     let mut client = Client::connect(server.address);
     for (Golden { file, title, .. }, (request, head)) in goldens.iter().zip(&requests) {
         let expected = service.handle(request);

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::logs::CapturedLog;
-use crate::town::{self, CUSTOMERS, RunningServer, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town, patient};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -221,7 +221,7 @@ fn a_client_that_reads_slowly_blocks_no_other_and_is_disconnected() {
 #[test]
 fn requests_beyond_the_limit_wait() {
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings { max_requests_at_once: 2, ..Settings::default() });
+    let server = RunningServer::new(&town.service, Settings { max_requests_at_once: 2, ..patient() });
     town.gate.close();
     let mut clients: Vec<Client> = (0..5).map(|_| Client::connect(server.address)).collect();
     for client in &mut clients {
@@ -258,7 +258,7 @@ fn a_query_is_canceled_when_its_client_disconnects() {
         })
     });
     let logged = CapturedLog::capture();
-    let settings = Settings { half_closed_timeout: Duration::from_millis(100), ..Settings::default() };
+    let settings = Settings { half_closed_timeout: Duration::from_millis(100), ..patient() };
     let server = RunningServer::new(&town.service, settings);
     town.gate.close();
     let mut client = Client::connect(server.address);
@@ -282,7 +282,7 @@ fn a_query_is_canceled_when_its_client_disconnects() {
 #[test]
 fn a_client_may_disconnect_in_the_middle_of_an_answer() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     for _ in 0..3 {
         let mut client = Client::connect(server.address);
         client.send(town.request(CUSTOMERS));

@@ -2,14 +2,13 @@
 
 use crate::client::Client;
 use crate::platform::damage;
-use crate::town::{ORGANIZATION, RunningServer, Town, USER};
+use crate::town::{ORGANIZATION, RunningServer, Town, USER, patient};
 use std::fs;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 use trueup::Dataset;
-use trueup_server::Settings;
 
 /// The log of this process, at all levels.
 #[derive(Clone, Default)]
@@ -65,7 +64,7 @@ impl CapturedLog {
 fn a_request_is_logged_in_one_line() {
     let logged = CapturedLog::capture();
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let mut client = Client::connect(server.address);
     let path = "/api/waterworks/events?fields=leads&start=2025-01-01&end=2025-01-31";
     let answer = client.get(path, &format!("{}X-Request-Id: line-1\r\n", town.headers()));
@@ -92,7 +91,7 @@ fn a_request_is_logged_in_one_line() {
 fn no_key_and_no_text_of_a_client_is_logged() {
     let logged = CapturedLog::capture();
     let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let key = &town.key;
     let range = "start=2025-01-01&end=2025-01-31";
     let requests = [
@@ -143,7 +142,7 @@ fn the_cause_of_a_failure_is_logged_with_its_id_and_not_sent() {
     let dataset = Dataset::open(&path).unwrap();
     damage(&path);
     let town = Town::with(Arc::new(dataset), |builder| builder.on_failure(trueup_server::log_failure));
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let path = format!("/api/{ORGANIZATION}/events?fields=leads&start=2025-01-01&end=2025-01-31");
     let answer = Client::connect(server.address).get(&path, &format!("{}X-Request-Id: broken-1\r\n", town.headers()));
     assert!(answer.status == 502 && !answer.text().contains("parquet"), "{}", answer.text());

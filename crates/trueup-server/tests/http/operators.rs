@@ -1,7 +1,7 @@
 //! What operators get: `/metrics`, which Prometheus reads, `/ready`, `/health`, and a listener of their own.
 
 use crate::client::{Answer, Client};
-use crate::town::{ORGANIZATION, RunningServer, Town};
+use crate::town::{ORGANIZATION, RunningServer, Town, patient};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -65,7 +65,7 @@ fn dataset_in(folder: &Path) -> Dataset {
 fn requests_memory_cache_and_version_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let town = Town::with(Arc::new(dataset_in(folder.path())), |builder| builder.memory(MemoryBudget::new(64 << 20)));
-    let server = RunningServer::with_operators(&town.service, Settings::default());
+    let server = RunningServer::with_operators(&town.service, patient());
     let operators = server.operators.unwrap();
     let before = figures(operators);
     assert_eq!(before[r#"trueup_requests_total{endpoint="events",status="200"}"#], 0.0);
@@ -123,7 +123,7 @@ fn requests_memory_cache_and_version_are_counted() {
 #[test]
 fn running_and_waiting_requests_are_shown_while_all_threads_are_busy() {
     let town = Town::new();
-    let settings = Settings { max_requests_at_once: 1, ..Settings::default() };
+    let settings = Settings { max_requests_at_once: 1, ..patient() };
     let server = RunningServer::with_operators(&town.service, settings);
     let operators = server.operators.unwrap();
     town.gate.close();
@@ -153,7 +153,7 @@ fn running_and_waiting_requests_are_shown_while_all_threads_are_busy() {
 #[test]
 fn each_listener_has_its_own_paths() {
     let town = Town::new();
-    let server = RunningServer::with_operators(&town.service, Settings::default());
+    let server = RunningServer::with_operators(&town.service, patient());
     let operators = server.operators.unwrap();
     for path in ["/health", "/ready"] {
         let (here, there) = (ask(server.address, path), ask(operators, path));
@@ -172,14 +172,14 @@ fn each_listener_has_its_own_paths() {
     client.send("POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
     assert_eq!(client.answer().unwrap().status, 405);
     // Without a listener of operators there is nothing to read.
-    let without = RunningServer::new(&town.service, Settings::default());
+    let without = RunningServer::new(&town.service, patient());
     assert_eq!((without.operators, ask(without.address, "/metrics").status), (None, 404));
 }
 
 #[test]
 fn a_server_that_stops_is_not_ready_and_still_answers() {
     let town = Town::new();
-    let settings = Settings { shutdown_delay: Duration::from_secs(2), ..Settings::default() };
+    let settings = Settings { shutdown_delay: Duration::from_secs(2), ..patient() };
     let mut server = RunningServer::with_operators(&town.service, settings);
     let operators = server.operators.unwrap();
     assert_eq!(readiness(server.address), (200, r#"{"status":"ready"}"#.to_owned()));
@@ -210,7 +210,7 @@ fn a_server_that_stops_is_not_ready_and_still_answers() {
 fn a_damaged_dataset_is_not_ready_until_it_is_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let town = Town::with(Arc::new(dataset_in(folder.path())), |builder| builder);
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let file = fs::read_dir(folder.path().join("dataset/events")).unwrap().next().unwrap().unwrap().path();
     let sound = fs::read(&file).unwrap();
     assert_eq!(readiness(server.address).0, 200);
@@ -239,7 +239,7 @@ fn a_damaged_dataset_is_not_ready_until_it_is_repaired() {
 fn prometheus_accepts_the_metrics() {
     let Some(python) = needed("TRUEUP_PROMETHEUS_PYTHON") else { return };
     let town = Town::new();
-    let server = RunningServer::with_operators(&town.service, Settings::default());
+    let server = RunningServer::with_operators(&town.service, patient());
     assert_eq!(ask(server.address, "/nothing").status, 404);
     let text = ask(server.operators.unwrap(), "/metrics").text();
     let program = "import sys\n\
@@ -275,7 +275,7 @@ fn every_metric_of_the_dashboard_and_of_the_alerts_exists_and_is_described() {
     // A dataset in memory does not record how long its ingest took.
     let folder = tempfile::tempdir().unwrap();
     let town = Town::with(Arc::new(dataset_in(folder.path())), |builder| builder);
-    let server = RunningServer::with_operators(&town.service, Settings::default());
+    let server = RunningServer::with_operators(&town.service, patient());
     let figures = figures(server.operators.unwrap());
     let existing: BTreeSet<&str> = figures.keys().map(|series| series.split('{').next().unwrap()).collect();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use tokio::sync::oneshot;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
 use trueup::service::{Body, Clock, Request, Response, Service, ServiceBuilder};
@@ -135,6 +136,18 @@ impl Town {
     }
 }
 
+/// Returns settings whose timeouts are longer than a test, so that a slow machine only makes a test slow.
+pub(crate) fn patient() -> Settings {
+    let long = Duration::from_secs(300);
+    Settings {
+        header_timeout: long,
+        idle_timeout: long,
+        write_timeout: long,
+        half_closed_timeout: long,
+        ..Settings::default()
+    }
+}
+
 /// A server on a free port. Dropping it stops it.
 pub(crate) struct RunningServer {
     pub(crate) address: SocketAddr,
@@ -151,7 +164,7 @@ impl RunningServer {
 
     /// Starts a server whose explorer signs in by links.
     pub(crate) fn with_links(service: &Arc<Service>, links: SignInLinks) -> Self {
-        let server = Server::bind("127.0.0.1:0", Arc::clone(service), Settings::default()).unwrap();
+        let server = Server::bind("127.0.0.1:0", Arc::clone(service), patient()).unwrap();
         Self::start(server.sign_in_links(links), None)
     }
 

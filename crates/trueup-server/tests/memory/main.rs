@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use town::{CUSTOMERS, RunningServer, Town};
+use town::{CUSTOMERS, RunningServer, Town, patient};
 use trueup::MemoryBudget;
 use trueup::access::{Grant, Organization};
 use trueup::service::Limits;
@@ -73,7 +73,7 @@ fn a_large_answer_is_not_held_in_memory() {
     });
     assert!(length >= MIN_BODY_BYTES, "{length}");
 
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let mut client = Client::connect(server.address);
     for pause in [Duration::ZERO, Duration::from_millis(300)] {
         let (found, sent) = growth(|| {
@@ -115,7 +115,7 @@ fn many_connections_get_the_same_answers_as_one() {
         format!("{events}&fields=campaign"),
         "/nowhere".to_owned(),
     ];
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let expected: Vec<_> = paths
         .iter()
         .map(|path| {
@@ -186,9 +186,7 @@ fn stalled_readers_and_idle_connections_use_bounded_memory() {
     let budget = MemoryBudget::new(6 * roomy.peak());
     let limits = Limits { memory_wait: Duration::from_millis(100), ..Limits::default() };
     let town = Town::with(dataset, |builder| builder.memory(budget.clone()).limits(limits));
-    let long = Duration::from_secs(300);
-    let settings = Settings { write_timeout: long, header_timeout: long, idle_timeout: long, ..Settings::default() };
-    let server = RunningServer::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, patient());
     let ask = |client: &mut Client, path: &str| {
         assert!(client.send(town.request(path)));
     };
@@ -254,7 +252,7 @@ fn unread_answers_count_until_they_are_received() {
         town.directory.add_account(&name).unwrap();
         town.directory.place_account(&name, "names").unwrap();
     }
-    let server = RunningServer::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, patient());
     let monthly = format!("{CUSTOMERS}&interval=month");
     for (path, least) in [(&*monthly, MIB), ("/api", NAMES * NAME_BYTES)] {
         let mut readers: Vec<Client> = (0..8).map(|_| Client::connect(server.address)).collect();
@@ -278,7 +276,7 @@ fn unread_answers_count_until_they_are_received() {
 fn many_connections_share_a_few_threads() {
     let _alone = alone();
     let town = Town::new();
-    let settings = Settings { max_requests_at_once: 3, ..Settings::default() };
+    let settings = Settings { max_requests_at_once: 3, ..patient() };
     let server = RunningServer::new(&town.service, settings);
     let mut clients: Vec<Client> = (0..128).map(|_| Client::connect(server.address)).collect();
     let ((), growth) = growth(|| {
