@@ -46,8 +46,8 @@ pub(crate) fn aggregate_spend(
     for (dimension, texts) in texts.iter().enumerate() {
         groups.expect(dimension + 1, texts.len());
     }
-    // Whether spend makes a row depends on all sums but that of campaigns.
-    let is_summed = |measure| measure != Measure::CampaignSpend || plan.spend.contains(&measure);
+    // Whether spend makes a row depends on all other sums.
+    let needs_campaigns = plan.spend.contains(&Measure::CampaignSpend);
     let mut sums = Spend::new(&plan.layout);
     let (mut slots, mut sub_ranges) = (Vec::new(), Vec::new());
     let mut codes = vec![Vec::new(); encoders.len()];
@@ -62,7 +62,7 @@ pub(crate) fn aggregate_spend(
         share.raise(|| groups.bytes_while_adding(rows.len()) + sums.bytes_while_adding(rows.len()))?;
         groups.slots(&keys, rows.len(), &mut slots);
         sums.grow(groups.len() + 1);
-        sums.add_rows(columns, rows, &slots, is_summed);
+        sums.add_rows(columns, rows, &slots, needs_campaigns);
         Ok::<_, Error>(())
     })?;
     Ok(SpendPartial { groups, sums, texts })

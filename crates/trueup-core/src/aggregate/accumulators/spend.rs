@@ -26,40 +26,24 @@ pub(crate) struct Spend {
 }
 
 impl Spend {
-    /// Adds rows of a row group, given the slot of each, to `measures`.
+    /// Adds rows of a row group, given the slot of each. What was spent on campaigns is added only if `needs_campaigns`
+    /// is set.
     pub(in crate::aggregate) fn add_rows(
         &mut self,
         columns: &SpendColumns,
         rows: &[u32],
         slots: &[GroupSlot],
-        measures: impl Fn(Measure) -> bool,
+        needs_campaigns: bool,
     ) {
-        for (place, measure) in MEASURES.into_iter().enumerate().filter(|(_, measure)| measures(*measure)) {
-            // A column that was not read adds nothing.
-            for (slot, amount) in slots.iter().zip(Self::explain(columns, measure, rows).into_iter().flatten()) {
-                self.sums[slot.index()][place] += amount;
-            }
+        for (slot, amounts) in slots.iter().zip(amounts(columns, rows, needs_campaigns)) {
+            self.sums[slot.index()].iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
         }
     }
 
-    /// Returns what each of some rows adds to a measure; `None` if its columns were not read.
-    pub(crate) fn explain(columns: &SpendColumns, measure: Measure, rows: &[u32]) -> Option<Vec<i128>> {
-        match measure {
-            Measure::AdSpend => amounts(columns.ad_spend.as_deref(), rows),
-            Measure::ManagementFee => amounts(columns.management_fee.as_deref(), rows),
-            Measure::CampaignSpend => {
-                let campaigns = &columns.text("campaign")?.codes;
-                let mut spend = amounts(columns.ad_spend.as_deref(), rows)?;
-                let fees = amounts(columns.management_fee.as_deref(), rows)?;
-                for ((spend, fee), row) in spend.iter_mut().zip(fees).zip(rows) {
-                    *spend = if campaigns.get(*row as usize) == Code::EMPTY { 0 } else { *spend + fee };
-                }
-                Some(spend)
-            }
-            Measure::Clicks => counts(columns.clicks.as_deref(), rows),
-            Measure::Impressions => counts(columns.impressions.as_deref(), rows),
-            _ => None,
-        }
+    /// Returns what each of some rows adds to a measure.
+    pub(crate) fn explain(columns: &SpendColumns, measure: Measure, rows: &[u32]) -> impl Iterator<Item = i128> {
+        let place = MEASURES.iter().position(|sum| *sum == measure);
+        amounts(columns, rows, true).map(move |amounts| place.map_or(0, |place| amounts[place]))
     }
 
     /// Returns the number of bytes that may be held while `groups` groups are added.
@@ -99,15 +83,38 @@ impl Spend {
     }
 }
 
-/// Returns the amounts of rows; null is 0.
-fn amounts(amounts: Option<&Amounts>, rows: &[u32]) -> Option<Vec<i128>> {
-    Some(amounts?.gather(rows).into_iter().map(i128::from).collect())
+/// Returns what each of some rows adds, by place. A column that was not read adds nothing, and null is 0. All columns
+/// are read in one pass, because a pass for each measure takes a sixth longer over all metrics.
+fn amounts(
+    columns: &SpendColumns,
+    rows: &[u32],
+    needs_campaigns: bool,
+) -> impl Iterator<Item = [i128; MEASURES.len()]> {
+    let (ad_spend, fees) = (money(columns.ad_spend.as_deref(), rows), money(columns.management_fee.as_deref(), rows));
+    let campaigns = columns.text("campaign").filter(|_| needs_campaigns);
+    rows.iter().zip(ad_spend.into_iter().zip(fees)).map(move |(row, (ad_spend, fee))| {
+        let row = *row as usize;
+        let is_of_campaign = campaigns.is_some_and(|campaigns| campaigns.codes.get(row) != Code::EMPTY);
+        let [ad_spend, fee] = [ad_spend, fee].map(i128::from);
+        let campaign_spend = if is_of_campaign { ad_spend + fee } else { 0 };
+        [
+            ad_spend,
+            fee,
+            campaign_spend,
+            count(columns.clicks.as_deref(), row),
+            count(columns.impressions.as_deref(), row),
+        ]
+    })
 }
 
-/// Returns the counts of rows.
-fn counts(counts: Option<&[u64]>, rows: &[u32]) -> Option<Vec<i128>> {
-    let counts = counts?;
-    Some(rows.iter().map(|row| counts[*row as usize].into()).collect())
+/// Returns the amounts of rows.
+fn money(amounts: Option<&Amounts>, rows: &[u32]) -> Vec<i64> {
+    amounts.map_or_else(|| vec![0; rows.len()], |amounts| amounts.gather(rows))
+}
+
+/// Returns the count of a row.
+fn count(counts: Option<&[u64]>, row: usize) -> i128 {
+    counts.map_or(0, |counts| counts[row].into())
 }
 
 impl Accumulator for Spend {

@@ -177,7 +177,7 @@ impl<'a> Lines<'a> {
         let mut lines = Self::none(measures.len());
         let rows = spend_rows(context, &columns, interrupt)?;
         for (measure, of_measure) in measures.iter().zip(&mut lines.measures) {
-            let added = Spend::explain(&columns, *measure, &rows).into_iter().flatten();
+            let added = Spend::explain(&columns, *measure, &rows);
             for (row, adds) in rows.iter().zip(added).filter(|(_, adds)| *adds != 0) {
                 of_measure.count += 1;
                 of_measure.sum += adds;
