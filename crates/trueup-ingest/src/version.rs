@@ -59,7 +59,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use store_version::StoreVersion;
-use trueup_core::Interruption;
 use trueup_core::dataset::manifest::{
     BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
@@ -276,14 +275,8 @@ impl BegunVersion {
     }
 }
 
-/// Names an action on a dataset, and what it is on: a name from the folder or the URL of the dataset, or `""`. The
-/// error of an interrupt is the interrupt.
+/// Names an action on a dataset, and what it is on: a name from the folder or the URL of the dataset, or `""`.
 fn at_location<T>(action: &'static str, dataset: &Path, name: &str, result: io::Result<T>) -> Result<T, IngestError> {
-    result.map_err(|error| match error.downcast::<Interruption>() {
-        Ok(interruption) => ErrorKind::Interrupted(interruption).into(),
-        Err(source) => {
-            let path = if name.is_empty() { dataset.to_owned() } else { location_of(dataset, name) };
-            ErrorKind::Io { action, path, source }.into()
-        }
-    })
+    let path = if name.is_empty() { dataset.to_owned() } else { location_of(dataset, name) };
+    result.at(action, &path)
 }
