@@ -5,19 +5,25 @@ use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents};
 use rmcp::service::{RoleClient, RunningService};
 use serde_json::{Map, Value as Json, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::task::JoinHandle;
 use trueup::Dataset;
 use trueup::{Execution, Interrupt};
-use trueup_mcp::{Caller, LocalDataset, serve};
+use trueup_mcp::{Caller, LocalDataset, ServeError, serve};
+
+/// Starts a server over the demo. Returns it, and the client's end of its input and output.
+fn server() -> (JoinHandle<Result<(), ServeError>>, DuplexStream) {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let dataset = LocalDataset::new(Dataset::open(DEMO.path()).unwrap(), Caller::default(), settings());
+    (tokio::spawn(serve(dataset, input, output)), ours)
+}
 
 /// Runs a test with a client of a server over the demo.
 fn with_client<F: Future<Output = ()>>(test: impl FnOnce(RunningService<RoleClient, ()>) -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (input, output) = tokio::io::split(theirs);
-        let dataset = LocalDataset::new(Dataset::open(DEMO.path()).unwrap(), Caller::default(), settings());
-        let server = tokio::spawn(serve(dataset, input, output));
+        let (server, ours) = server();
         test(().serve(ours).await.unwrap()).await;
         server.await.unwrap().unwrap();
     });
@@ -172,10 +178,7 @@ fn lines(tool: &str, after: Option<Json>) -> Vec<Json> {
     let ping = json!({ "jsonrpc": "2.0", "id": 8, "method": "ping" });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (input, output) = tokio::io::split(theirs);
-        let dataset = LocalDataset::new(Dataset::open(DEMO.path()).unwrap(), Caller::default(), settings());
-        let server = tokio::spawn(serve(dataset, input, output));
+        let (server, ours) = server();
         let (read, mut write) = tokio::io::split(ours);
         for message in begin.into_iter().chain(after) {
             write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
