@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-NQJQSYQN.css", include_bytes!("main-NQJQSYQN.css")),
-    ("main-MT2WPLB3.js", include_bytes!("main-MT2WPLB3.js")),
+    ("main-ATC5XY26.css", include_bytes!("main-ATC5XY26.css")),
+    ("main-YMCM5TC4.js", include_bytes!("main-YMCM5TC4.js")),
 ]

@@ -138,17 +138,25 @@ export function monthsBefore(day: string, months: number): string {
 }
 
 /** Returns the days of a range as people write them: `Jun 2026`, `Q2 2026`, `2026`, `1 Jun 2026` or `1 – 9 Jun 2026`. */
-export function formatRange({ start, end }: DayRange): string {
-  const year = start.slice(0, 4);
-  for (const unit of ["year", "quarter", "month"] as const) {
-    const whole = unitAround(start, unit);
-    if (whole.start !== start || whole.end !== end) continue;
-    if (unit === "year") return year;
-    return unit === "month" ? formatMonth(start) : `Q${Math.ceil(Number(start.slice(5, 7)) / 3)} ${year}`;
-  }
+export function formatRange(range: DayRange): string {
+  const { start, end } = range;
+  const [unit, year] = [unitOf(range), start.slice(0, 4)];
+  if (unit === "year") return year;
+  if (unit !== null) return unit === "month" ? formatMonth(start) : `Q${Math.ceil(Number(start.slice(5, 7)) / 3)} ${year}`;
   if (start === end) return formatDate(start);
   if (start.slice(0, 7) === end.slice(0, 7)) return `${Number(start.slice(8))} – ${formatDate(end)}`;
   return start.slice(0, 4) === end.slice(0, 4) ? `${formatDay(start)} – ${formatDate(end)}` : `${formatDate(start)} – ${formatDate(end)}`;
+}
+
+/** Returns what a range is one of; `null` if it is neither a whole year nor a quarter nor a month. */
+export function unitOf({ start, end }: DayRange): "year" | "quarter" | "month" | null {
+  const units = ["year", "quarter", "month"] as const;
+  return units.find((unit) => isSame(unitAround(start, unit), { start, end })) ?? null;
+}
+
+/** Returns whether two ranges have the same days. */
+export function isSame(a: DayRange, b: DayRange): boolean {
+  return a.start === b.start && a.end === b.end;
 }
 
 /** Returns a day with its year, such as `1 Jun 2026`. */
@@ -186,8 +194,7 @@ export function subRanges({ start, end }: DayRange, interval: Interval): DayRang
 /** Returns whether a sub-range at an edge of the range is only a part of its month or week. */
 export function isPartial({ start, end }: DayRange, interval: Interval): boolean {
   if (interval !== "month" && interval !== "week") return false;
-  const whole = unitAround(start, interval);
-  return whole.start !== start || whole.end !== end;
+  return !isSame(unitAround(start, interval), { start, end });
 }
 
 function unitAround(day: string, unit: Unit): DayRange {

@@ -60,3 +60,8 @@ export function formatValue(value: string | number | null | undefined, format: s
 export function count(number: number, thing: string): string {
   return `${integer.format(number)} ${thing}${number === 1 ? "" : "s"}`;
 }
+
+/** Returns names in a row, such as `Account, Campaign and Device`. */
+export function inRow(names: string[]): string {
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
+}

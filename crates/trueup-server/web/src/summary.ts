@@ -4,7 +4,7 @@ import { describe } from "./condition";
 import type { Contributions } from "./contributions";
 import { describeWindow, earlierRange, formatRange } from "./days";
 import type { Index } from "./dictionary";
-import { count, formatNumber, isShownAsZero } from "./format";
+import { count, formatNumber, inRow, isShownAsZero } from "./format";
 import { isTaken, type DatedQuestion, type Row } from "./question";
 
 /** The share of a change that a group must have to be named as what it comes from, and the most groups that are named. */
@@ -14,8 +14,8 @@ const MAX_NAMED = 2;
 /** Returns what is shown, such as `Leads by Attribution Channel`. */
 export function titleOf({ dimensions, interval, within }: DatedQuestion, metric: string, { dictionary }: Index): string {
   const by = [...(interval === "total" ? [] : [interval]), ...dimensions.map((name) => dictionary.label(name))];
-  const cohort = within === null ? "" : within === "all" ? " of leads, followed without end" : ` of leads within ${describeWindow(within)}`;
-  return `${dictionary.label(metric)}${cohort}${by.length > 0 ? ` by ${by.join(" and ")}` : ""}`;
+  const cohort = within === null ? "" : within === "all" ? " of leads until now" : ` of leads within ${describeWindow(within)}`;
+  return `${dictionary.label(metric)}${cohort}${by.length > 0 ? ` by ${inRow(by)}` : ""}`;
 }
 
 /**

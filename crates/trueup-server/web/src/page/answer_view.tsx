@@ -3,47 +3,46 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { chartOf, chartedMetric } from "../chart";
 import { contributionsOf } from "../contributions";
-import { toCsv } from "../csv";
 import { ATTRIBUTION_WINDOW, countDays, describeDays, formatMonth, type Now } from "../days";
 import { OPEN_LEADS, type Index } from "../dictionary";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import { rowsRequest, type DatedQuestion, type Question, type Row, type Settled } from "../question";
-import { sortRows, tableColumns } from "../rows";
+import type { DatedQuestion, Question, Row, Settled, Sort } from "../question";
+import { tableColumns } from "../rows";
 import type { Service } from "../service";
 import { headlineOf, subtitleOf, titleOf } from "../summary";
 import { textWidth } from "../text_width";
 import { ChartView } from "./chart_view";
 import { CohortMap, OPEN_MARK } from "./cohort_map";
-import { CopyDialog } from "./copy_dialog";
 import { DataTable } from "./data_table";
 import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
-import { saveFile } from "./save_file";
+import { TableBar } from "./table_bar";
 import { Tiles } from "./tiles";
 import type { Answered, Asked } from "./use_answer";
-import { useParquet } from "./use_parquet";
+import type { ParquetExport } from "./use_parquet";
 
 interface Props {
   asked: Asked;
+  /** The rows of the answer in the order of the table. */
+  rows: Row[];
+  sort: Sort | null;
+  parquet: ParquetExport;
+  question: Question;
   settled: Settled;
   update: (part: Partial<Question>) => void;
   index: Index;
   service: Service;
-  base: string;
   now: Now;
   signOut: () => void;
 }
 
-export function AnswerView({ asked, settled, update, index, service, base, now, signOut }: Props) {
+export function AnswerView({ asked, rows, sort, parquet, question: chosen, settled, update, index, service, now, signOut }: Props) {
   const { state, answered } = asked;
   const { question, leftOut } = settled;
   const { dictionary } = index;
-  const [copying, setCopying] = useState(false);
   const [areAllColumns, setAllColumns] = useState(false);
   const [lookedInto, setLookedInto] = useState<{ row: Row; column: string; of: Answered } | null>(null);
-  const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
-  const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
   // The order of the table and the metric of the chart are not part of what was asked.
   const shown = useMemo(() => answered && { ...answered.question, sort, charted: question.charted }, [answered, sort?.field, sort?.descending, question.charted]);
   // Bars are in the order of the table; lines have an order of their own.
@@ -56,33 +55,17 @@ export function AnswerView({ asked, settled, update, index, service, base, now, 
     () => (answered ? tableColumns(answered.answer.columns, answered.answer.rows, answered.totals, dictionary, textWidth(), areAllColumns) : []),
     [answered, dictionary, areAllColumns],
   );
-  const parquet = useParquet(service, rowsRequest(question, dictionary), fileName(question, "parquet"));
   const isStale = state.phase !== "answered" && answered !== null;
   const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.question, answered.answer.rows);
   // A single row is its own total.
   const totals = answered && (answered.totals ?? (shown?.interval === "total" && shown.dimensions.length === 0 ? (answered.answer.rows[0] ?? null) : null));
+  const hasRows = rows.length > 0 && !isEmpty;
+  // Nothing can be done with what a question that failed has left on the screen.
+  const frame = { class: isStale ? "answer stale" : "answer", "aria-busy": state.phase === "asking", inert: isStale && state.phase !== "asking" };
 
   return (
     <>
-      <div class="toolbar">
-        <Progress asked={asked} />
-        <div class="buttons">
-          <button type="button" onClick={() => setCopying(true)} disabled={question.metrics.length === 0}>
-            Copy as…
-          </button>
-          <button
-            type="button"
-            disabled={!answered || isStale}
-            onClick={() => answered && saveFile(fileName(question, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows))}
-          >
-            Export CSV
-          </button>
-          <button type="button" disabled={!answered || isStale || parquet.state.phase === "asking"} onClick={parquet.save}>
-            {parquet.state.phase === "asking" ? "Exporting…" : "Export Parquet"}
-          </button>
-        </div>
-      </div>
-      {copying && <CopyDialog question={answered && !isStale ? { ...question, sort } : question} index={index} base={base} close={() => setCopying(false)} />}
+      <Progress asked={asked} />
       {state.phase === "fault" && <FaultNotice fault={state.fault} at={state.at} askAgain={asked.askAgain} signOut={signOut} update={update} />}
       {parquet.state.phase === "fault" && <FaultNotice fault={parquet.state.fault} at={parquet.state.at} askAgain={parquet.save} signOut={signOut} update={update} />}
       {state.phase === "incomplete" && (
@@ -93,7 +76,7 @@ export function AnswerView({ asked, settled, update, index, service, base, now, 
       )}
       {state.phase === "canceled" && (
         <section class="notice">
-          <h2>You stopped the question</h2>
+          <h2>Stopped</h2>
           <p>
             <button type="button" onClick={asked.askAgain}>
               Ask again
@@ -108,11 +91,11 @@ export function AnswerView({ asked, settled, update, index, service, base, now, 
           <p>Neither the dictionary nor the data has {answered.answer.unknownFields.map((name) => `“${name}”`).join(", ")}: such a column is empty on every row. Check the spelling.</p>
         </section>
       )}
-      {answered && shown && rows.length > 0 && !isEmpty && (
-        // Nothing can be done with what a question that failed has left on the screen.
-        <div class={isStale ? "answer stale" : "answer"} aria-busy={state.phase === "asking"} inert={isStale && state.phase !== "asking"}>
+      {answered && shown && hasRows && (
+        <div {...frame}>
           <Heading question={shown} rows={rows} totals={totals} index={index} />
           {leftOut.length > 0 && <p class="hint">{notSplit(leftOut, question, index)}</p>}
+          {settled.isDivided && <p class="hint">More than {ATTRIBUTION_WINDOW} days are shown by month.</p>}
           {totals && shown.interval === "total" && (
             <Tiles question={shown} totals={totals} charted={chartedMetric(shown)} choose={(metric) => update({ charted: metric })} dictionary={dictionary} service={service} />
           )}
@@ -130,12 +113,11 @@ export function AnswerView({ asked, settled, update, index, service, base, now, 
             service={service}
             today={now.today}
           />
-          {shown.compare !== null && (
-            <label class="switch all-columns">
-              <input type="checkbox" role="switch" checked={areAllColumns} onChange={(event) => setAllColumns(event.currentTarget.checked)} />
-              <span>Values before, changes and effects as columns</span>
-            </label>
-          )}
+        </div>
+      )}
+      <TableBar question={chosen} settled={settled} update={update} dictionary={dictionary} areAllColumns={areAllColumns} setAllColumns={setAllColumns} />
+      {answered && shown && hasRows && (
+        <div {...frame}>
           <DataTable
             columns={columns}
             rows={rows}
@@ -192,7 +174,7 @@ function notSplit(leftOut: string[], { dimensions }: Question, { dictionary }: I
   return `Not by ${labels(dimensions.filter((name) => dictionary.repeatsSpend([name])))}: ${labels(leftOut)}. Spend is not recorded by it, so that each row would show all of it.`;
 }
 
-/** Says in one line what the service does or did, and lets the user stop it. */
+/** Says that an answer takes long, and lets the user stop it. Those who do not see the table hear when it is there. */
 function Progress({ asked: { state, answered, cancel } }: { asked: Asked }) {
   const [now, setNow] = useState(0);
   const since = state.phase === "asking" ? state.since : null;
@@ -203,10 +185,10 @@ function Progress({ asked: { state, answered, cancel } }: { asked: Asked }) {
   }, [since]);
   const waited = since === null ? 0 : now - since;
   let text = "";
-  if (since !== null && waited > 400) text = "Asking the service…";
-  if (state.phase === "answered" && answered) text = `${count(answered.answer.rows.length, "row")} in ${Math.round(answered.answer.milliseconds)} ms`;
+  if (since !== null && waited > 400) text = "Loading…";
+  if (state.phase === "answered" && answered) text = count(answered.answer.rows.length, "row");
   return (
-    <div class="progress">
+    <div class={waited > 400 ? "progress" : "progress unseen"}>
       <p role="status">{text}</p>
       {waited > 400 && (
         <>
@@ -257,8 +239,4 @@ function NoData({ question, update, service, today }: { question: Question; upda
 function hasNoData({ dimensions, metrics }: Question, rows: Row[]): boolean {
   if (dimensions.length > 0) return rows.length === 0;
   return rows.every((row) => metrics.every((metric) => (row[metric] ?? 0) === 0 && (row[`${metric}.previous`] ?? 0) === 0));
-}
-
-function fileName({ organization, days }: DatedQuestion, ending: string): string {
-  return `${organization}-${days.start}-${days.end}.${ending}`.replace(/[^\w.-]+/g, "-");
 }

@@ -1,18 +1,23 @@
-// The page: sign in, then a question on one side and its answer on the other.
+// The page: sign in, then a question at the top and its answer below.
 
+import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { today as currentDay } from "../days";
 import { findExtent, firstQuestion, misfitOf, unknownExtent, type Extent } from "../first_question";
 import { readLink, writeLink, type Linked } from "../link";
 import { rowsRequest, settle, totalsRequest, type Question } from "../question";
+import { sortRows } from "../rows";
 import { exchange, Service } from "../service";
 import { keepForReload, takeToken } from "../sign_in_link";
 import type { Index } from "../dictionary";
 import { AnswerView } from "./answer_view";
-import { QuestionPanel } from "./question_panel";
+import { Chip } from "./chip";
+import { QuestionBar } from "./question_bar";
+import { ShareMenu, fileName } from "./share_menu";
 import { SignIn } from "./sign_in";
 import { ThemeSwitch } from "./theme_switch";
 import { useAnswer } from "./use_answer";
+import { useParquet } from "./use_parquet";
 
 /** The address that requests are relative to: the folder of the page. */
 const BASE = new URL(".", location.href).href;
@@ -96,22 +101,7 @@ export function App() {
   const question = misfit ? null : held;
   return (
     <>
-      <header class="top">
-        <h1>
-          trueup <span>explore</span>
-        </h1>
-        {session && (
-          <p class="user" title="The user whose key you signed in with">
-            {session.index.user}
-          </p>
-        )}
-        <ThemeSwitch />
-        {session && (
-          <button type="button" class="quiet" onClick={signOut}>
-            Sign out
-          </button>
-        )}
-      </header>
+      {!(session && question) && <Top user={session?.index.user} signOut={signOut} />}
       {fault && (
         <section class="notice bad" role="alert">
           <h2>This link does not hold a question</h2>
@@ -155,17 +145,58 @@ interface ExplorerProps {
 function Explorer({ session, question, change, signOut }: ExplorerProps) {
   const { service, index } = session;
   const { dictionary } = index;
-  const { now } = useExtent(session, question.organization);
+  const { now, months } = useExtent(session, question.organization);
   const settled = useMemo(() => settle(question, dictionary, now), [question, dictionary, now]);
   const asked = useAnswer(service, settled.question, dictionary);
   const update = useCallback((part: Partial<Question>) => change({ ...question, ...part }), [question, change]);
+  const parquet = useParquet(service, rowsRequest(settled.question, dictionary), fileName(settled.question, "parquet"));
+  const { answered, state } = asked;
+  const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
+  const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
+  const current = state.phase === "answered" ? answered : null;
   return (
-    <div class="explorer">
-      <QuestionPanel question={question} settled={settled} update={update} index={index} service={service} now={now} />
+    <>
+      <Top user={index.user} signOut={signOut}>
+        <QuestionBar question={question} settled={settled} update={update} index={index} service={service} now={now} months={months} />
+        <ShareMenu question={settled.question} answered={current} rows={rows} sort={sort} parquet={parquet} index={index} base={BASE} />
+      </Top>
       <main>
-        <AnswerView asked={asked} settled={settled} update={update} index={index} service={service} base={BASE} now={now} signOut={signOut} />
+        <AnswerView asked={asked} rows={rows} sort={sort} parquet={parquet} question={question} settled={settled} update={update} index={index} service={service} now={now} signOut={signOut} />
       </main>
-    </div>
+    </>
+  );
+}
+
+interface TopProps {
+  /** The user who has signed in. */
+  user: string | undefined;
+  signOut: () => void;
+  /** The question, and what can be done with its answer. */
+  children?: ComponentChildren;
+}
+
+function Top({ user, signOut, children }: TopProps) {
+  return (
+    <header class="top">
+      <h1>trueup</h1>
+      {children}
+      <div class="user">
+        {user === undefined ? (
+          <ThemeSwitch />
+        ) : (
+          <Chip label={user} kind="quiet">
+            {() => (
+              <>
+                <ThemeSwitch />
+                <button type="button" onClick={signOut}>
+                  Sign out
+                </button>
+              </>
+            )}
+          </Chip>
+        )}
+      </div>
+    </header>
   );
 }
 

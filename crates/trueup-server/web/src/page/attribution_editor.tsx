@@ -15,8 +15,8 @@ interface Props {
 
 export function AttributionEditor({ attribution, update }: Props) {
   return (
-    <fieldset>
-      <legend>Credited</legend>
+    <label>
+      <span>Channels and campaigns of</span>
       <select aria-label="Credited" value={attribution} onChange={(event) => update({ attribution: event.currentTarget.value as Attribution })}>
         {ATTRIBUTIONS.map((each) => (
           <option key={each} value={each}>
@@ -24,7 +24,7 @@ export function AttributionEditor({ attribution, update }: Props) {
           </option>
         ))}
       </select>
-      {attribution !== "recorded" && <p class="hint">Channels, campaigns and other dimensions of attribution are those of that conversion. Spend keeps its own.</p>}
-    </fieldset>
+      {attribution !== "recorded" && <small class="hint">Other dimensions of attribution follow. Spend keeps its own.</small>}
+    </label>
   );
 }

@@ -2,7 +2,7 @@
 
 import { MAX_BARS, type Bar, type Chart, type Stage } from "../chart";
 import type { Dictionary } from "../dictionary";
-import { count, formatNumber, formatShare, formatValue } from "../format";
+import { count, formatNumber, formatShare, formatValue, inRow } from "../format";
 import type { DatedQuestion, Question, Row } from "../question";
 import type { Service } from "../service";
 import { BenchmarkedLines } from "./benchmarked_lines";
@@ -29,7 +29,7 @@ export function ChartView({ chart, question, update, dictionary, rows, totals, b
   const { metric } = chart;
   const label = dictionary.label(metric);
   const format = dictionary.get(metric)?.format ?? "number";
-  const by = question.dimensions.map((name) => dictionary.label(name)).join(" and ");
+  const by = inRow(question.dimensions.map((name) => dictionary.label(name)));
   const caption = (
     <>
       {chart.kind === "contributions" && <strong>What moved</strong>}

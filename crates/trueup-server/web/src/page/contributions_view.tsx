@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { MAX_LEVELS, breakdownsOf, contributionsOf, type Contribution, type Contributions } from "../contributions";
 import type { Dictionary } from "../dictionary";
 import { wordsOf } from "../fault_words";
-import { formatNumber, formatValue } from "../format";
+import { formatNumber, formatValue, inRow } from "../format";
 import { rowsRequest, type DatedQuestion } from "../question";
 import { Fault, type Service } from "../service";
 
@@ -46,7 +46,7 @@ function Level({ contributions, level, scale, depth, ...shared }: LevelProps) {
   const { metric, question, dictionary } = shared;
   const [opened, setOpened] = useState<string | null>(null);
   const next = depth < MAX_LEVELS ? breakdownsOf(question, level.dimensions, metric, dictionary) : [];
-  const label = level.dimensions.map((name) => dictionary.label(name)).join(" and ");
+  const label = inRow(level.dimensions.map((name) => dictionary.label(name)));
   return (
     <ul class="moved" aria-label={`Contributions by ${label}`}>
       {contributions.shown.map((each) => {

@@ -1,86 +1,77 @@
-// The days of a question, and the interval that cuts them.
+// The days of a question: a range with a name, a month, or any days; and what is counted of them.
 
-import { useEffect, useState } from "preact/hooks";
-import { ATTRIBUTION_WINDOW, INTERVALS, OFFERED_RANGES, countDays, describeDays, formatRange, isDay, resolveDays, type DayRange, type Interval, type Now } from "../days";
+import { ATTRIBUTION_WINDOW, OFFERED_RANGES, countDays, describeDays, describeWindow, formatRange, isSame, nameOfMonth, resolveDays, type DayRange, type Now } from "../days";
 import { count } from "../format";
 import { isTooLong, type Question } from "../question";
+import { Options } from "./chip";
+import { RangeInputs } from "./range_inputs";
 
 interface Props {
   question: Question;
   /** The days of the question. */
   range: DayRange;
-  /** The interval of its answer, which is by month where the days are too many for one figure. */
-  interval: Interval;
-  isDivided: boolean;
   update: (part: Partial<Question>) => void;
   now: Now;
+  /** The months with data, the oldest first. */
+  months: DayRange[];
+  close: () => void;
 }
 
-const INTERVAL_LABELS: Record<Interval, string> = { total: "Total", month: "Month", week: "Week", day: "Day" };
+/** The windows of cohorts that the page offers. */
+const WINDOWS = ["30d", "60d", "90d", "180d", "365d", "all"];
 
-export function DaysEditor({ question, range, interval, isDivided, update, now }: Props) {
-  const { days } = question;
-  // What is typed into the two inputs takes effect once it is a range.
-  const [typed, setTyped] = useState(range);
-  useEffect(() => setTyped(range), [range.start, range.end]);
-
-  const type = (part: Partial<typeof range>) => {
-    const next = { ...typed, ...part };
-    setTyped(next);
-    if (isDay(next.start) && isDay(next.end) && next.start <= next.end) update({ days: next });
+export function DaysEditor({ question, range, update, now, months, close }: Props) {
+  const { days, within } = question;
+  const name = "name" in days ? days.name : null;
+  const isOffered = name === null || OFFERED_RANGES.some(([offered]) => offered === name);
+  const named = [...(isOffered ? [] : [[name, describeDays(days)] as const]), ...OFFERED_RANGES].map(([value, label]) => {
+    const dates = resolveDays({ name: value }, now);
+    return { value, label, note: dates ? formatRange(dates) : undefined };
+  });
+  const choose = (days: Question["days"]) => {
+    close();
+    update({ days });
   };
-  const isBackwards = typed.start > typed.end && isDay(typed.start) && isDay(typed.end);
-  const name = "name" in days ? days.name : "";
-  const named = (offered: string, label: string) => {
-    const dates = resolveDays({ name: offered }, now);
-    return dates ? `${label} · ${formatRange(dates)}` : label;
-  };
+  const years = [...new Set(months.map(({ start }) => start.slice(0, 4)))].reverse();
+  const windows = within === null || WINDOWS.includes(within) ? WINDOWS : [within, ...WINDOWS];
   return (
-    <fieldset>
-      <legend>Days</legend>
-      <select aria-label="Named days" value={name} onChange={(event) => event.currentTarget.value !== "" && update({ days: { name: event.currentTarget.value } })}>
-        <option value="">Custom</option>
-        {name !== "" && !OFFERED_RANGES.some(([offered]) => offered === name) && <option value={name}>{named(name, describeDays(days))}</option>}
-        {OFFERED_RANGES.map(([offered, label]) => (
-          <option key={offered} value={offered}>
-            {named(offered, label)}
-          </option>
+    <div class="days">
+      <Options label="Named days" options={named} chosen={name} choose={(name) => choose({ name })} />
+      <div>
+        {years.map((year) => (
+          <fieldset key={year}>
+            <legend>{year}</legend>
+            <div class="months-of-year">
+              {months
+                .filter(({ start }) => start.startsWith(year))
+                .map((month) => (
+                  <button key={month.start} type="button" aria-label={formatRange(month)} aria-pressed={isSame(month, range)} onClick={() => choose(month)}>
+                    {nameOfMonth(month.start)}
+                  </button>
+                ))}
+            </div>
+          </fieldset>
         ))}
-      </select>
-      <div class="from-to">
-        <label>
-          <span>From</span>
-          <input type="date" value={typed.start} min="1970-01-01" max="2149-06-06" onChange={(event) => type({ start: event.currentTarget.value })} />
-        </label>
-        <label>
-          <span>To</span>
-          <input type="date" value={typed.end} min="1970-01-01" max="2149-06-06" aria-invalid={isBackwards} onChange={(event) => type({ end: event.currentTarget.value })} />
-        </label>
+        <fieldset>
+          <legend>Custom</legend>
+          <RangeInputs labels={["From", "To"]} range={range} choose={(days) => update({ days })} />
+          <p class="hint">
+            {count(countDays(range), "day")}
+            {question.interval === "total" && isTooLong(question, range) && `: more than ${ATTRIBUTION_WINDOW} are shown by month`}
+          </p>
+        </fieldset>
+        <fieldset>
+          <legend>Count by</legend>
+          <select aria-label="Count by" value={within ?? ""} onChange={(event) => update({ within: event.currentTarget.value || null })}>
+            <option value="">Activity in this period</option>
+            {windows.map((each) => (
+              <option key={each} value={each}>
+                {`Leads from this period, and what they became ${each === "all" ? "until now" : `in ${describeWindow(each)}`}`}
+              </option>
+            ))}
+          </select>
+        </fieldset>
       </div>
-      {isBackwards && (
-        <p class="fault" role="alert">
-          The last day is before the first one.
-        </p>
-      )}
-      <div class="segments" role="radiogroup" aria-label="Interval">
-        {INTERVALS.map((each) => (
-          <label key={each}>
-            <input
-              type="radio"
-              name="interval"
-              value={each}
-              checked={interval === each}
-              disabled={each === "total" && isTooLong(question, range)}
-              onChange={() => update(each === "total" ? { interval: each } : { interval: each, compare: null })}
-            />
-            <span>{INTERVAL_LABELS[each]}</span>
-          </label>
-        ))}
-      </div>
-      <p class="hint">
-        {count(countDays(range), "day")}
-        {isDivided && `: more than ${ATTRIBUTION_WINDOW} are shown by month${question.compare === null ? "" : ", without the comparison"}`}
-      </p>
-    </fieldset>
+    </div>
   );
 }

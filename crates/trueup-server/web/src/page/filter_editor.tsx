@@ -1,7 +1,7 @@
-// The conditions of a question, and the form that adds one.
+// The form of a condition: a new one, or one that is changed.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { OPERATORS, describe, faultOf, filterParameters, operatorsOf, takesNone, takesSeveral, type Operator } from "../condition";
+import { OPERATORS, faultOf, filterParameters, operatorsOf, takesNone, takesSeveral, type Condition, type Operator } from "../condition";
 import { ATTRIBUTION_WINDOW, addDays, countDays } from "../days";
 import { OPEN_LEADS, searchFields, type Dictionary } from "../dictionary";
 import { count, formatText } from "../format";
@@ -16,53 +16,40 @@ interface Props {
   update: (part: Partial<Question>) => void;
   dictionary: Dictionary;
   service: Service;
+  close: () => void;
 }
 
-export function FilterEditor({ question, update, dictionary, service }: Props) {
+/** Asks for a field first, and then for the condition on it. */
+export function NewFilter({ question, update, dictionary, service, close }: Props) {
   const [field, setField] = useState<string | null>(null);
-  const { conditions } = question;
   const openLeads = question.within === null ? undefined : dictionary.get(OPEN_LEADS);
   const search = useCallback((typed: string) => {
     const fields = [...dictionary.all("dimension"), ...dictionary.all("metric"), ...(openLeads ? [openLeads] : [])];
     return searchFields(fields, typed).map(choiceOf);
   }, [dictionary, openLeads]);
-  const chips = conditions.map((condition, index) => ({
-    value: String(index),
-    label: `${dictionary.label(condition.field)} ${describe(condition)}`,
-  }));
+  if (field === null) {
+    return <Combobox label="Add a filter on" placeholder="Add a filter on…" search={search} selected={[]} other={(typed) => columnChoice(typed, dictionary)} onToggle={setField} />;
+  }
   return (
-    <fieldset>
-      <legend>Filters</legend>
-      <Chips label="Filters" chips={chips} onRemove={(removed) => update({ conditions: conditions.filter((_, index) => String(index) !== removed) })} />
-      {field === null ? (
-        <Combobox
-          label="Add a filter on"
-          placeholder="Add a filter on…"
-          search={search}
-          selected={[]}
-          other={(typed) => columnChoice(typed, dictionary)}
-          onToggle={setField}
-        />
-      ) : (
-        <ConditionForm
-          key={field}
-          field={field}
-          question={question}
-          dictionary={dictionary}
-          service={service}
-          cancel={() => setField(null)}
-          add={(operator, values) => {
-            update({ conditions: [...conditions, { field, operator, values }] });
-            setField(null);
-          }}
-        />
-      )}
-    </fieldset>
+    <ConditionForm
+      field={field}
+      condition={null}
+      question={question}
+      dictionary={dictionary}
+      service={service}
+      cancel={close}
+      add={(operator, values) => {
+        close();
+        update({ conditions: [...question.conditions, { field, operator, values }] });
+      }}
+    />
   );
 }
 
 interface FormProps {
   field: string;
+  /** The condition that is changed; `null` for a new one. */
+  condition: Condition | null;
   question: DatedQuestion;
   dictionary: Dictionary;
   service: Service;
@@ -70,10 +57,10 @@ interface FormProps {
   cancel: () => void;
 }
 
-function ConditionForm({ field, question, dictionary, service, add, cancel }: FormProps) {
+export function ConditionForm({ field, condition, question, dictionary, service, add, cancel }: FormProps) {
   const isNumber = dictionary.isMetric(field);
-  const [operator, setOperator] = useState<Operator>(isNumber ? "atLeast" : "is");
-  const [values, setValues] = useState<string[]>([]);
+  const [operator, setOperator] = useState<Operator>(condition?.operator ?? (isNumber ? "atLeast" : "is"));
+  const [values, setValues] = useState<string[]>(condition?.values ?? []);
   const [fault, setFault] = useState("");
   const { suggestions, fetchOnce, hint } = useSuggestions(field, question, dictionary, service);
   const searchValues = useCallback(
@@ -100,7 +87,7 @@ function ConditionForm({ field, question, dictionary, service, add, cancel }: Fo
   };
   const toggle = (value: string) => setValues(values.includes(value) ? values.filter((other) => other !== value) : [...values, value]);
   return (
-    <form class="condition" onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && cancel()}>
+    <form class="condition" onSubmit={submit}>
       <p class="field-name">{dictionary.label(field)}</p>
       <select aria-label="Condition" value={operator} ref={operators} onChange={(event) => choose(event.currentTarget.value as Operator)}>
         {operatorsOf(isNumber).map((each) => (
@@ -139,7 +126,7 @@ function ConditionForm({ field, question, dictionary, service, add, cancel }: Fo
       </p>
       <div class="buttons">
         <button type="submit" class="primary">
-          Add filter
+          {condition ? "Change filter" : "Add filter"}
         </button>
         <button type="button" onClick={cancel}>
           Cancel
