@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-ATC5XY26.css", include_bytes!("main-ATC5XY26.css")),
-    ("main-YMCM5TC4.js", include_bytes!("main-YMCM5TC4.js")),
+    ("main-S7SFR6XF.css", include_bytes!("main-S7SFR6XF.css")),
+    ("main-EIYJQV43.js", include_bytes!("main-EIYJQV43.js")),
 ]

@@ -1,14 +1,12 @@
-// Benchmarks behind a line chart by month: whether a question has them, their requests, and the bands of their answers.
+// Figures of similar businesses: whether a question has them, their requests, and the bands of their answers.
 
-import { isPartial, type DayRange } from "./days";
-import type { Dictionary } from "./dictionary";
-import { encode, isTaken, type Question, type Row } from "./question";
+import { isPartial, unitOf, type DayRange } from "./days";
+import type { Dictionary, Field } from "./dictionary";
+import { inRow } from "./format";
+import { encode, isTaken, type DatedQuestion, type Question, type Row } from "./question";
 
 /** The most months that the page asks for benchmarks of: each is a request. */
 export const MAX_MONTHS = 24;
-
-/** The number of newest months with rows that the page tries before it concludes that there are no benchmarks. */
-export const TRIED_MONTHS = 3;
 
 /** The percentiles of the accounts' own figures, and the figure of all of them together, as the service names them. */
 export const SERIES = ["p10", "p25", "p50", "p75", "p90", "benchmark"] as const;
@@ -37,9 +35,9 @@ const ACCOUNT = ["account", "accountKey", "accountName"];
  * know four dimensions, each of which they can be filtered on by one value. With any other condition, they would not be
  * figures of what the lines show.
  */
-export function benchmarkScope(question: Question, dictionary: Dictionary): BenchmarkScope | null {
-  const { organization, accounts, attribution, conditions, dimensions, interval, within } = question;
-  if (interval !== "month" || within !== null || isTaken(attribution)) return null;
+export function benchmarkScope(question: DatedQuestion, dictionary: Dictionary): BenchmarkScope | null {
+  const { organization, accounts, attribution, conditions, dimensions, within } = question;
+  if (!isByMonth(question) || within !== null || isTaken(attribution)) return null;
   const segments = dimensions.filter((name) => !ACCOUNT.includes(name));
   if (!segments.every((name) => dictionary.get(name)?.hasBenchmarks)) return null;
   const filters: [string, string][] = [];
@@ -52,6 +50,24 @@ export function benchmarkScope(question: Question, dictionary: Dictionary): Benc
     filters.push([field, value]);
   }
   return { organization, accounts, dimensions: segments, filters };
+}
+
+/** Returns why a metric has no benchmarks, or the question none at all. */
+export function noBenchmarks(metric: string, { dimensions }: DatedQuestion, dictionary: Dictionary): string {
+  const label = dictionary.label(metric);
+  if (!dictionary.get(metric)?.hasBenchmarks) return `${label} has no benchmarks: it depends on the size of a business. Rates and costs have them.`;
+  const unknown = dimensions.filter((name) => !ACCOUNT.includes(name) && !dictionary.get(name)?.hasBenchmarks);
+  if (unknown.length > 0) return `Similar businesses are not known by ${inRow(unknown.map((name) => dictionary.label(name)))}.`;
+  return "Similar businesses are known by month, of what each event records, and with filters on one value of a channel, category, status or business unit.";
+}
+
+/** Returns what to change so that a question has benchmarks with it, as far as its days go. */
+export function withBenchmarks(question: DatedQuestion): Partial<Question> {
+  return { benchmarks: true, compare: null, ...(!isByMonth(question) && { interval: "month" }) };
+}
+
+function isByMonth({ interval, days }: DatedQuestion): boolean {
+  return interval === "month" || (interval === "total" && unitOf(days) === "month");
 }
 
 /** Returns whether a sub-range has a benchmark: the service has them of whole months, and of the current one to date. */
@@ -96,4 +112,13 @@ export function runsOf(bands: (Band | null)[]): [first: number, last: number][] 
     else runs.push([index, index]);
   });
   return runs;
+}
+
+/** Returns where a figure stands among those of similar businesses, in words; which side is better depends on the metric. */
+export function standingOf(value: number, band: Band, better: Field["better"]): string {
+  const [above, below] = better === null ? ["higher", "lower"] : ["better", "worse"];
+  const isLower = better === "lower";
+  // Percentiles that the figure is at or beyond, seen from the worse side.
+  const passed = [band.p10, band.p25, band.p50, band.p75, band.p90].filter((mark) => (isLower ? value <= mark : value >= mark)).length;
+  return [`${below} than 9 in 10`, `${below} than 3 in 4`, `${below} than half`, `${above} than half`, `${above} than 3 in 4`, `${above} than 9 in 10`][passed]!;
 }

@@ -1,7 +1,7 @@
 // Which chart fits an answer, and what it shows.
 
 import { contributionsOf, type Contributions } from "./contributions";
-import { isPartial, subRanges, type DayRange } from "./days";
+import { earlierRange, isPartial, subRanges, type DayRange } from "./days";
 import { OPEN_LEADS, type Dictionary } from "./dictionary";
 import { formatText } from "./format";
 import { metricOf, type Question, type Row } from "./question";
@@ -17,7 +17,7 @@ export type Chart =
   | { kind: "funnel"; stages: Stage[] }
   | { kind: "bars"; metric: string; bars: Bar[]; groups: number }
   | { kind: "contributions"; metric: string; contributions: Contributions }
-  | { kind: "lines"; metric: string; days: ChartDay[]; lines: ChartLine[]; groups: number }
+  | { kind: "lines"; metric: string; days: ChartDay[]; lines: ChartLine[]; groups: number; earlier: DayRange[] }
   | { kind: "none" };
 
 /** A stage of a funnel, with its share of the first one. */
@@ -46,6 +46,8 @@ export interface ChartLine {
   group: string[];
   /** One value per sub-range; `null` where the group has no row, or no value. */
   values: (number | null)[];
+  /** The values of the earlier days, by the place of their sub-range; none without a comparison. */
+  earlier: (number | null)[];
   /** Whether each value may still change, because the window of some of its leads is not over. */
   open: boolean[];
 }
@@ -63,13 +65,19 @@ const FUNNELS: readonly (readonly string[])[] = [
   ["conversions", "gradedConversions", "bookableConversions", "bookedConversions"],
 ];
 
+/** What lines take from other answers: how much is behind the groups, and the rows of the earlier days of a comparison. */
+export interface Behind {
+  volumes: Volumes;
+  earlier: Row[] | null;
+}
+
 /** Returns the chart of an answer. `rows` are in the order of the table, which is the order of the bars. */
-export function chartOf(question: Charted, range: DayRange, rows: Row[], dictionary: Dictionary, volumes: Volumes = null): Chart {
+export function chartOf(question: Charted, range: DayRange, rows: Row[], dictionary: Dictionary, behind: Behind = { volumes: null, earlier: null }): Chart {
   const { dimensions, metrics, interval } = question;
   const metric = chartedMetric(question);
   const [first] = rows;
   if (metric === undefined || first === undefined || dimensions.some((name) => SINGLE.includes(name))) return { kind: "none" };
-  if (interval !== "total") return linesOf(question, metric, range, rows, dictionary, volumes);
+  if (interval !== "total") return linesOf(question, metric, range, rows, dictionary, behind);
   if (dimensions.length === 0) {
     const stages = stagesOf(metrics, first);
     return stages.length > 0 ? { kind: "funnel", stages } : { kind: "none" };
@@ -118,7 +126,7 @@ function stagesOf(metrics: string[], row: Row): Stage[] {
 }
 
 /** Draws the groups that have most behind them. A sub-range without any row is drawn too, as a gap. */
-function linesOf({ dimensions, metrics, interval }: Charted, metric: string, range: DayRange, rows: Row[], dictionary: Dictionary, volumes: Volumes): Chart {
+function linesOf({ dimensions, metrics, interval, compare }: Charted, metric: string, range: DayRange, rows: Row[], dictionary: Dictionary, { volumes, earlier }: Behind): Chart {
   const groups = new Map<string, { label: string; group: string[]; byStart: Map<string, Row> }>();
   for (const row of rows) {
     const key = keyOf(row, dimensions);
@@ -137,14 +145,17 @@ function linesOf({ dimensions, metrics, interval }: Charted, metric: string, ran
   }
   const drawn = [...groups].sort(([a], [b]) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0)).slice(0, MAX_LINES);
   const ranges = subRanges(range, interval);
-  const lines = drawn.map(([, { label, group, byStart }]) => ({
+  const before = earlier && compare !== null ? subRanges(earlierRange(range, compare), interval).slice(0, ranges.length) : [];
+  const values = new Map((earlier ?? []).map((row) => [`${row.start} ${keyOf(row, dimensions)}`, valueOf(row, metric)]));
+  const lines = drawn.map(([key, { label, group, byStart }]) => ({
     label,
     group,
+    earlier: before.map(({ start }) => values.get(`${start} ${key}`) ?? null),
     values: ranges.map(({ start }) => valueOf(byStart.get(start), metric)),
     open: ranges.map(({ start }) => numberOf(byStart.get(start), OPEN_LEADS) > 0),
   }));
   const days = ranges.map((each) => ({ ...each, partial: isPartial(each, interval) }));
-  return { kind: "lines", metric, days, lines, groups: groups.size };
+  return { kind: "lines", metric, days, lines, groups: groups.size, earlier: before };
 }
 
 /** Returns round numbers from at most the lowest to at least the highest value, and 0. */

@@ -13,7 +13,7 @@ export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
  * among others, and would choose among its parts; they are left out.
  */
 export function lookInto(question: Question, row: Row, dimensions: readonly string[], dictionary: Dictionary): Partial<Question> {
-  const { interval } = question;
+  const { interval, compare } = question;
   const kept = conditionsOnEvents(question, dictionary);
   const key = question.dimensions.map((field): Condition => {
     const value = String(row[field] ?? "");
@@ -22,7 +22,14 @@ export function lookInto(question: Question, row: Row, dimensions: readonly stri
   return {
     dimensions: [...dimensions],
     conditions: [...kept, ...key.filter((condition) => !kept.some((other) => JSON.stringify(other) === JSON.stringify(condition)))],
-    ...(interval === "total" ? {} : { days: { start: String(row.start), end: String(row.end) }, interval: "total" as const }),
+    ...(interval === "total"
+      ? {}
+      : {
+          days: { start: String(row.start), end: String(row.end) },
+          interval: "total" as const,
+          // Certain days are those of the whole range, and not of the row.
+          compare: typeof compare === "string" ? compare : null,
+        }),
     sort: question.metrics[0] === undefined ? null : { field: question.metrics[0], descending: true },
   };
 }

@@ -108,7 +108,6 @@ function attribution(text: string): Attribution {
 function compare(parameters: URLSearchParams): Earlier | null {
   const text = parameters.get("compare");
   if (text === null) return null;
-  if (parameters.has("interval")) throw new LinkFault("the link both compares and has an interval, but only days as a whole are compared");
   if (text === "previous-period" || text === "previous-year") return text;
   const days = text.split("..");
   if (days.length !== 2) throw new LinkFault(`expected to compare with previous-period, previous-year or START..END, but found ${quote(text)}`);

@@ -1,6 +1,6 @@
 // A question: everything that the page asks the service, except for the key.
 
-import { ATTRIBUTION_WINDOW, countDays, monthsBefore, resolveDays, type DayRange, type Days, type Interval, type Now } from "./days";
+import { ATTRIBUTION_WINDOW, countDays, earlierRange, monthsBefore, resolveDays, type DayRange, type Days, type Interval, type Now } from "./days";
 import { filterParameters, type Condition } from "./condition";
 import { OPEN_LEADS, type Dictionary } from "./dictionary";
 
@@ -26,7 +26,7 @@ export interface Question {
   within: string | null;
   /** The event from which the dimensions of attribution are taken. */
   attribution: Attribution;
-  /** The earlier days to compare with; `null` for none. Only a question about the days as a whole compares. */
+  /** The earlier days to compare with; `null` for none. */
   compare: Earlier | null;
   /** `null` for the order of the service: days, then dimensions. */
   sort: Sort | null;
@@ -77,7 +77,7 @@ export function settle(question: Question, dictionary: Dictionary, now: Now): Se
   const isRepeated = dictionary.repeatsSpend(question.dimensions);
   const leftOut = question.metrics.filter((metric) => isRepeated && dictionary.get(metric)?.usesSpend);
   const metrics = question.metrics.filter((metric) => !leftOut.includes(metric));
-  return { question: { ...question, days, metrics, ...(isDivided && { interval: "month", compare: null }) }, isDivided, leftOut };
+  return { question: { ...question, days, metrics, ...(isDivided && { interval: "month" }) }, isDivided, leftOut };
 }
 
 /** Returns whether days are more than the service computes as a whole. A cohort may have any number. */
@@ -107,8 +107,16 @@ export function rowsRequest(question: DatedQuestion, dictionary: Dictionary): Ev
     filters: filterParameters(question.conditions, (field) => dictionary.isMetric(field)),
     within: question.within,
     attribution: question.attribution,
-    compare: question.compare,
+    // The service compares the days as a whole alone.
+    compare: question.interval === "total" ? question.compare : null,
   };
+}
+
+/** Returns the request for the earlier days of a comparison by month, week or day, which are asked for by themselves. */
+export function earlierRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  const rows = rowsRequest(question, dictionary);
+  if (!rows || question.compare === null || question.interval === "total") return null;
+  return { ...rows, range: earlierRange(question.days, question.compare) };
 }
 
 /** Returns the metrics to ask for. A cohort has one more, which says whether its numbers are final. */
@@ -137,7 +145,7 @@ export function monthsRequest(question: DatedQuestion, dictionary: Dictionary, m
 function wholeRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
   const rows = rowsRequest(question, dictionary);
   const filters = filterParameters(conditionsOnEvents(question, dictionary), (field) => dictionary.isMetric(field));
-  return rows && { ...rows, fields: metricsOf(question), interval: "total", filters };
+  return rows && { ...rows, fields: metricsOf(question), interval: "total", filters, compare: question.compare };
 }
 
 /** Returns the conditions that choose events. The others, on metrics, choose rows of an answer. */

@@ -1,5 +1,6 @@
 // What an answer is about, in words: its heading, and the line below it.
 
+import { standingOf, type Band } from "./benchmarks";
 import { describe } from "./condition";
 import type { Contributions } from "./contributions";
 import { describeWindow, earlierRange, formatRange } from "./days";
@@ -35,6 +36,15 @@ export function headlineOf(question: DatedQuestion, metric: string, totals: Row,
   const named = shown.filter(({ value }) => value > 0 === change > 0 && Math.abs(value) >= NAMED_SHARE * Math.abs(change)).slice(0, MAX_NAMED);
   const from = named.length === 0 ? "" : `, mostly from ${named.map(({ label }) => label).join(" and ")}`;
   return `${subject} ${change > 0 ? "rose" : "fell"} ${amount.replace(/^[+-]/, "")} in ${days}${from}`;
+}
+
+/** Returns how an answer does among similar businesses, such as `Better than half of similar businesses in 2 of 3 metrics`; `null` without any. */
+export function standingHeadline(totals: Row, bands: Map<string, Band>, { dictionary }: Index): string | null {
+  const judged = [...bands].flatMap(([metric, band]) => {
+    const [value, better] = [totals[metric], dictionary.get(metric)?.better ?? null];
+    return typeof value === "number" && better !== null ? [standingOf(value, band, better).startsWith("better")] : [];
+  });
+  return judged.length === 0 ? null : `Better than half of similar businesses in ${judged.filter((isBetter) => isBetter).length} of ${count(judged.length, "metric")}`;
 }
 
 /** Returns the days, the accounts and the conditions of an answer, one text each. */

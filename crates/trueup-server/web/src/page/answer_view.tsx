@@ -1,25 +1,31 @@
 // The answer: how it went, the chart, and the table.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { bandOf, benchmarkScope, noBenchmarks, type Band } from "../benchmarks";
 import { chartOf, chartedMetric } from "../chart";
 import { contributionsOf } from "../contributions";
 import { ATTRIBUTION_WINDOW, countDays, describeDays, formatMonth, type Now } from "../days";
 import { OPEN_LEADS, type Index } from "../dictionary";
+import { wordsOf } from "../fault_words";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import type { DatedQuestion, Question, Row, Settled, Sort } from "../question";
+import { rowsRequest, type DatedQuestion, type Question, type Row, type Settled, type Sort } from "../question";
 import { tableColumns } from "../rows";
 import type { Service } from "../service";
-import { headlineOf, subtitleOf, titleOf } from "../summary";
+import { headlineOf, standingHeadline, subtitleOf, titleOf } from "../summary";
 import { textWidth } from "../text_width";
 import { ChartView } from "./chart_view";
 import { CohortMap, OPEN_MARK } from "./cohort_map";
 import { DataTable } from "./data_table";
 import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
+import { NextQuestions } from "./next_questions";
 import { TableBar } from "./table_bar";
+import { PICTURED } from "./share_menu";
+import { StandingView } from "./standing_view";
 import { Tiles } from "./tiles";
 import type { Answered, Asked } from "./use_answer";
+import { useBenchmarks } from "./use_benchmarks";
 import type { ParquetExport } from "./use_parquet";
 
 interface Props {
@@ -48,7 +54,7 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
   // Bars are in the order of the table; lines have an order of their own.
   const chartRows = shown?.interval === "total" ? rows : answered?.answer.rows;
   const chart = useMemo(
-    () => (answered && shown && chartRows ? chartOf(shown, shown.days, chartRows, dictionary, answered.volumes) : { kind: "none" as const }),
+    () => (answered && shown && chartRows ? chartOf(shown, shown.days, chartRows, dictionary, answered) : { kind: "none" as const }),
     [answered, shown, chartRows, dictionary],
   );
   const columns = useMemo(
@@ -59,6 +65,10 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
   const isEmpty = answered !== null && state.phase === "answered" && hasNoData(answered.question, answered.answer.rows);
   // A single row is its own total.
   const totals = answered && (answered.totals ?? (shown?.interval === "total" && shown.dimensions.length === 0 ? (answered.answer.rows[0] ?? null) : null));
+  // When the question changes, the page is drawn once before the state says so.
+  const requestOf = (of: DatedQuestion) => JSON.stringify(rowsRequest(of, dictionary));
+  const isCurrent = !isStale && answered !== null && requestOf(answered.question) === requestOf(question);
+  const standing = useStanding(service, shown && question.benchmarks && shown.interval === "total" ? shown : null, dictionary, isCurrent);
   const hasRows = rows.length > 0 && !isEmpty;
   // Nothing can be done with what a question that failed has left on the screen.
   const frame = { class: isStale ? "answer stale" : "answer", "aria-busy": state.phase === "asking", inert: isStale && state.phase !== "asking" };
@@ -92,13 +102,16 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
         </section>
       )}
       {answered && shown && hasRows && (
-        <div {...frame}>
-          <Heading question={shown} rows={rows} totals={totals} index={index} />
+        <div id={PICTURED} {...frame}>
+          <Heading question={shown} rows={rows} totals={totals} bands={standing.bands} index={index} />
+          <NextQuestions question={shown} update={update} dictionary={dictionary} service={service} now={now} />
           {leftOut.length > 0 && <p class="hint">{notSplit(leftOut, question, index)}</p>}
           {settled.isDivided && <p class="hint">More than {ATTRIBUTION_WINDOW} days are shown by month.</p>}
           {totals && shown.interval === "total" && (
-            <Tiles question={shown} totals={totals} charted={chartedMetric(shown)} choose={(metric) => update({ charted: metric })} dictionary={dictionary} service={service} />
+            <Tiles question={shown} totals={totals} bands={standing.bands} charted={chartedMetric(shown)} choose={(metric) => update({ charted: metric })} dictionary={dictionary} service={service} />
           )}
+          {totals && standing.bands.size > 0 && <StandingView question={shown} totals={totals} bands={standing.bands} dictionary={dictionary} />}
+          {standing.hint && <p class="hint">{standing.hint}</p>}
           {shown.within !== null && shown.interval !== "total" && (
             <CohortMap question={shown} range={shown.days} charted={question.charted} update={update} dictionary={dictionary} service={service} />
           )}
@@ -107,9 +120,9 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
             question={shown}
             update={update}
             dictionary={dictionary}
-            rows={answered.answer.rows}
             totals={totals}
             benchmarks={question.benchmarks}
+            isCurrent={isCurrent}
             service={service}
             today={now.today}
           />
@@ -157,15 +170,35 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
 }
 
 /** Says what the answer shows: how a metric changed and why, or else what it is; then its days, accounts and conditions. */
-function Heading({ question, rows, totals, index }: { question: DatedQuestion; rows: Row[]; totals: Row | null; index: Index }) {
+function Heading({ question, rows, totals, bands, index }: { question: DatedQuestion; rows: Row[]; totals: Row | null; bands: Map<string, Band>; index: Index }) {
   const metric = chartedMetric(question) ?? "";
-  const contributions = useMemo(() => contributionsOf(question.compare === null ? [] : rows, question.dimensions, metric, index.dictionary), [question, rows, metric, index]);
+  const contributions = useMemo(() => contributionsOf(question.compare === null || question.interval !== "total" ? [] : rows, question.dimensions, metric, index.dictionary), [question, rows, metric, index]);
   return (
     <header class="heading">
-      <h2>{(totals && headlineOf(question, metric, totals, contributions, index)) ?? titleOf(question, metric, index)}</h2>
+      <h2>{(totals && (standingHeadline(totals, bands, index) ?? headlineOf(question, metric, totals, contributions, index))) ?? titleOf(question, metric, index)}</h2>
       <p>{subtitleOf(question, index).join(" · ")}</p>
     </header>
   );
+}
+
+/** Asks where an answer stands among similar businesses, all of its rows together; `hint` says why it stands nowhere. */
+function useStanding(service: Service, question: DatedQuestion | null, dictionary: Index["dictionary"], isCurrent: boolean): { bands: Map<string, Band>; hint: string } {
+  const whole = question && { ...question, dimensions: [] };
+  const scope = whole && benchmarkScope(whole, dictionary);
+  const metrics = question?.metrics.filter((name) => dictionary.get(name)?.hasBenchmarks) ?? [];
+  const month = question?.days.start.slice(0, 7) ?? "";
+  const { byMonth, isWhole, fault } = useBenchmarks(service, scope, metrics, [month], isCurrent);
+  const rows = byMonth.get(month) ?? [];
+  const bands = new Map(
+    metrics.flatMap((metric) => {
+      const band = bandOf(rows, metric, [], []);
+      return band ? [[metric, band] as const] : [];
+    }),
+  );
+  if (!whole || bands.size > 0) return { bands, hint: "" };
+  if (!scope || metrics.length === 0) return { bands, hint: noBenchmarks(metrics[0] ?? whole.metrics[0] ?? "", whole, dictionary) };
+  if (fault) return { bands, hint: `${wordsOf(fault).title}. ${wordsOf(fault).advice}` };
+  return { bands, hint: isWhole ? "There are no benchmarks of this month: there are too few other accounts to compare with." : "Loading similar businesses…" };
 }
 
 /** Says which metrics are left out, because each row would show the spend of all. */

@@ -1,24 +1,25 @@
-// Lines over time with the benchmarks behind them: a switch, the bands of one line, and their figures as a table.
+// Lines over time with the benchmarks behind them: the bands of one line, and their figures as a table.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { MAX_MONTHS, SERIES, bandOf, benchmarkScope, hasBenchmark, type Band, type Series } from "../benchmarks";
+import { MAX_MONTHS, SERIES, bandOf, benchmarkScope, hasBenchmark, noBenchmarks, type Band, type Series } from "../benchmarks";
 import type { Chart } from "../chart";
 import { colorsOf, type KnownColors } from "../colors";
 import type { Dictionary } from "../dictionary";
 import { wordsOf } from "../fault_words";
 import { formatNumber } from "../format";
-import type { Question, Row } from "../question";
+import type { DatedQuestion, Question } from "../question";
 import type { Service } from "../service";
 import { LineChart } from "./line_chart";
 import { useBenchmarks } from "./use_benchmarks";
 
 interface Props {
   chart: Chart & { kind: "lines" };
-  /** The question of the answer, and its rows. */
-  question: Question;
-  rows: Row[];
+  /** The question of the answer. */
+  question: DatedQuestion;
   isShown: boolean;
+  /** Whether the answer is that of the question on the page. */
+  isCurrent: boolean;
   update: (part: Partial<Question>) => void;
   dictionary: Dictionary;
   service: Service;
@@ -38,12 +39,14 @@ const SERIES_LABELS: Record<Series, string> = {
   benchmark: "All together",
 };
 
-export function BenchmarkedLines({ chart, question, rows, isShown, update, dictionary, service, today, caption }: Props) {
+export function BenchmarkedLines({ chart, question, isShown, isCurrent, update, dictionary, service, today, caption }: Props) {
   const [chosen, setChosen] = useState(0);
   const { metric, days, lines } = chart;
   const scope = benchmarkScope(question, dictionary);
+  const hasMetric = dictionary.get(metric)?.hasBenchmarks === true;
   const metrics = question.metrics.filter((name) => dictionary.get(name)?.hasBenchmarks);
-  const { exist, byMonth, fault } = useBenchmarks(service, { scope, metrics, metric, days, rows, isShown, today });
+  const months = days.filter((range) => hasBenchmark(range, today)).map(({ start }) => start.slice(0, 7)).slice(-MAX_MONTHS);
+  const { byMonth, isWhole, fault } = useBenchmarks(service, isShown && hasMetric ? scope : null, metrics, months, isCurrent);
   const label = dictionary.label(metric);
   const format = dictionary.get(metric)?.format ?? "number";
 
@@ -60,13 +63,7 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
     <>
       <figcaption>
         {caption}
-        {scope && exist && (
-          <label class="switch">
-            <input type="checkbox" role="switch" checked={isShown} onChange={(event) => update({ benchmarks: event.currentTarget.checked })} />
-            <span>Benchmarks</span>
-          </label>
-        )}
-        {hasBandChoice(isShown && exist === true, segments, lines.length) && (
+        {isShown && byMonth.size > 0 && segments.length > 0 && lines.length > 1 && (
           <select aria-label="Benchmarks of" value={String(banded)} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
             {lines.map((line, index) => (
               <option key={index} value={String(index)}>
@@ -80,6 +77,7 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
         key={metric}
         days={days}
         lines={lines}
+        earlier={chart.earlier}
         colors={colors}
         format={format}
         label={`${label} by ${question.interval}${hasBands ? ", with benchmarks" : ""}`}
@@ -87,8 +85,8 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
         benchmarks={hasBands ? { bands, color } : null}
         onZoom={(days) => update({ days })}
       />
-      {isShown && scope && exist === false && <p class="hint">There are no benchmarks of these months: there are too few other accounts to compare with.</p>}
-      {isShown && exist && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "this line"}.</p>}
+      {isShown && !(scope && hasMetric) && <p class="hint">{noBenchmarks(metric, question, dictionary)}</p>}
+      {isWhole && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "these months"}: there are too few other accounts to compare with.</p>}
       {isShown && fault && (
         <p class="hint" role="alert">
           Some benchmarks are missing. {wordsOf(fault).title}. {wordsOf(fault).advice}
@@ -104,10 +102,6 @@ export function BenchmarkedLines({ chart, question, rows, isShown, update, dicti
       )}
     </>
   );
-}
-
-function hasBandChoice(isShown: boolean, segments: string[], lines: number): boolean {
-  return isShown && segments.length > 0 && lines > 1;
 }
 
 /** The bands as a table, for those who do not see the chart, and for exact figures. */

@@ -14,16 +14,17 @@ interface Props {
   question: DatedQuestion;
   update: (part: Partial<Question>) => void;
   dictionary: Dictionary;
-  /** The rows of the answer, in the order of the service, and the numbers of all of them together. */
-  rows: Row[];
+  /** The numbers of all rows together. */
   totals: Row | null;
   /** Whether lines have benchmarks behind them. */
   benchmarks: boolean;
+  /** Whether the answer is that of the question on the page. */
+  isCurrent: boolean;
   service: Service;
   today: string;
 }
 
-export function ChartView({ chart, question, update, dictionary, rows, totals, benchmarks, service, today }: Props) {
+export function ChartView({ chart, question, update, dictionary, totals, benchmarks, isCurrent, service, today }: Props) {
   if (chart.kind === "none") return null;
   if (chart.kind === "funnel") return <Funnel stages={chart.stages} dictionary={dictionary} />;
   const { metric } = chart;
@@ -48,7 +49,7 @@ export function ChartView({ chart, question, update, dictionary, rows, totals, b
         {chart.kind === "contributions" && totals && `${summaryOf(metric, totals, dictionary)}, `}
         {chart.kind === "lines" ? `by ${question.interval}${by && ` and ${by}`}` : `by ${by}`}
         {chart.kind === "lines" && chart.groups > chart.lines.length && `; ${chart.lines.length} of ${count(chart.groups, "group")}: those with the most ${dictionary.label(dictionary.volumeOf(metric))}`}
-        {chart.kind === "contributions" && "; a click on a bar breaks it down"}
+        {chart.kind === "contributions" && <span class="how">; a click on a bar breaks it down</span>}
         {chart.kind === "bars" && question.compare !== null && "; a mark shows the value before"}
         {chart.kind === "bars" && chart.groups > MAX_BARS && `; the first ${MAX_BARS} of ${count(chart.groups, "row")} of the table`}
       </span>
@@ -60,8 +61,8 @@ export function ChartView({ chart, question, update, dictionary, rows, totals, b
         <BenchmarkedLines
           chart={chart}
           question={question}
-          rows={rows}
           isShown={benchmarks}
+          isCurrent={isCurrent}
           update={update}
           dictionary={dictionary}
           service={service}

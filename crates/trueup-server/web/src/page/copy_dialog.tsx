@@ -1,4 +1,4 @@
-// The question as code and as a link.
+// The question as code.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LANGUAGES, copyAs, type Language } from "../copies";
@@ -12,8 +12,7 @@ interface Props {
   close: () => void;
 }
 
-const NOTES: Record<Language | "link", string> = {
-  link: "Whoever opens it needs a key of their own. It does not contain yours.",
+const NOTES: Record<Language, string> = {
   trueup: "Put the path of the dataset in place of DATASET.",
   curl: "The key is read from the variable TRUEUP_KEY.",
   rust: "Put the path of the dataset in place of DATASET.",
@@ -24,11 +23,11 @@ const NO_TEXT = "There is none: the question has no metric, or its organization 
 
 export function CopyDialog({ question, index, base, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [kind, setKind] = useState<Language | "link">("link");
+  const [kind, setKind] = useState<Language>("trueup");
   const [copied, setCopied] = useState("");
   useEffect(() => dialog.current?.showModal(), []);
 
-  const text = kind === "link" ? location.href : copyAs(kind, question, index, base);
+  const text = copyAs(kind, question, index, base);
   const copy = async () => {
     if (text === null) return;
     try {
@@ -42,7 +41,7 @@ export function CopyDialog({ question, index, base, close }: Props) {
     <dialog ref={dialog} onClose={close} aria-labelledby="copy-title">
       <h2 id="copy-title">Copy this question</h2>
       <div class="segments" role="radiogroup" aria-label="Copy as">
-        {[["link", "Link"] as const, ...LANGUAGES].map(([value, label]) => (
+        {LANGUAGES.map(([value, label]) => (
           <label key={value}>
             <input
               type="radio"

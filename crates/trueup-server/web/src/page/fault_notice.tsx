@@ -32,7 +32,7 @@ export function FaultNotice({ fault, at, askAgain, signOut, update }: Props) {
       <p class="buttons">
         {offer === "interval" &&
           OFFERED.map(([interval, label]) => (
-            <button key={interval} type="button" onClick={() => update({ interval, compare: null })}>
+            <button key={interval} type="button" onClick={() => update({ interval })}>
               {label}
             </button>
           ))}

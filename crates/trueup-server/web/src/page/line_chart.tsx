@@ -9,6 +9,8 @@ import { formatNumber, formatTick, formatValue } from "../format";
 interface Props {
   days: ChartDay[];
   lines: ChartLine[];
+  /** The sub-ranges of the earlier days, which the lines have values of, too. */
+  earlier: DayRange[];
   /** The number of the color of each line. */
   colors: number[];
   format: string;
@@ -33,7 +35,7 @@ const LABEL_LENGTH = 22;
 /** The most sub-ranges of which every value has a point. */
 const MAX_POINTS = 40;
 
-export function LineChart({ days, lines, colors, format, label, interval, benchmarks, onZoom }: Props) {
+export function LineChart({ days, lines, earlier, colors, format, label, interval, benchmarks, onZoom }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
   const [marked, setMarked] = useState<number | null>(null);
@@ -49,7 +51,7 @@ export function LineChart({ days, lines, colors, format, label, interval, benchm
     return () => observer.disconnect();
   }, []);
 
-  const values = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  const values = lines.flatMap((line) => [...line.values, ...line.earlier].filter((value) => value !== null));
   for (const band of benchmarks?.bands ?? []) if (band) values.push(band.p10, band.p90);
   const ticks = values.length > 0 ? ticksOf(Math.min(...values), Math.max(...values)) : [0, 1];
   const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
@@ -137,8 +139,12 @@ export function LineChart({ days, lines, colors, format, label, interval, benchm
           <rect class="dragged" x={Math.min(x(dragged), x(marked))} width={Math.abs(x(marked) - x(dragged))} y={MARGIN.top} height={inner.height} />
         )}
         {marked !== null && <line class="mark" x1={x(marked)} x2={x(marked)} y1={MARGIN.top} y2={HEIGHT - MARGIN.bottom} />}
+        {earlier.length > 0 &&
+          lines.map((line, index) => (
+            <path key={index} class={`earlier ${lines.length === 1 ? "neutral" : `series-${colors[index]}`}`} d={pathsOf(line.earlier, () => false, x, y).closed} />
+          ))}
         {lines.map((line, index) => {
-          const { closed, open } = pathsOf(line, (day) => isOpen(line, day), x, y);
+          const { closed, open } = pathsOf(line.values, (day) => isOpen(line, day), x, y);
           return (
             <g key={index} class={`series series-${colors[index]}`}>
               <path class="closed" d={closed} />
@@ -160,7 +166,7 @@ export function LineChart({ days, lines, colors, format, label, interval, benchm
             </text>
           ))}
       </svg>
-      <Tip day={marked === null ? null : (days[marked] ?? null)} marked={marked} lines={lines} colors={colors} format={format} left={marked === null ? 0 : x(marked)} width={width} />
+      <Tip day={marked === null ? null : (days[marked] ?? null)} before={marked === null ? null : (earlier[marked] ?? null)} marked={marked} lines={lines} colors={colors} format={format} left={marked === null ? 0 : x(marked)} width={width} />
       {!isLabeled && lines.some((line) => line.label !== "") && (
         <ul class="legend" aria-label="Lines">
           {lines.map((line, index) => (
@@ -172,6 +178,11 @@ export function LineChart({ days, lines, colors, format, label, interval, benchm
         </ul>
       )}
       {benchmarks && <BandLegend band={marked === null ? null : (benchmarks.bands[marked] ?? null)} color={benchmarks.color} format={format} />}
+      {earlier.length > 0 && (
+        <p class="hint">
+          The dotted lines are the earlier days, {formatRange({ start: earlier[0]!.start, end: earlier.at(-1)!.end })}, each {interval} at the place of the one that it is compared with.
+        </p>
+      )}
       {partial.length > 0 && (
         <p class="hint">
           A hollow point is only a part of its {interval}: {partial.join(", and ")}.
@@ -184,6 +195,8 @@ export function LineChart({ days, lines, colors, format, label, interval, benchm
 
 interface TipProps {
   day: ChartDay | null;
+  /** The sub-range of the earlier days that it is compared with. */
+  before: DayRange | null;
   marked: number | null;
   lines: ChartLine[];
   colors: number[];
@@ -194,8 +207,8 @@ interface TipProps {
 }
 
 /** The values of the marked sub-range, the highest first, next to the mark. It is read out as well. */
-function Tip({ day, marked, lines, colors, format, left, width }: TipProps) {
-  const values = marked === null ? [] : lines.map((line, index) => ({ line, color: colors[index], value: line.values[marked] ?? null }));
+function Tip({ day, before, marked, lines, colors, format, left, width }: TipProps) {
+  const values = marked === null ? [] : lines.map((line, index) => ({ line, color: colors[index], value: line.values[marked] ?? null, earlier: line.earlier[marked] ?? null }));
   values.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
   const side = left > width / 2 ? { right: `${width - left + 12}px` } : { left: `${left + 12}px` };
   return (
@@ -203,11 +216,12 @@ function Tip({ day, marked, lines, colors, format, left, width }: TipProps) {
       {day && (
         <>
           <p class="marked">{formatRange(day)}</p>
+          {before && <p>against {formatRange(before)}</p>}
           <ul>
-            {values.map(({ line, color, value }) => (
+            {values.map(({ line, color, value, earlier }) => (
               <li key={line.label} class={`series-${color}`}>
                 <span class="swatch" aria-hidden="true" />
-                <span class="name">{line.label || "All"}</span> <strong>{formatValue(value, format)}</strong>
+                <span class="name">{line.label || "All"}</span> <strong>{formatValue(value, format)}</strong> {before && <small>{formatValue(earlier, format)}</small>}
               </li>
             ))}
           </ul>
@@ -300,7 +314,7 @@ function BandLegend({ band, color, format }: { band: Band | null; color: number 
  * Returns the paths of a line, with a gap where there is no value. What leads to or from a value that is not final is a path
  * of its own.
  */
-function pathsOf({ values }: ChartLine, isOpen: (index: number) => boolean, x: (index: number) => number, y: (value: number) => number): { closed: string; open: string } {
+function pathsOf(values: (number | null)[], isOpen: (index: number) => boolean, x: (index: number) => number, y: (value: number) => number): { closed: string; open: string } {
   const paths = { closed: "", open: "" };
   let last: keyof typeof paths | null = null;
   values.forEach((value, index) => {

@@ -1,4 +1,4 @@
-// What can be taken from the page: the answer as files, the question as code and as a link.
+// What can be sent to others: a link, a picture, paper, files, and the question as code.
 
 import { useState } from "preact/hooks";
 import { toCsv } from "../csv";
@@ -7,6 +7,7 @@ import { count } from "../format";
 import type { DatedQuestion, Row, Sort } from "../question";
 import { Chip } from "./chip";
 import { CopyDialog } from "./copy_dialog";
+import { pictureOf } from "./picture";
 import { saveFile } from "./save_file";
 import type { Answered } from "./use_answer";
 import type { ParquetExport } from "./use_parquet";
@@ -23,50 +24,73 @@ interface Props {
   base: string;
 }
 
+/** The element that a picture shows: heading, figures and chart; and what of it is no part of a picture. */
+export const PICTURED = "pictured";
+const NOT_PICTURED = ".next, .how, .tip, .breakdown label, .band-table";
+
 export function ShareMenu({ question, answered, rows, sort, parquet, index, base }: Props) {
   const [isCopying, setCopying] = useState(false);
+  const [said, setSaid] = useState("");
   const isExporting = parquet.state.phase === "asking";
+  const picture = () => {
+    const part = document.getElementById(PICTURED);
+    return part ? pictureOf(part, NOT_PICTURED) : Promise.reject(new Error("there is no answer"));
+  };
+  const say = (done: Promise<unknown>, what: string) =>
+    done.then(
+      () => setSaid(what),
+      () => setSaid("The browser does not allow it"),
+    );
+  const items: { label: string; isOff: boolean; isLast?: boolean; take: () => void }[] = [
+    { label: "Copy link", isOff: false, take: () => say(navigator.clipboard.writeText(location.href), "Link copied: it needs a key of their own") },
+    // The picture is made while the browser waits for it, because a click allows to copy only for a moment.
+    { label: "Copy image", isOff: !answered, take: () => say(copyPicture(picture()), "Image copied") },
+    { label: "Save image", isOff: !answered, take: () => say(picture().then((file) => saveFile(fileName(question, "png"), file.type, file)), "Image saved") },
+    { label: "Print or save as PDF", isOff: !answered, isLast: true, take: () => print() },
+    {
+      label: "Export CSV",
+      isOff: !answered,
+      isLast: true,
+      take: () => answered && saveFile(fileName(question, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows)),
+    },
+    { label: isExporting ? "Exporting…" : "Export Parquet", isOff: !answered || isExporting, take: parquet.save },
+    { label: "Copy as code…", isOff: question.metrics.length === 0, isLast: true, take: () => setCopying(true) },
+  ];
   return (
     <>
       <Chip label="Share" kind="primary">
         {(close) => (
-          <ul class="options">
-            <li>
-              <button
-                type="button"
-                disabled={!answered}
-                onClick={() => {
-                  close();
-                  if (answered) saveFile(fileName(question, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows));
-                }}
-              >
-                Export CSV
-              </button>
-            </li>
-            <li>
-              <button type="button" disabled={!answered || isExporting} onClick={parquet.save}>
-                {isExporting ? "Exporting…" : "Export Parquet"}
-              </button>
-            </li>
-            <li>
-              <button
-                type="button"
-                disabled={question.metrics.length === 0}
-                onClick={() => {
-                  close();
-                  setCopying(true);
-                }}
-              >
-                Copy link or code…
-              </button>
-            </li>
-            {answered && <li class="hint">{`${count(rows.length, "row")}, answered in ${Math.round(answered.answer.milliseconds)} ms`}</li>}
-          </ul>
+          <>
+            <ul class="options">
+              {items.map(({ label, isOff, isLast, take }) => (
+                <li key={label}>
+                  <button
+                    type="button"
+                    disabled={isOff}
+                    onClick={() => {
+                      setSaid("");
+                      if (isLast) close();
+                      take();
+                    }}
+                  >
+                    {label}
+                  </button>
+                </li>
+              ))}
+            </ul>
+            <p class="hint" role="status">
+              {said || (answered ? `${count(rows.length, "row")}, answered in ${Math.round(answered.answer.milliseconds)} ms` : "")}
+            </p>
+          </>
         )}
       </Chip>
       {isCopying && <CopyDialog question={answered ? { ...question, sort } : question} index={index} base={base} close={() => setCopying(false)} />}
     </>
   );
+}
+
+async function copyPicture(picture: Promise<Blob>): Promise<void> {
+  await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
 }
 
 export function fileName({ organization, days }: DatedQuestion, ending: string): string {

@@ -60,13 +60,13 @@ export function TableBar({ question, settled, update, dictionary, areAllColumns,
               value={each}
               checked={interval === each}
               disabled={each === "total" && isTooLong(question, days)}
-              onChange={() => update(each === "total" ? { interval: each } : { interval: each, compare: null })}
+              onChange={() => update({ interval: each })}
             />
             <span>{INTERVAL_LABELS[each]}</span>
           </label>
         ))}
       </div>
-      {compare !== null && (
+      {compare !== null && interval === "total" && (
         <label class="switch">
           <input type="checkbox" role="switch" checked={areAllColumns} onChange={(event) => setAllColumns(event.currentTarget.checked)} />
           <span>Values before and effects</span>

@@ -1,6 +1,7 @@
 // The metrics of an answer as tiles: the value, its change, and the months up to it. A tile chooses what the chart shows.
 
 import { useEffect, useState } from "preact/hooks";
+import { standingOf, type Band } from "../benchmarks";
 import { previousOf, valueOf } from "../chart";
 import { formatRange, isPartial, subRanges, type DayRange } from "../days";
 import type { Dictionary } from "../dictionary";
@@ -20,6 +21,8 @@ interface Props {
   /** The question of the answer, and the numbers of all its rows together. */
   question: DatedQuestion;
   totals: Row;
+  /** The figures of similar businesses, by metric. */
+  bands: Map<string, Band>;
   /** The metric of the chart. */
   charted: string | undefined;
   choose: (metric: string) => void;
@@ -27,7 +30,7 @@ interface Props {
   service: Service;
 }
 
-export function Tiles({ question, totals, charted, choose, dictionary, service }: Props) {
+export function Tiles({ question, totals, bands, charted, choose, dictionary, service }: Props) {
   const months = useMonths(question, dictionary, service);
   return (
     <ul class="tiles" aria-label="Figures">
@@ -37,6 +40,7 @@ export function Tiles({ question, totals, charted, choose, dictionary, service }
             <span class="name">{dictionary.label(metric)}</span>
             <span class="figure">{formatValue(valueOf(totals, metric), dictionary.get(metric)?.format ?? "number")}</span>
             <Change metric={metric} row={totals} dictionary={dictionary} />
+            <Standing metric={metric} row={totals} band={bands.get(metric)} dictionary={dictionary} />
             <Months rows={months?.rows ?? []} days={months?.days ?? []} metric={metric} />
           </button>
         </li>
@@ -54,6 +58,19 @@ function Change({ metric, row, dictionary }: { metric: string; row: Row; diction
     <span class="was">
       <span class={dictionary.judge(`${metric}.change`, row[`${metric}.change`])}>{formatValue(row[part], dictionary.get(part)?.format ?? "number")}</span>
       {previousOf(row, metric) !== null && ` from ${shown("previous")}`}
+    </span>
+  );
+}
+
+/** Where a figure stands among those of similar businesses. */
+function Standing({ metric, row, band, dictionary }: { metric: string; row: Row; band: Band | undefined; dictionary: Dictionary }) {
+  const value = valueOf(row, metric);
+  if (!band || value === null) return null;
+  const words = standingOf(value, band, dictionary.get(metric)?.better ?? null);
+  const kind = words.startsWith("better") ? "good" : words.startsWith("worse") ? "bad" : "";
+  return (
+    <span class="was">
+      <span class={kind}>{words}</span>
     </span>
   );
 }

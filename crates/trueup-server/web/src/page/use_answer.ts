@@ -3,7 +3,7 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Dictionary } from "../dictionary";
 import { volumesOf, type Volumes } from "../chart";
-import { rowsRequest, totalsRequest, type DatedQuestion, type Row } from "../question";
+import { earlierRequest, rowsRequest, totalsRequest, type DatedQuestion, type Row } from "../question";
 import { Fault, type Answer, type Service } from "../service";
 
 /** Milliseconds between a change and the request to the service, because more changes may follow. */
@@ -15,6 +15,8 @@ export interface Answered {
   answer: Answer;
   totals: Row | null;
   volumes: Volumes;
+  /** The rows of the earlier days, if the answer has an interval and is compared. */
+  earlier: Row[] | null;
 }
 
 export type State =
@@ -43,8 +45,9 @@ export function useAnswer(service: Service, question: DatedQuestion, dictionary:
 
   const rows = rowsRequest(question, dictionary);
   const totals = totalsRequest(question, dictionary);
+  const earlier = earlierRequest(question, dictionary);
   // The order of the rows and the metric of the chart are not part of a request.
-  const requests = JSON.stringify([rows, totals]);
+  const requests = JSON.stringify([rows, totals, earlier]);
 
   // Before the page is painted, so that an answer that is already there is in the first picture.
   useLayoutEffect(() => {
@@ -58,14 +61,16 @@ export function useAnswer(service: Service, question: DatedQuestion, dictionary:
     setState({ phase: "asking", since: Date.now() });
     const ask = async () => {
       const totalsAnswer = totals && service.events(totals, controller.signal);
-      // A fault of the totals is thrown where they are awaited; if the rows fail first, only their fault is reported.
-      totalsAnswer?.catch(() => undefined);
+      const earlierAnswer = earlier && service.events(earlier, controller.signal);
+      // A fault of these is thrown where they are awaited; if the rows fail first, only their fault is reported.
+      for (const other of [totalsAnswer, earlierAnswer]) other?.catch(() => undefined);
       const answer = await service.events(rows, controller.signal);
       const row = (await totalsAnswer)?.rows[0] ?? null;
+      const before = (await earlierAnswer)?.rows ?? null;
       const volumes = volumesOf(question, answer.rows, dictionary);
       const more = volumes.length > 0 ? await askForVolumes(volumes) : null;
       if (controller.signal.aborted) return;
-      setAnswered({ question, answer, totals: row, volumes: more });
+      setAnswered({ question, answer, totals: row, volumes: more, earlier: before });
       setState({ phase: "answered" });
     };
     // Without them the lines are still right, only not the best choice.

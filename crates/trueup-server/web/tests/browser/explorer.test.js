@@ -526,7 +526,7 @@ async function exportAndCopy(page) {
     await page.getByRole("radio", { name }).check();
     return page.locator("dialog pre").textContent();
   };
-  await share(page, "Copy link or code…");
+  await share(page, "Copy as code…");
   assert.equal(csv, await runCopied(await copied("trueup query"), "--format csv"));
   return { name: download.suggestedFilename(), csv, copied };
 }
@@ -538,8 +538,7 @@ onAnswer("the export has the bytes of the copied command, and curl the rows of t
 
   const curl = await run("bash", ["-c", await copied("curl")], { env: { ...process.env, TRUEUP_KEY: key } });
   assert.equal(JSON.parse(curl.stdout).length, csv.trim().split("\n").length - 1);
-  await page.getByRole("radio", { name: "Link" }).check();
-  assert.ok(!(await page.locator("dialog pre").textContent()).includes(key));
+  assert.ok(!(await copied("curl")).includes(key));
   await screenshot(page, "copy");
 });
 
@@ -660,10 +659,9 @@ const MONTHLY = "#organization=demo-group&metrics=bookRate,leads&start=2025-08-0
 onAnswer("a line by month has benchmarks behind it", MONTHLY, async (page) => {
   const requests = [];
   page.on("request", (request) => request.url().includes("/benchmarks") && requests.push(request.url()));
-  const control = page.getByRole("switch", { name: "Benchmarks" });
-  await control.waitFor();
   assert.equal(await page.locator(".bands").count(), 0, "benchmarks are shown when somebody asks for them");
-  await control.check();
+  await openChip(page, "Compare to");
+  await page.getByRole("button", { name: /^Similar businesses/ }).click();
   await page.waitForFunction(() => location.hash.endsWith("&benchmarks=true"));
   await page.locator(".bands .half").first().waitFor();
   await page.getByText("Benchmarks as a table").click();
@@ -681,21 +679,26 @@ onAnswer("a line by month has benchmarks behind it", MONTHLY, async (page) => {
   assert.match(await page.getByRole("list", { name: "Benchmarks" }).textContent(), new RegExp(`Half of the accounts ${series("p25")} to ${series("p75")}`));
   assert.deepEqual(await accessibilityFaults(page), []);
   await screenshot(page, "benchmarks");
-  // Each month was asked for once; the newest before the switch appeared.
+  // Each month was asked for once.
   assert.equal(new Set(requests).size, requests.length);
-  assert.equal(requests.length, 9);
+  assert.equal(requests.length, 10);
 
   // A metric that has none, a dimension that has none, and a condition that they cannot have.
   await page.getByLabel("Metric of the chart").selectOption("leads");
-  await control.waitFor({ state: "detached" });
+  await page.getByText("Leads has no benchmarks").waitFor();
   assert.equal(await page.locator(".bands").count(), 0);
-  for (const part of ["&dimensions=campaign", "&attribution=first", `&where=${encodeURIComponent('["campaign","contains","drain"]')}`, "&within=90d"]) {
+  for (const [part, why] of [
+    ["&dimensions=campaign", "not known by Campaign"],
+    ["&attribution=first", "of what each event records"],
+    [`&where=${encodeURIComponent('["campaign","contains","drain"]')}`, "filters on one value"],
+    ["&within=90d", "of what each event records"],
+  ]) {
     await page.evaluate((hash) => (location.hash = hash), `${MONTHLY}&benchmarks=true${part}`);
-    await answered(page);
+    await page.getByText(why).waitFor();
     await page.locator(".lines path").first().waitFor({ state: "attached" });
-    assert.equal(await page.locator(".bands").count() + await control.count(), 0, part);
+    assert.equal(await page.locator(".bands").count(), 0, part);
   }
-  assert.equal(requests.length, 9);
+  assert.equal(requests.length, 10);
 }, { isCrowded: true });
 
 onAnswer("benchmarks of one group among several, on 360 pixels and in the dark", `${MONTHLY}&dimensions=attributionCategory&benchmarks=true`, async (page) => {
@@ -715,20 +718,24 @@ onAnswer("benchmarks of one group among several, on 360 pixels and in the dark",
   await screenshot(page, "benchmarks-narrow");
 }, { isCrowded: true, viewport: { width: 360, height: 740 }, colorScheme: "dark" });
 
-onAnswer("where benchmarks are withheld or refused, none are offered", MONTHLY, async (page) => {
-  const answers = [[200, "[]", "2025-09-01"], [404, '{"error":"no","code":"inaccessible-organization"}', "2025-10-01"], [500, "{}", "2025-11-01"]];
-  for (const [status, body, start] of answers) {
+onAnswer("where benchmarks are withheld or refused, the page says so", MONTHLY, async (page) => {
+  const answers = [
+    [200, "[]", "2025-09-01", "There are no benchmarks of these months", 9],
+    [404, '{"error":"no","code":"inaccessible-organization"}', "2025-10-01", "Some benchmarks are missing", 1],
+    [500, "{}", "2025-11-01", "Some benchmarks are missing", 1],
+  ];
+  for (const [status, body, start, said, expected] of answers) {
     let requests = 0;
     await page.unrouteAll();
     await page.route("**/benchmarks?**", (route) => {
       requests += 1;
       return route.fulfill({ status, body, contentType: "application/json" });
     });
-    await page.evaluate((hash) => (location.hash = hash), MONTHLY.replace("2025-08-01", start));
+    await page.evaluate((hash) => (location.hash = hash), `${MONTHLY.replace("2025-08-01", start)}&benchmarks=true`);
     await answered(page);
-    await page.waitForTimeout(300);
-    assert.equal(await page.getByRole("switch").count() + await page.locator(".bands").count(), 0);
-    assert.equal(requests, status === 200 ? 3 : 1);
+    await page.getByText(said).waitFor();
+    assert.equal(await page.locator(".bands").count(), 0);
+    assert.equal(requests, expected);
   }
   // While they are being computed, the page waits and asks again.
   await page.unrouteAll();
@@ -753,18 +760,21 @@ onAnswer("a metric whose benchmarks are withheld has none, whatever another one 
     const rows = await (await route.fetch()).json();
     return route.fulfill({ json: rows.map((row) => ({ ...row, matchRate: null })) });
   });
-  await page.evaluate((hash) => (location.hash = hash), MONTHLY.replace("leads", "matchRate").replace("2025-08-01", "2025-09-01"));
-  const control = page.getByRole("switch", { name: "Benchmarks" });
-  await control.waitFor();
+  await page.evaluate((hash) => (location.hash = `${hash}&benchmarks=true`), MONTHLY.replace("leads", "matchRate").replace("2025-08-01", "2025-09-01"));
+  await page.locator(".bands .half").first().waitFor();
   await page.getByLabel("Metric of the chart").selectOption("matchRate");
-  await control.waitFor({ state: "detached" });
+  await page.getByText("There are no benchmarks of these months").waitFor();
+  assert.equal(await page.locator(".bands").count(), 0);
   await page.getByLabel("Metric of the chart").selectOption("bookRate");
-  await control.waitFor();
+  await page.locator(".bands .half").first().waitFor();
 }, { isCrowded: true });
 
 onAnswer("a service with few accounts has no benchmarks", `${MONTHLY}&benchmarks=true`, async (page) => {
   await page.getByText("There are no benchmarks of these months").waitFor();
-  assert.equal(await page.getByRole("switch").count() + await page.locator(".bands").count(), 0);
+  assert.equal(await page.locator(".bands").count(), 0);
+  // One month as a whole stands nowhere, either.
+  await page.evaluate((hash) => (location.hash = hash), "#organization=demo-group&metrics=bookRate&start=2026-05-01&end=2026-05-31&benchmarks=true");
+  await page.getByText("There are no benchmarks of this month").waitFor();
 });
 
 const COHORTS = "#organization=demo-group&metrics=leads,closedRevenue,roasClosed&start=2025-10-01&end=2026-06-30&interval=month&within=90d";
@@ -916,10 +926,19 @@ onAnswer("a comparison with the days before", `${JUNE}&compare=previous-period&s
   await page.getByLabel("Compared to").fill("2025-06-30");
   await page.waitForFunction(() => location.hash.includes("compare=2025-06-01..2025-06-30"));
   await answered(page);
-  // Only days as a whole are compared.
+  // By week, the earlier days are a dotted line, each week at the place of the one that it is compared with.
   await page.getByRole("radio", { name: "Week" }).check();
-  await page.locator(".lines path").first().waitFor();
-  assert.ok(!page.url().includes("compare"));
+  await page.locator(".lines path.earlier").waitFor({ state: "attached" });
+  await answered(page);
+  assert.match(page.url(), /interval=week&compare=2025-06-01\.\.2025-06-30/);
+  const [before] = await asked("demo-group/events?fields=leads&start=2025-06-01&end=2025-06-30&interval=week");
+  await page.locator(".lines svg").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.deepEqual(await page.locator(".tip p").allTextContents(), ["1 – 7 Jun 2026", "against 1 Jun 2025"]);
+  assert.equal(await page.locator(".tip small").textContent(), before.leads.toLocaleString("en-US"));
+  assert.equal((await page.locator(".lines path.earlier").getAttribute("d")).match(/[ML]/g).length, 5);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  await screenshot(page, "comparison-by-week");
 });
 
 onAnswer("stages are a funnel", "#organization=demo-group&metrics=leads,soldLeads,closedLeads,roasClosed&start=2026-06-01&end=2026-06-30", async (page) => {
@@ -1094,7 +1113,7 @@ for (const colorScheme of ["light", "dark"]) {
     await (await picker(page, "Filter")).fill("campaign");
     await page.keyboard.press("Enter");
     await check("a filter");
-    await share(page, "Copy link or code…");
+    await share(page, "Copy as code…");
     await check("a dialog");
     await page.getByRole("button", { name: "Close", exact: true }).click();
     await page.evaluate((hash) => (location.hash = hash), `${JUNE}&compare=previous-period`);
@@ -1127,7 +1146,7 @@ onAnswer("360 pixels are enough", JUNE.replace("spend", "spend,avgCostPerLead,cl
   await page.locator(".lines path").first().waitFor();
   assert.equal(await width(), 360);
   await screenshot(page, "narrow-lines");
-  await share(page, "Copy link or code…");
+  await share(page, "Copy as code…");
   assert.equal(await width(), 360);
   assert.deepEqual(await accessibilityFaults(page), []);
 }, { viewport: { width: 360, height: 740 } });

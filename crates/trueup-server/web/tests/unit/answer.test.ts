@@ -11,8 +11,8 @@ import { Fault } from "../../src/service";
 import { INDEX } from "./sample";
 
 const { dictionary } = INDEX;
-const chart = (question: Partial<Charted>, rows: Row[], range = JUNE, volumes: Row[] | null = null) =>
-  chartOf({ dimensions: ["campaign"], metrics: ["leads"], interval: "total", compare: null, sort: null, charted: null, ...question }, range, rows, dictionary, volumes);
+const chart = (question: Partial<Charted>, rows: Row[], range = JUNE, volumes: Row[] | null = null, earlier: Row[] | null = null) =>
+  chartOf({ dimensions: ["campaign"], metrics: ["leads"], interval: "total", compare: null, sort: null, charted: null, ...question }, range, rows, dictionary, { volumes, earlier });
 
 const JUNE = { start: "2026-06-01", end: "2026-06-30" };
 
@@ -137,8 +137,8 @@ test("lines have a gap where a group has no row, whatever the order of the table
   const lines = chart({ interval: "month" }, rows, { start: "2026-05-02", end: "2026-07-15" });
   assert.ok(lines.kind === "lines");
   assert.deepEqual(lines.lines, [
-    { label: "A", group: ["A"], values: [null, 5, 4], open: [false, false, false] },
-    { label: "B", group: ["B"], values: [null, null, 8], open: [false, false, true] },
+    { label: "A", group: ["A"], values: [null, 5, 4], earlier: [], open: [false, false, false] },
+    { label: "B", group: ["B"], values: [null, null, 8], earlier: [], open: [false, false, true] },
   ]);
   assert.deepEqual(lines.days.map(({ partial }) => partial), [true, false, true]);
 });
@@ -200,4 +200,23 @@ test("each fault says what to do", () => {
   assert.match(wordsOf(new Fault("busy", "", 503, "overloaded", 1)).advice, /in 1 second\./);
   assert.match(wordsOf(new Fault("service", "", 502, "upstream-failed", null, "r-1")).advice, /request id r-1/);
   assert.equal(wordsOf(new Fault("key", "", 401)).offer, "sign-in");
+});
+
+test("lines have the values of the earlier days at the place of their sub-range", () => {
+  const rows = [
+    { start: "2026-06-01", end: "2026-06-07", campaign: "A", leads: 5 },
+    { start: "2026-06-08", end: "2026-06-14", campaign: "A", leads: 7 },
+  ];
+  const earlier = [
+    { start: "2026-05-18", end: "2026-05-24", campaign: "B", leads: 9 },
+    { start: "2026-05-25", end: "2026-05-31", campaign: "A", leads: 3 },
+  ];
+  const fortnight = { start: "2026-06-01", end: "2026-06-14" };
+  const lines = chart({ interval: "week", compare: "previous-period" }, rows, fortnight, null, earlier);
+  assert.ok(lines.kind === "lines");
+  assert.deepEqual(lines.earlier, [{ start: "2026-05-18", end: "2026-05-24" }, { start: "2026-05-25", end: "2026-05-31" }]);
+  assert.deepEqual(lines.lines.map(({ values, earlier }) => [values, earlier]), [[[5, 7], [null, 3]]]);
+  // Longer earlier days end with those of the question.
+  const longer = chart({ interval: "week", compare: { start: "2026-04-06", end: "2026-05-31" } }, rows, fortnight, null, earlier);
+  assert.ok(longer.kind === "lines" && longer.earlier.length === 2);
 });

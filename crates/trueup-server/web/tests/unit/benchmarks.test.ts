@@ -1,17 +1,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bandOf, benchmarkPath, benchmarkScope, hasBenchmark, runsOf } from "../../src/benchmarks";
-import type { Question } from "../../src/question";
+import { bandOf, benchmarkPath, benchmarkScope, hasBenchmark, noBenchmarks, runsOf, standingOf, withBenchmarks } from "../../src/benchmarks";
+import type { DatedQuestion } from "../../src/question";
 import { INDEX, QUESTION } from "./sample";
 
-const MONTHLY: Question = { ...QUESTION, metrics: ["bookRate"], dimensions: [], interval: "month" };
-const scopeOf = (part: Partial<Question>) => benchmarkScope({ ...MONTHLY, ...part }, INDEX.dictionary);
+const MONTHLY: DatedQuestion = { ...QUESTION, metrics: ["bookRate"], dimensions: [], interval: "month" };
+const scopeOf = (part: Partial<DatedQuestion>) => benchmarkScope({ ...MONTHLY, ...part }, INDEX.dictionary);
 
 test("only questions by month have benchmarks, by dimensions that benchmarks know or by account", () => {
   assert.deepEqual(scopeOf({}), { organization: "group", accounts: [], dimensions: [], filters: [] });
   assert.deepEqual(scopeOf({ dimensions: ["account"] })?.dimensions, []);
   assert.deepEqual(scopeOf({ dimensions: ["account", "attributionChannel"] })?.dimensions, ["attributionChannel"]);
   for (const part of [{ interval: "week" as const }, { within: "90d" }, { attribution: "first" as const }, { dimensions: ["campaign"] }]) assert.equal(scopeOf(part), null);
+});
+
+test("one month as a whole has benchmarks, other days are shown by month", () => {
+  assert.notEqual(scopeOf({ interval: "total" }), null);
+  assert.equal(scopeOf({ interval: "total", days: { start: "2026-05-01", end: "2026-06-30" } }), null);
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total" }), { benchmarks: true, compare: null });
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total", days: { start: "2026-05-01", end: "2026-06-30" } }), { benchmarks: true, compare: null, interval: "month" });
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "week" }), { benchmarks: true, compare: null, interval: "month" });
+});
+
+test("a question without benchmarks says why", () => {
+  assert.match(noBenchmarks("leads", MONTHLY, INDEX.dictionary), /^Leads has no benchmarks/);
+  assert.match(noBenchmarks("bookRate", { ...MONTHLY, dimensions: ["account", "campaign"] }, INDEX.dictionary), /not known by Campaign\.$/);
+  assert.match(noBenchmarks("bookRate", { ...MONTHLY, within: "90d" }, INDEX.dictionary), /of what each event records/);
+});
+
+test("a figure stands between percentiles, and which side is better depends on the metric", () => {
+  const band = { p10: 1, p25: 2, p50: 3, p75: 4, p90: 5, benchmark: 3, accounts: 20 };
+  const standings = (better: "higher" | "lower" | null) => [0, 1, 2, 3, 4, 5].map((value) => standingOf(value, band, better));
+  assert.deepEqual(standings("higher"), ["worse than 9 in 10", "worse than 3 in 4", "worse than half", "better than half", "better than 3 in 4", "better than 9 in 10"]);
+  assert.deepEqual([standingOf(0, band, "lower"), standingOf(3, band, "lower"), standingOf(6, band, "lower")], ["better than 9 in 10", "better than half", "worse than 9 in 10"]);
+  assert.deepEqual([standingOf(0, band, null), standingOf(5, band, null)], ["lower than 9 in 10", "higher than 9 in 10"]);
 });
 
 test("a condition that benchmarks cannot have leaves none", () => {

@@ -102,7 +102,7 @@ test("a question without a metric is not asked", () => {
 test("days that are too many for one figure are asked for by month, and a cohort as a whole", () => {
   for (const name of ["last-quarter", "last-year", "year-to-date"]) {
     const { question, isDivided } = settled({ days: { name }, compare: "previous-period" });
-    assert.deepEqual([question.interval, question.compare, isDivided], ["month", null, true], name);
+    assert.deepEqual([question.interval, question.compare, isDivided], ["month", "previous-period", true], name);
   }
   const { question, isDivided } = settled({ days: { name: "90d" }, compare: "previous-period" });
   assert.deepEqual([question.interval, question.compare, isDivided], ["total", "previous-period", false]);
