@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-S7SFR6XF.css", include_bytes!("main-S7SFR6XF.css")),
-    ("main-EIYJQV43.js", include_bytes!("main-EIYJQV43.js")),
+    ("main-VLXLTG3C.css", include_bytes!("main-VLXLTG3C.css")),
+    ("main-55JIKJ5F.js", include_bytes!("main-55JIKJ5F.js")),
 ]

@@ -76,7 +76,7 @@ export function chartOf(question: Charted, range: DayRange, rows: Row[], diction
   const { dimensions, metrics, interval } = question;
   const metric = chartedMetric(question);
   const [first] = rows;
-  if (metric === undefined || first === undefined || dimensions.some((name) => SINGLE.includes(name))) return { kind: "none" };
+  if (metric === undefined || first === undefined || isSingle(dimensions)) return { kind: "none" };
   if (interval !== "total") return linesOf(question, metric, range, rows, dictionary, behind);
   if (dimensions.length === 0) {
     const stages = stagesOf(metrics, first);
@@ -88,6 +88,11 @@ export function chartOf(question: Charted, range: DayRange, rows: Row[], diction
   }
   const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: labelOf(row, dimensions), value: valueOf(row, metric), previous: previousOf(row, metric) }));
   return { kind: "bars", metric, bars, groups: rows.length };
+}
+
+/** Returns whether dimensions have a group for each customer or event. */
+export function isSingle(dimensions: string[]): boolean {
+  return dimensions.some((name) => SINGLE.includes(name));
 }
 
 /** Returns the metric of the chart: the one that was chosen, or else the one that the table is sorted by, or the first. */
@@ -102,7 +107,7 @@ export function chartedMetric({ metrics, charted, sort }: Charted): string | und
  */
 export function volumesOf({ dimensions, metrics, interval }: Charted, rows: Row[], dictionary: Dictionary): string[] {
   if (interval === "total" || new Set(rows.map((row) => keyOf(row, dimensions))).size <= MAX_LINES) return [];
-  if (dimensions.some((name) => SINGLE.includes(name))) return [];
+  if (isSingle(dimensions)) return [];
   return [...new Set(metrics.map((metric) => dictionary.volumeOf(metric)))].filter((volume) => !metrics.includes(volume));
 }
 

@@ -6,7 +6,7 @@ import { ATTRIBUTIONS, earlierText, encode, isTaken, type Attribution, type Earl
 
 /** The most characters of a link: more than those of any question that the service takes. */
 const MAX_LINK = 65_536;
-const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "attribution", "compare", "where", "sort", "chart", "benchmarks"];
+const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "attribution", "compare", "where", "sort", "chart", "benchmarks", "pivot"];
 
 /** A question that a link holds, or what is wrong with the link. */
 export type Linked = { question: Question } | { fault: string };
@@ -31,6 +31,7 @@ export function writeLink(question: Question): string {
   add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
   add("chart", question.charted);
   add("benchmarks", question.benchmarks ? "true" : null);
+  add("pivot", question.pivot ? "true" : null);
   return `#${parameters.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
 }
 
@@ -66,7 +67,8 @@ function parse(text: string): Question {
     compare: compare(parameters),
     sort: sort(parameters.get("sort")),
     charted: parameters.has("chart") ? oneLine(parameters.get("chart") ?? "", "chart") : null,
-    benchmarks: benchmarks(parameters.get("benchmarks")),
+    benchmarks: isTrue(parameters, "benchmarks"),
+    pivot: isTrue(parameters, "pivot"),
   };
 }
 
@@ -148,8 +150,9 @@ function sort(text: string | null): Sort | null {
   return { field: oneLine(parts[1]!, "field to sort by"), descending: parts[2] === "desc" };
 }
 
-function benchmarks(text: string | null): boolean {
-  if (text !== null && text !== "true") throw new LinkFault(`expected benchmarks to be true, but found ${quote(text)}`);
+function isTrue(parameters: URLSearchParams, name: string): boolean {
+  const text = parameters.get(name);
+  if (text !== null && text !== "true") throw new LinkFault(`expected ${name} to be true, but found ${quote(text)}`);
   return text === "true";
 }
 

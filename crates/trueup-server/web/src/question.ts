@@ -32,8 +32,10 @@ export interface Question {
   sort: Sort | null;
   /** The metric that the chart shows; `null` for the first. */
   charted: string | null;
-  /** Whether a line chart by month shows benchmarks, where there are any. */
+  /** Whether the figures are compared with those of similar businesses, where there are any. */
   benchmarks: boolean;
+  /** Whether the table has months, weeks or days as columns. */
+  pivot: boolean;
 }
 
 /** What each event records, or the customer's first or last conversion, as the service names them. */
@@ -133,12 +135,18 @@ export function totalsRequest(question: DatedQuestion, dictionary: Dictionary): 
   return hasTotals(question) ? wholeRequest(question, dictionary) : null;
 }
 
-/** Returns the request for all rows of an answer together, month by month up to the last of its days. */
-export function monthsRequest(question: DatedQuestion, dictionary: Dictionary, months: number): EventsRequest | null {
+/** Returns the request for all rows of an answer together, or for those of each group, month by month up to the last of its days. */
+export function monthsRequest(question: DatedQuestion, dictionary: Dictionary, months: number, dimensions: string[] = []): EventsRequest | null {
   const { end } = question.days;
   const range = { start: monthsBefore(`${end.slice(0, 7)}-01`, months - 1), end };
   const whole = wholeRequest({ ...question, compare: null }, dictionary);
-  return whole && { ...whole, range, interval: "month" };
+  return whole && { ...whole, fields: [...dimensions, ...whole.fields], range, interval: "month" };
+}
+
+/** Returns the request for all rows of each sub-range of an answer together. */
+export function rangesRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  const whole = wholeRequest({ ...question, compare: null }, dictionary);
+  return whole && { ...whole, interval: question.interval };
 }
 
 /** Returns the request for all rows of an answer as one group. */

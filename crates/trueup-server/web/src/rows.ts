@@ -49,9 +49,16 @@ function isTextBefore(a: string, b: string): boolean {
   return (a.codePointAt(at) ?? -1) < (b.codePointAt(at) ?? -1);
 }
 
-/** A column of the table. */
-export interface TableColumn {
+/** A column by the name that it has in the rows. */
+export interface NamedColumn {
   name: string;
+  /** The field of its values. */
+  field: string;
+  label: string;
+}
+
+/** A column of the table. */
+export interface TableColumn extends NamedColumn {
   /** The column with the change of the values, which its cells show too; `null` for none. */
   part: string | null;
   /** In em: room for every one of its numbers, for its texts up to a limit, and for the longest word of its header. */
@@ -59,23 +66,29 @@ export interface TableColumn {
 }
 
 /** Returns the columns of the table. In a comparison they are one for each metric, unless all columns are shown. */
-export function tableColumns(columns: string[], rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth, areAll: boolean): TableColumn[] {
-  const isPart = (column: string) => metricOf(column) !== column && dictionary.isMetric(column) && columns.includes(metricOf(column));
-  const contents = (column: string) => contentWidth(column, rows, totals, dictionary, widthOf);
+export function tableColumns(columns: NamedColumn[], rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth, areAll: boolean): TableColumn[] {
+  const names = columns.map(({ name }) => name);
+  const isPart = (column: string) => metricOf(column) !== column && dictionary.isMetric(column) && names.includes(metricOf(column));
+  const contents = (name: string, field: string) => contentWidth(name, field, rows, totals, dictionary, widthOf);
   return columns
-    .filter((column) => areAll || !isPart(column))
-    .map((name) => {
-      const part = areAll || !columns.includes(changeColumn(name, dictionary)) ? null : changeColumn(name, dictionary);
-      const width = contents(name) + (part === null ? 0 : contents(part) * SMALL + GAP);
-      const header = Math.max(...dictionary.label(name).split(" ").map(widthOf)) + ARROW + (part === null ? 0 : ARROW);
-      return { name, part, width: Math.max(dictionary.isMetric(name) ? width : Math.min(width, MAX_TEXT), header) + PADDING };
+    .filter(({ name }) => areAll || !isPart(name))
+    .map(({ name, field, label }) => {
+      const part = areAll || !names.includes(changeColumn(name, dictionary)) ? null : changeColumn(name, dictionary);
+      const width = contents(name, field) + (part === null ? 0 : contents(part, part) * SMALL + GAP);
+      const header = Math.max(...label.split(" ").map(widthOf)) + ARROW + (part === null ? 0 : ARROW);
+      return { name, field, label, part, width: Math.max(dictionary.isMetric(field) ? width : Math.min(width, MAX_TEXT), header) + PADDING };
     });
 }
 
+/** Returns the columns of an answer as they are. */
+export function namedColumns(columns: string[], dictionary: Dictionary): NamedColumn[] {
+  return columns.map((name) => ({ name, field: name, label: dictionary.label(name) }));
+}
+
 /** Returns the width of the widest value of a column. */
-function contentWidth(column: string, rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth): number {
-  const format = dictionary.get(column)?.format ?? "text";
-  const step = dictionary.isMetric(column) ? 1 : Math.max(1, Math.floor(rows.length / SAMPLED_ROWS));
+function contentWidth(column: string, field: string, rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth): number {
+  const format = dictionary.get(field)?.format ?? "text";
+  const step = dictionary.isMetric(field) ? 1 : Math.max(1, Math.floor(rows.length / SAMPLED_ROWS));
   let [width, longest] = [0, 0];
   for (let index = 0; index < rows.length; index += step) {
     const value = rows[index]?.[column];

@@ -2,15 +2,15 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { bandOf, benchmarkScope, noBenchmarks, type Band } from "../benchmarks";
-import { chartOf, chartedMetric } from "../chart";
+import { chartOf, chartedMetric, isSingle } from "../chart";
 import { contributionsOf } from "../contributions";
 import { ATTRIBUTION_WINDOW, countDays, describeDays, formatMonth, type Now } from "../days";
 import { OPEN_LEADS, type Index } from "../dictionary";
 import { wordsOf } from "../fault_words";
 import { monthsWithData } from "../first_question";
 import { count } from "../format";
-import { rowsRequest, type DatedQuestion, type Question, type Row, type Settled, type Sort } from "../question";
-import { tableColumns } from "../rows";
+import { monthsRequest, rowsRequest, type DatedQuestion, type Question, type Row, type Settled, type Sort } from "../question";
+import { namedColumns, tableColumns } from "../rows";
 import type { Service } from "../service";
 import { headlineOf, standingHeadline, subtitleOf, titleOf } from "../summary";
 import { textWidth } from "../text_width";
@@ -20,13 +20,18 @@ import { DataTable } from "./data_table";
 import { DrillDialog } from "./drill_dialog";
 import { FaultNotice } from "./fault_notice";
 import { NextQuestions } from "./next_questions";
+import { PivotTable } from "./pivot_table";
 import { TableBar } from "./table_bar";
 import { PICTURED } from "./share_menu";
 import { StandingView } from "./standing_view";
 import { Tiles } from "./tiles";
 import type { Answered, Asked } from "./use_answer";
+import { MONTHS, useMonths } from "./use_months";
 import { useBenchmarks } from "./use_benchmarks";
 import type { ParquetExport } from "./use_parquet";
+
+/** The most rows that the table shows the months of. */
+const MAX_TRENDS = 300;
 
 interface Props {
   asked: Asked;
@@ -58,7 +63,7 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
     [answered, shown, chartRows, dictionary],
   );
   const columns = useMemo(
-    () => (answered ? tableColumns(answered.answer.columns, answered.answer.rows, answered.totals, dictionary, textWidth(), areAllColumns) : []),
+    () => (answered ? tableColumns(namedColumns(answered.answer.columns, dictionary), answered.answer.rows, answered.totals, dictionary, textWidth(), areAllColumns) : []),
     [answered, dictionary, areAllColumns],
   );
   const isStale = state.phase !== "answered" && answered !== null;
@@ -69,6 +74,9 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
   const requestOf = (of: DatedQuestion) => JSON.stringify(rowsRequest(of, dictionary));
   const isCurrent = !isStale && answered !== null && requestOf(answered.question) === requestOf(question);
   const standing = useStanding(service, shown && question.benchmarks && shown.interval === "total" ? shown : null, dictionary, isCurrent);
+  const isPivot = question.pivot && shown !== null && shown.interval !== "total" && shown.dimensions.length > 0;
+  const trend = shown ? trendOf(shown, rows) : null;
+  const monthly = useMonths(service, shown && trend !== null ? monthsRequest({ ...shown, metrics: [trend] }, dictionary, MONTHS, shown.dimensions) : null, shown?.dimensions ?? []);
   const hasRows = rows.length > 0 && !isEmpty;
   // Nothing can be done with what a question that failed has left on the screen.
   const frame = { class: isStale ? "answer stale" : "answer", "aria-busy": state.phase === "asking", inert: isStale && state.phase !== "asking" };
@@ -131,15 +139,20 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
       <TableBar question={chosen} settled={settled} update={update} dictionary={dictionary} areAllColumns={areAllColumns} setAllColumns={setAllColumns} />
       {answered && shown && hasRows && (
         <div {...frame}>
-          <DataTable
-            columns={columns}
-            rows={rows}
-            totals={answered.totals}
-            dictionary={dictionary}
-            sort={sort}
-            onSort={(sorted) => update({ sort: sorted, charted: null })}
-            onLookInto={(row, column) => setLookedInto({ row, column, of: answered })}
-          />
+          {isPivot ? (
+            <PivotTable question={shown} sort={question.sort} rows={answered.answer.rows} update={update} dictionary={dictionary} service={service} onLookInto={(row, column) => setLookedInto({ row, column, of: answered })} />
+          ) : (
+            <DataTable
+              columns={columns}
+              rows={rows}
+              totals={answered.totals}
+              dictionary={dictionary}
+              sort={sort}
+              trend={trend === null ? null : { metric: trend, monthly }}
+              onSort={(sorted) => update({ sort: sorted, charted: null })}
+              onLookInto={(row, column) => setLookedInto({ row, column, of: answered })}
+            />
+          )}
           {lookedInto?.of === answered && !isStale && (
             // It closes when the question changes, as by Back: the row is one of the earlier question.
             // A dialog says late that it was closed: by then the next row may have been opened, in a dialog of its own.
@@ -160,7 +173,7 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
               {OPEN_MARK} The window of some leads of the row is not over: its numbers may still change.
             </p>
           )}
-          {shown.within === null && shown.interval !== "total" && countDays(shown.days) > ATTRIBUTION_WINDOW && (
+          {!isPivot && shown.within === null && shown.interval !== "total" && countDays(shown.days) > ATTRIBUTION_WINDOW && (
             <p class="hint">There is no total: the service computes one figure for at most {ATTRIBUTION_WINDOW} days, and figures of intervals do not add up.</p>
           )}
         </div>
@@ -199,6 +212,12 @@ function useStanding(service: Service, question: DatedQuestion | null, dictionar
   if (!scope || metrics.length === 0) return { bands, hint: noBenchmarks(metrics[0] ?? whole.metrics[0] ?? "", whole, dictionary) };
   if (fault) return { bands, hint: `${wordsOf(fault).title}. ${wordsOf(fault).advice}` };
   return { bands, hint: isWhole ? "There are no benchmarks of this month: there are too few other accounts to compare with." : "Loading similar businesses…" };
+}
+
+/** Returns the metric of which the table shows the months; `null` where there are none, or too many rows for them. */
+function trendOf(question: DatedQuestion, rows: Row[]): string | null {
+  const hasGroups = question.interval === "total" && question.dimensions.length > 0 && !isSingle(question.dimensions);
+  return hasGroups && rows.length <= MAX_TRENDS ? (chartedMetric(question) ?? null) : null;
 }
 
 /** Says which metrics are left out, because each row would show the spend of all. */

@@ -26,7 +26,7 @@ const HEIGHT = 280;
 const MARGIN = { top: 12, right: 24, bottom: 40, left: 52 };
 
 /** The room for labels at the ends of lines, and the width of a chart that has it. */
-const LABELS = 150;
+const LABELS = 170;
 const MIN_LABELED = 620;
 /** The height of such a label, and how many of its characters there is room for. */
 const LABEL_HEIGHT = 15;

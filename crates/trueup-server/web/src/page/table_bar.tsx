@@ -66,6 +66,12 @@ export function TableBar({ question, settled, update, dictionary, areAllColumns,
           </label>
         ))}
       </div>
+      {interval !== "total" && dimensions.length > 0 && (
+        <label class="switch">
+          <input type="checkbox" role="switch" checked={question.pivot} onChange={(event) => update({ pivot: event.currentTarget.checked })} />
+          <span>{INTERVAL_LABELS[interval]}s as columns</span>
+        </label>
+      )}
       {compare !== null && interval === "total" && (
         <label class="switch">
           <input type="checkbox" role="switch" checked={areAllColumns} onChange={(event) => setAllColumns(event.currentTarget.checked)} />

@@ -80,7 +80,7 @@ async function picker(page, chip) {
 }
 /** The number of a cell, without the change behind it. */
 const figure = (cell) => cell.locator(".value");
-const cell = (page, row, column) => page.locator("tbody tr:not(.space)").nth(row).locator("td").nth(column);
+const cell = (page, row, column) => page.locator("tbody tr:not(.space)").nth(row).locator("td:not(.trend)").nth(column);
 const alerts = (page) => page.locator(".notice[role=alert]");
 
 onPage("a key shows what moved the leads of the newest month", {}, async (page, t) => {
@@ -240,6 +240,61 @@ onAnswer("a click on a header sorts, and once more in the other direction", JUNE
   assert.deepEqual(inOrder(await numbers()), falling);
 });
 
+onAnswer("each row has thirteen months behind the metric of the chart, and keeps its name in view", `${JUNE.replace("spend", "spend,avgCostPerLead,closedRevenue,roasClosed")}&sort=leads:desc`, async (page) => {
+  await page.locator("tbody .trend path").nth(5).waitFor({ state: "attached" });
+  const headers = async () => (await page.locator(".table thead th").allTextContents()).map((text) => text.replace(/[↓↑]/, ""));
+  assert.deepEqual((await headers()).slice(0, 4), ["Attribution Channel", "Leads", "13 months", "Book Rate"]);
+  const channel = await cell(page, 0, 0).textContent();
+  const months = await asked(`demo-group/events?fields=leads&start=2025-06-01&end=2026-06-30&interval=month&attributionChannel=${encodeURIComponent(channel)}`);
+  assert.equal(months.length, 13);
+  const path = await page.locator("tbody tr:not(.space)").first().locator(".trend path").getAttribute("d");
+  const heights = [...path.matchAll(/ ([\d.]+)/g)].map(([, y]) => Number(y));
+  // The highest month is at the top, and the lowest at the bottom.
+  const values = months.map(({ leads }) => leads);
+  assert.deepEqual([heights.length, heights.indexOf(Math.min(...heights)), heights.indexOf(Math.max(...heights))], [13, values.indexOf(Math.max(...values)), values.indexOf(Math.min(...values))]);
+  await page.getByRole("button", { name: "Book Rate", exact: true }).click();
+  await page.locator("thead th:nth-child(4)", { hasText: "13 months" }).waitFor();
+
+  await page.setViewportSize({ width: 600, height: 800 });
+  const region = page.locator(".table .scroll");
+  const left = async () => (await cell(page, 1, 0).boundingBox()).x;
+  const before = await left();
+  await region.evaluate((element) => (element.scrollLeft = 9_999));
+  assert.ok((await region.evaluate((element) => element.scrollLeft)) > 50, "the table is wider than the window");
+  assert.equal(await left(), before);
+});
+
+onAnswer("months are columns, with totals of their own", `${JUNE.replace("2026-06-01", "2026-01-01")}&interval=month&sort=leads:desc`, async (page) => {
+  await page.getByRole("switch", { name: "Months as columns" }).check();
+  await page.waitForFunction(() => location.hash.endsWith("&pivot=true"));
+  const headers = async () => (await page.locator(".table thead th").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
+  assert.deepEqual(await headers(), ["Attribution Channel", "Jan 2026", "Feb 2026", "Mar 2026", "Apr 2026", "May 2026", "Jun 2026↓"]);
+  const range = "start=2026-01-01&end=2026-06-30&interval=month";
+  const rows = await asked(`demo-group/events?fields=attributionChannel,leads&${range}`);
+  const channel = await cell(page, 0, 0).textContent();
+  const june = rows.filter(({ start }) => start === "2026-06-01").sort((a, b) => b.leads - a.leads);
+  assert.equal(channel, june[0].attributionChannel, "sorted by the newest month");
+  const expected = rows.filter(({ attributionChannel }) => attributionChannel === channel).map(({ leads }) => leads.toLocaleString("en-US"));
+  assert.deepEqual(await page.locator("tbody tr:not(.space)").first().locator("td.number").allTextContents(), expected);
+  const totals = await asked(`demo-group/events?fields=leads&${range}`);
+  await page.locator("tfoot").waitFor();
+  assert.deepEqual(await page.locator("tfoot td.number").allTextContents(), totals.map(({ leads }) => leads.toLocaleString("en-US")));
+  await screenshot(page, "pivot");
+  assert.deepEqual(await accessibilityFaults(page), []);
+
+  await page.getByRole("button", { name: "Mar 2026" }).click();
+  await page.waitForFunction(() => location.hash.includes("sort=2026-03-01:desc"));
+  const march = await page.locator("tbody tr:not(.space) td:nth-child(4)").allTextContents();
+  assert.deepEqual(march, [...march].sort((a, b) => Number(b.replaceAll(",", "")) - Number(a.replaceAll(",", ""))));
+  // A cell is the number of its month.
+  await page.locator("tbody tr:not(.space)").first().locator("td").nth(2).click();
+  await page.locator("dialog .key", { hasText: "2026-02-01 to 2026-02-28" }).waitFor();
+  await page.locator("dialog").getByText(/^Leads /).first().waitFor();
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  await page.getByRole("switch", { name: "Months as columns" }).uncheck();
+  await page.locator(".table thead th", { hasText: "From" }).waitFor();
+});
+
 onAnswer("filters suggest values, and restrict rows", JUNE, async (page) => {
   await (await picker(page, "Filter")).fill("channel");
   await page.getByRole("option", { name: /^Attribution Channel/ }).click();
@@ -277,7 +332,7 @@ onAnswer("channels of the first and of the last conversion", MARCH, async (page)
     return rows.map((row) => [row.attributionChannel || "(none)", row.conversions.toLocaleString("en-US"), row.bookedCustomers.toLocaleString("en-US")].join(" "));
   };
   // Runs in the page.
-  const rowsOf = () => [...document.querySelectorAll("tbody tr:not(.space)")].map((row) => [...row.children].map((cell) => cell.textContent).join(" "));
+  const rowsOf = () => [...document.querySelectorAll("tbody tr:not(.space)")].map((row) => [...row.querySelectorAll("td:not(.trend)")].map((cell) => cell.textContent).join(" "));
   const totals = () => page.locator("tfoot").textContent();
   const sums = await totals();
   const seen = [await page.evaluate(rowsOf)];
@@ -388,7 +443,7 @@ onAnswer("days between stages, and what the dataset defines, are found by their 
   await answered(page);
   const rows = await asked("demo-group/events?fields=hourOfDay,medianDaysLeadToSold&start=2026-06-01&end=2026-06-30");
   const nine = rows.find(({ hourOfDay }) => hourOfDay === "09");
-  const shown = page.locator("tbody tr", { has: page.getByText("09", { exact: true }) }).locator("td");
+  const shown = page.locator("tbody tr", { has: page.getByText("09", { exact: true }) }).locator("td:not(.trend)");
   assert.equal(await shown.nth(3).textContent(), nine.medianDaysLeadToSold.toFixed(2));
   // No hour has spend of its own.
   await page.getByText("Not by Hour of Day: Spend, Net Revenue per Lead.").waitFor();
@@ -453,9 +508,9 @@ onAnswer("a number is explained by the lines that add up to it", CLOSED, async (
   const why = page.getByRole("region", { name: "Why a number is what it is" });
   const row = page.locator("tbody tr:not(.space)").first();
   const channel = await row.locator("td").first().textContent();
-  const bookRate = await row.locator("td").nth(2).textContent();
+  const bookRate = await row.locator("td:not(.trend)").nth(2).textContent();
   // With the pointer, from the cell itself.
-  await row.locator("td").nth(2).click();
+  await row.locator("td:not(.trend)").nth(2).click();
   await why.getByText(`Book Rate ${bookRate} = Booked Customers / Customers`).waitFor();
   const query = `fields=attributionChannel,bookRate,closedRevenue&start=2026-06-01&end=2026-06-30`;
   const explained = (metric, lines) => asked(`demo-group/events?${query}&why=${metric}&lines=${lines}&row=${encodeURIComponent(`attributionChannel=${channel}`)}`);
@@ -481,7 +536,7 @@ onAnswer("a number is explained by the lines that add up to it", CLOSED, async (
   await revenue.locator("tbody tr").nth(closed.lines - 1).waitFor();
   const adds = await revenue.locator("td.number").allTextContents();
   const sum = adds.reduce((total, text) => total + Math.round(Number(text.replaceAll(",", "")) * 100), 0);
-  assert.equal(sum, Math.round(Number((await row.locator("td").nth(3).textContent()).replaceAll(",", "")) * 100));
+  assert.equal(sum, Math.round(Number((await row.locator("td:not(.trend)").nth(3).textContent()).replaceAll(",", "")) * 100));
 
   // A percentile has no lines, and the service says what has.
   await why.getByRole("combobox").selectOption("medianDaysLeadToSold");
@@ -1181,7 +1236,7 @@ for (const font of ["DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono", "Liberati
 
 onAnswer("a ratio over nothing is a dash, and the last in both directions", `${JUNE.replace("spend", "spend,closedRevenue,roasClosed")}&sort=roasClosed:asc`, async (page) => {
   const column = () => page.locator("tbody tr:not(.space) td:nth-child(6)").allTextContents();
-  const direct = page.locator("tbody tr", { has: page.getByText("Direct", { exact: true }) }).locator("td");
+  const direct = page.locator("tbody tr", { has: page.getByText("Direct", { exact: true }) }).locator("td:not(.trend)");
   assert.deepEqual([await direct.nth(3).textContent(), await direct.nth(5).textContent()], ["0.00", "–"]);
   for (const direction of ["ascending", "descending"]) {
     await page.locator(`th[aria-sort=${direction}]`).waitFor();

@@ -6,7 +6,7 @@ import { toCsv } from "../../src/csv";
 import { wordsOf } from "../../src/fault_words";
 import { formatNumber, formatText, formatTick, formatValue } from "../../src/format";
 import type { Row } from "../../src/question";
-import { sortRows, tableColumns } from "../../src/rows";
+import { namedColumns, sortRows, tableColumns } from "../../src/rows";
 import { Fault } from "../../src/service";
 import { INDEX } from "./sample";
 
@@ -71,7 +71,7 @@ test("texts are sorted byte by byte, as the copied command sorts them", () => {
 const widthOf = (text: string) => text.length;
 
 test("a column has room for its widest value, and a number is never cut off", () => {
-  const widths = (columns: string[], rows: Row[], totals: Row | null = null) => tableColumns(columns, rows, totals, dictionary, widthOf, true).map(({ width }) => Number((width - 1.5).toFixed(1)));
+  const widths = (columns: string[], rows: Row[], totals: Row | null = null) => tableColumns(namedColumns(columns, dictionary), rows, totals, dictionary, widthOf, true).map(({ width }) => Number((width - 1.5).toFixed(1)));
   assert.deepEqual(widths(["campaign", "leads", "spend"], ROWS, { leads: 1_000_000, spend: -99999.5 }), [9.2, 9, 10]);
   // A fraction may be wider than a larger number.
   assert.deepEqual(widths(["leads"], [{ leads: 1_000 }, { leads: 0.333333 }]), [8]);
@@ -82,11 +82,11 @@ test("a column has room for its widest value, and a number is never cut off", ()
 test("a comparison has one column for each metric, unless all are wanted", () => {
   const columns = ["campaign", "bookRate", "bookRate.previous", "bookRate.change", "bookRate.ratio", "leads", "leads.previous", "leads.change", "leads.ratio"];
   const row = { campaign: "A", bookRate: 0.5, "bookRate.change": 0.021, leads: 5, "leads.ratio": 1.25 };
-  const compact = tableColumns(columns, [row], null, dictionary, widthOf, false);
+  const compact = tableColumns(namedColumns(columns, dictionary), [row], null, dictionary, widthOf, false);
   assert.deepEqual(compact.map(({ name, part }) => [name, part]), [["campaign", null], ["bookRate", "bookRate.change"], ["leads", "leads.ratio"]]);
   // Both numbers have room: 50.0% and +2.1 pp.
   assert.ok(compact[1]!.width >= 5 + 7 * 0.9);
-  assert.deepEqual(tableColumns(columns, [row], null, dictionary, widthOf, true).map(({ name }) => name), columns);
+  assert.deepEqual(tableColumns(namedColumns(columns, dictionary), [row], null, dictionary, widthOf, true).map(({ name }) => name), columns);
 });
 
 test("one row has a funnel where its metrics are stages", () => {

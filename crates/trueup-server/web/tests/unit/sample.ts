@@ -47,6 +47,7 @@ export const QUESTION: DatedQuestion = {
   sort: null,
   charted: null,
   benchmarks: false,
+  pivot: false,
 };
 
 export const TODAY = "2026-11-23";
