@@ -49,8 +49,22 @@ delgado-hvac,twice,twice-2,lead-originated,2026-03-09,Referral
 delgado-hvac,twice,twice-3,booked,2026-03-12,
 `;
 
-/** Makes a demo, serves it, and starts a browser. The options are those of `trueup demo`. */
+/** Makes a demo, serves it, and starts Chromium. The options are those of `trueup demo`. */
 export async function openSite(...options) {
+  const site = await serveDemo(...options);
+  const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return {
+    ...site,
+    browser,
+    close: async () => {
+      await browser.close();
+      await site.close();
+    },
+  };
+}
+
+/** Makes a demo and serves it. */
+export async function serveDemo(...options) {
   const folder = await mkdtemp(join(tmpdir(), "trueup-explorer-"));
   const dataset = join(folder, "demo");
   const trueup = async (...args) => (await run(PROGRAM, args, { maxBuffer: 1 << 28 })).stdout;
@@ -62,13 +76,11 @@ export async function openSite(...options) {
   await mkdir(SCREENSHOTS, { recursive: true });
   const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
   const origin = await announced(server);
-  const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   return {
     origin,
     dataset,
     program: PROGRAM,
     trueup,
-    browser,
     /** Runs `trueup explore`, and returns the link that it prints. */
     explore: async () => {
       const program = spawn(PROGRAM, ["explore", dataset, "--no-browser"], { stdio: ["ignore", "pipe", "pipe"] });
@@ -77,7 +89,6 @@ export async function openSite(...options) {
     },
     createKey: async () => (await trueup("keys", "create", dataset, "demo@example.com")).trim(),
     close: async () => {
-      await browser.close();
       server.kill("SIGTERM");
       await new Promise((resolve) => server.once("exit", resolve));
       await rm(folder, { recursive: true });
@@ -105,16 +116,25 @@ export async function openPage(site, { hash = "", link = `${site.origin}/explore
   return { page, context, faults };
 }
 
-/** Answers with a file of a folder in place of the program's own, and with the headers of the program. */
+/** Answers with a file of a folder in place of the program's own. */
 async function serveBuilt(route) {
   if (route.request().method() !== "GET") return route.continue();
-  const name = new URL(route.request().url()).pathname.split("/").pop();
-  const { headers } = await fetch(new URL("/explore", route.request().url()));
-  const contentType = { js: "text/javascript", css: "text/css" }[name.split(".").pop()] ?? "text/html";
-  const body = await readFile(join(BUILT, name === "explore" ? "page.html" : name));
-  const kept = Object.fromEntries([...headers].filter(([header]) => !["content-length", "content-encoding", "etag"].includes(header)));
-  await route.fulfill({ body, headers: { ...kept, "content-type": contentType } });
+  await route.fulfill(await builtFile(route.request().url()));
 }
+
+/** Returns the file of a folder that takes the place of the program's own at an address, with the headers of the program; `null` for none. */
+export const builtFile =
+  BUILT &&
+  (async (url) => {
+    const path = new URL(url).pathname;
+    if (!/^\/explore(\/[\w.-]+)?$/.test(path)) return null;
+    const name = path.split("/").pop();
+    const { headers } = await fetch(new URL("/explore", url));
+    const contentType = { js: "text/javascript", css: "text/css" }[name.split(".").pop()] ?? "text/html";
+    const body = await readFile(join(BUILT, name === "explore" ? "page.html" : name));
+    const kept = Object.fromEntries([...headers].filter(([header]) => !["content-length", "content-encoding", "etag"].includes(header)));
+    return { body, headers: { ...kept, "content-type": contentType } };
+  });
 
 export async function signIn(page, key) {
   await page.getByLabel("Your key").fill(key);
