@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
-    ("main-VLXLTG3C.css", include_bytes!("main-VLXLTG3C.css")),
-    ("main-55JIKJ5F.js", include_bytes!("main-55JIKJ5F.js")),
+    ("main-LYLG5DRD.css", include_bytes!("main-LYLG5DRD.css")),
+    ("main-62ZUSG2J.js", include_bytes!("main-62ZUSG2J.js")),
 ]

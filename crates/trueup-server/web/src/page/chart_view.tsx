@@ -101,17 +101,22 @@ function Funnel({ stages, dictionary }: { stages: Stage[]; dictionary: Dictionar
         {stages.map(({ metric, value, share }) => (
           <li key={metric}>
             <span class="label">{dictionary.label(metric)}</span>
-            <span class="track" aria-hidden="true">
-              <span class="bar" style={{ width: `${Math.min(1, share) * 100}%` }} />
-            </span>
-            <span class="value">
-              {formatNumber(value, "number")} <small>{formatShare(share)}</small>
+            <span class="track">
+              <span class="bar" style={{ width: placeOf(Math.min(1, share)) }} />
+              <span class="value">
+                {formatNumber(value, "number")} <small>{formatShare(share)}</small>
+              </span>
             </span>
           </li>
         ))}
       </ol>
     </figure>
   );
+}
+
+/** Returns how far a share of the longest bar reaches: after each bar there is room for its value. */
+function placeOf(share: number): string {
+  return `calc((100% - 8em) * ${share.toFixed(4)})`;
 }
 
 function Bars({ bars, format, label }: { bars: Bar[]; format: string; label: string }) {
@@ -123,11 +128,11 @@ function Bars({ bars, format, label }: { bars: Bar[]; format: string; label: str
           <span class="label" title={label}>
             {label}
           </span>
-          <span class="track" aria-hidden="true">
-            <span class={(value ?? 0) < 0 ? "bar negative" : "bar"} style={{ width: `${(Math.abs(value ?? 0) / widest) * 100}%` }} />
-            {previous !== null && <span class="previous" style={{ left: `${(Math.abs(previous) / widest) * 100}%` }} title={`before: ${formatNumber(previous, format)}`} />}
+          <span class="track">
+            <span class={(value ?? 0) < 0 ? "bar negative" : "bar"} style={{ width: placeOf(Math.abs(value ?? 0) / widest) }} />
+            <span class="value">{formatValue(value, format)}</span>
+            {previous !== null && <span class="previous" style={{ left: placeOf(Math.abs(previous) / widest) }} title={`before: ${formatNumber(previous, format)}`} />}
           </span>
-          <span class="value">{formatValue(value, format)}</span>
         </li>
       ))}
     </ol>

@@ -25,7 +25,7 @@ export function StandingView({ question, totals, bands, dictionary }: Props) {
     <figure class="chart standing">
       <figcaption>
         <strong>Similar businesses</strong>
-        <span>in {formatRange(question.days)}: half of the accounts are in the dark part, 8 in 10 in the whole, the line is the median</span>
+        <span>in {formatRange(question.days)}: half of the accounts are in the inner part, 8 in 10 in the strip; the line is the median, the mark is you</span>
       </figcaption>
       <ul>
         {[...bands].map(([metric, band]) => {
