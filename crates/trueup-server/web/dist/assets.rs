@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
     ("main-LYLG5DRD.css", include_bytes!("main-LYLG5DRD.css")),
-    ("main-62ZUSG2J.js", include_bytes!("main-62ZUSG2J.js")),
+    ("main-SFOKW6KN.js", include_bytes!("main-SFOKW6KN.js")),
 ]

@@ -5,7 +5,7 @@ import type { Dictionary, Field } from "./dictionary";
 import { inRow } from "./format";
 import { encode, isTaken, type DatedQuestion, type Question, type Row } from "./question";
 
-/** The most months that the page asks for benchmarks of: each is a request. */
+/** The most months that the page asks for benchmarks of. */
 export const MAX_MONTHS = 24;
 
 /** The percentiles of the accounts' own figures, and the figure of all of them together, as the service names them. */
@@ -75,10 +75,10 @@ export function hasBenchmark(range: DayRange, today: string): boolean {
   return range.start <= today && !isPartial(range, "month");
 }
 
-/** Returns path and query of the request for all benchmarks of one month, relative to the page. */
-export function benchmarkPath(scope: BenchmarkScope, metrics: string[], month: string): string {
+/** Returns path and query of the request for all benchmarks of some months, relative to the page. */
+export function benchmarkPath(scope: BenchmarkScope, metrics: string[], months: string[]): string {
   const parameters: [string, string][] = [
-    ["month", month],
+    ["month", months.join(",")],
     ["fields", [...scope.dimensions, ...metrics].join(",")],
   ];
   if (scope.accounts.length > 0) parameters.push(["accounts", scope.accounts.join(",")]);

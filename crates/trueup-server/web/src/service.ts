@@ -107,7 +107,7 @@ export class Service {
     return body;
   }
 
-  /** Returns the benchmarks of one month. */
+  /** Returns benchmarks. */
   async benchmarks(path: string, signal?: AbortSignal): Promise<Row[]> {
     const { body } = await this.#get(path, signal);
     if (!Array.isArray(body)) throw new Fault("unreadable", "");

@@ -124,7 +124,8 @@ fn parameter(parameter: &Parameter) -> JsonValue {
         }
         ValueType::Date => head.with("schema", typed("string").with("format", "date")).with("example", example),
         ValueType::Month => {
-            let schema = typed("string").with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)$");
+            let schema = typed("string")
+                .with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)(,([0-9]{4}-[0-9]{2}|previous-mtd))*$");
             head.with("schema", schema).with("example", example)
         }
         ValueType::Interval => {

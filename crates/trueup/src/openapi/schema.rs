@@ -234,7 +234,8 @@ fn benchmark_schemas() -> Vec<(&'static str, JsonValue)> {
         };
         (field.name, value)
     });
-    let head = [("series", series), ("cohortAccounts", accounts)];
+    let month = described("string", "The month of the row, as `YYYY-MM`; only if the request names several.");
+    let head = [("month", month), ("series", series), ("cohortAccounts", accounts)];
     let row = members(&["series", "cohortAccounts"], head.into_iter().chain(fields))
         .with("additionalProperties", false)
         .with("description", "One series of one combination of dimension values, with the requested fields.");

@@ -132,6 +132,13 @@ pub enum ServiceError {
     },
     /// A request for benchmarks is invalid.
     Benchmarks(BenchmarkFault),
+    /// A request for benchmarks names more months than one request may have.
+    TooManyMonths {
+        /// The number of months.
+        count: usize,
+        /// The most months of a request.
+        limit: usize,
+    },
     /// A filter of benchmarks is an expression; only one value is supported.
     BenchmarkExpression {
         /// The dimension of the filter.

@@ -166,6 +166,13 @@ impl ServiceError {
                 ),
             ),
             Self::Benchmarks(fault) => (400, Some(benchmarks_code(fault)), fault.to_string()),
+            Self::TooManyMonths { count, limit } => (
+                400,
+                Some("invalid-month"),
+                format!(
+                    "the request names {count} months, but a request for benchmarks may name at most {limit}; ask for fewer"
+                ),
+            ),
             Self::BenchmarkExpression { dimension, expression } => (
                 400,
                 Some("not-benchmarkable"),

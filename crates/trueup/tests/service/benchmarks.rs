@@ -302,3 +302,25 @@ fn events_are_compared_with_the_figures_of_the_endpoint() {
     grant_plumbers(&platform, 1..=3);
     assert!(body(&platform.get("anna", events)).contains("\"bookRate.benchmark\":null,\"bookRate.difference\":null"));
 }
+
+#[test]
+fn several_months_are_answered_in_order_and_not_without_end() {
+    let platform = crowded();
+    let one = |month: &str| {
+        let text = body(&platform.get("anna", &format!("/api/north/benchmarks?fields=bookRate&month={month}")));
+        text.trim_start_matches('[').trim_end_matches(']').replace('{', &format!(r#"{{"month":"{month}","#))
+    };
+    let both = body(&platform.get("anna", "/api/north/benchmarks?fields=bookRate&month=2024-11,2024-10"));
+    let parts: Vec<String> = ["2024-11", "2024-10"].map(one).into_iter().filter(|part| !part.is_empty()).collect();
+    assert!(parts[0].contains("\"bookRate\":0.325"));
+    assert_eq!(both, format!("[{}]", parts.join(",")));
+
+    let many = |count: usize| {
+        let months = vec!["1999-01"; count].join(",");
+        platform.get("anna", &format!("/api/north/benchmarks?month={months}"))
+    };
+    assert_eq!((many(36).status, body(&many(36))), (200, "[]".to_owned()));
+    let refused = many(37);
+    assert_eq!(refused.status, 400);
+    assert!(body(&refused).contains("names 37 months, but a request for benchmarks may name at most 36"));
+}

@@ -89,7 +89,7 @@ export function BenchmarkedLines({ chart, question, isShown, isCurrent, update, 
       {isWhole && !hasBands && <p class="hint">There are no benchmarks of {lines[banded]?.label || "these months"}: there are too few other accounts to compare with.</p>}
       {isShown && fault && (
         <p class="hint" role="alert">
-          Some benchmarks are missing. {wordsOf(fault).title}. {wordsOf(fault).advice}
+          The benchmarks are missing. {wordsOf(fault).title}. {wordsOf(fault).advice}
         </p>
       )}
       {hasBands && (

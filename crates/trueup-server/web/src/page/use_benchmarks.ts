@@ -6,57 +6,53 @@ import type { Row } from "../question";
 import { Fault, type Service } from "../service";
 
 export interface Benchmarks {
-  /** The answers by month; one that is missing has not arrived, or is not asked for. */
+  /** The answers by month; none until they have arrived. */
   byMonth: Map<string, Row[]>;
-  /** Whether every month has arrived. */
+  /** Whether they have arrived. */
   isWhole: boolean;
-  /** Why the other months did not arrive. */
+  /** Why they did not. */
   fault: Fault | null;
 }
 
 const NONE: Benchmarks = { byMonth: new Map(), isWhole: false, fault: null };
 
-/** How often the page asks for the benchmarks of a month that the service still computes, the first time included. */
+/** How often the page asks for benchmarks that the service still computes, the first time included. */
 const MAX_TRIES = 30;
 
 /**
- * Asks for the benchmarks of metrics in months, the newest first; nothing if the question has no scope or no metric of benchmarks.
- * While another answer is on its way (not `isCurrent`), what has arrived stays, and nothing more is asked for.
+ * Asks for the benchmarks of metrics in months; nothing if the question has no scope or no metric of benchmarks. While another
+ * answer is on its way (not `isCurrent`), what has arrived stays, and nothing more is asked for.
  */
 export function useBenchmarks(service: Service, scope: BenchmarkScope | null, metrics: string[], months: string[], isCurrent: boolean): Benchmarks {
   const [found, setFound] = useState<{ of: string; benchmarks: Benchmarks } | null>(null);
   const key = JSON.stringify([scope, metrics, months]);
 
   useEffect(() => {
-    if (!scope || metrics.length === 0 || !isCurrent || (found?.of === key && found.benchmarks.isWhole)) return;
+    if (!scope || metrics.length === 0 || months.length === 0 || !isCurrent || (found?.of === key && found.benchmarks.isWhole)) return;
     const controller = new AbortController();
-    const byMonth: Benchmarks["byMonth"] = new Map();
-    const publish = (isWhole: boolean, fault: Fault | null) => setFound({ of: key, benchmarks: { byMonth: new Map(byMonth), isWhole, fault } });
-    const ask = async () => {
-      for (const month of [...months].reverse()) {
-        byMonth.set(month, await patiently(service, benchmarkPath(scope, metrics, month), controller.signal));
-        if (controller.signal.aborted) return;
-        publish(false, null);
-      }
-      publish(true, null);
-    };
-    ask().catch((error: unknown) => controller.signal.aborted || publish(false, error instanceof Fault ? error : new Fault("unreadable", "")));
+    const publish = (benchmarks: Benchmarks) => controller.signal.aborted || setFound({ of: key, benchmarks });
+    patiently(service, scope, metrics, months, controller.signal).then(
+      (byMonth) => publish({ byMonth, isWhole: true, fault: null }),
+      (error: unknown) => publish({ ...NONE, fault: error instanceof Fault ? error : new Fault("unreadable", "") }),
+    );
     return () => controller.abort();
   }, [service, key, isCurrent]);
   return found?.of === key ? found.benchmarks : NONE;
 }
 
-/** Asks again while the service computes the benchmarks of the month. */
-async function patiently(service: Service, path: string, signal: AbortSignal): Promise<Row[]> {
-  for (let tries = 1; ; tries += 1) {
+/** Asks again while the service computes the benchmarks. */
+async function patiently(service: Service, scope: BenchmarkScope, metrics: string[], months: string[], signal: AbortSignal): Promise<Benchmarks["byMonth"]> {
+  for (let tries = 1; months.length > 0; tries += 1) {
     try {
-      return await service.benchmarks(path, signal);
+      const rows = await service.benchmarks(benchmarkPath(scope, metrics, months), signal);
+      return new Map(months.map((month) => [month, rows.filter((row) => (row.month ?? month) === month)]));
     } catch (error) {
-      // The month has begun in this time zone, and not yet for the service.
-      if (error instanceof Fault && error.code === "future-month") return [];
+      // The newest month has begun in this time zone, and not yet for the service.
+      if (error instanceof Fault && error.code === "future-month") return patiently(service, scope, metrics, months.slice(0, -1), signal);
       if (!(error instanceof Fault) || error.kind !== "busy" || tries === MAX_TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 2) * 1_000));
       if (signal.aborted) throw error;
     }
   }
+  return new Map();
 }

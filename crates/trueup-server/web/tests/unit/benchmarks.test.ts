@@ -47,9 +47,9 @@ test("a condition that benchmarks cannot have leaves none", () => {
   assert.equal(scopeOf({ conditions: [is("attributionChannel", '["ne","A"]')] }), null);
 });
 
-test("a request names the month, and nothing of the lines but their scope", () => {
+test("a request names the months, and nothing of the lines but their scope", () => {
   const scope = scopeOf({ accounts: ["a", "b"], dimensions: ["attributionChannel"] })!;
-  assert.equal(benchmarkPath(scope, ["bookRate"], "2026-05"), "api/group/benchmarks?month=2026-05&fields=attributionChannel,bookRate&accounts=a,b");
+  assert.equal(benchmarkPath(scope, ["bookRate"], ["2026-04", "2026-05"]), "api/group/benchmarks?month=2026-04,2026-05&fields=attributionChannel,bookRate&accounts=a,b");
 });
 
 test("whole months have benchmarks, up to the current one", () => {

@@ -31,7 +31,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             "month",
             ValueType::Month,
             "The month as `YYYY-MM`, or `previous-mtd` for the previous month up to the same day. By default the current month \
-             to date.",
+             to date. Several, separated by commas, are answered together: each row then begins with its month.",
             "2025-01",
         ),
         ACCOUNT,
@@ -52,6 +52,9 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             month are still being gathered.",
     answer,
 };
+
+/// The most months of one request: each is computed by itself, and a chart has no use for more.
+const MAX_MONTHS: usize = 36;
 
 /// The parameters that take one value.
 const SINGLE: [&str; 1] = ["month"];
@@ -153,31 +156,43 @@ impl Service {
 }
 
 fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
-    let (period, selection) = query(context.parameters, service.clock.today())?;
+    let (periods, selection) = query(context.parameters, service.clock.today())?;
     let RequestContext { snapshot, reach, scope, memory, interrupt, .. } = context;
-    let rows = service.benchmarks_within(snapshot, reach, scope, (period, &selection), memory, interrupt)?;
-    Answer::text(memory, |out| write_rows(&selection, &rows, out))
+    let answered = periods.iter().map(|period| {
+        let rows = service.benchmarks_within(snapshot, reach, scope, (*period, &selection), memory, interrupt)?;
+        Ok((*period, rows))
+    });
+    let answered = answered.collect::<Result<Vec<_>, ServiceError>>()?;
+    Answer::text(memory, |out| write_rows(&selection, &answered, out))
 }
 
-/// Reads the query. Reports the first fault in this fixed order: no metric, a malformed query string, then the month,
-/// the fields and the filters.
-fn query(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
+/// Reads the query. Reports the first fault in this fixed order: no metric, a malformed query string, too many months,
+/// then the month, the fields and the filters.
+fn query(parameters: &Parameters, today: Day) -> Result<(Vec<BenchmarkPeriod>, BenchmarkSelection), ServiceError> {
     let fields: Vec<&str> = parameters.list("fields").collect();
     let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();
     let filters = parameters.others(&named);
     let pairs: Vec<(&str, &str)> = filters.iter().map(|(name, value)| (&**name, &**value)).collect();
-    let read = benchmarks::read(&fields, &pairs, parameters.non_empty("month"), today);
+    let months: Vec<Option<&str>> =
+        parameters.non_empty("month").map_or_else(|| vec![None], |months| months.split(',').map(Some).collect());
+    let read = |month: Option<&str>| benchmarks::read(&fields, &pairs, month, today);
+    let first = read(months.first().copied().flatten());
     // A missing metric is reported before a malformed parameter, every other fault after it.
-    if !matches!(read, Err(BenchmarkFault::MissingMetric)) {
+    if !matches!(first, Err(BenchmarkFault::MissingMetric)) {
         parameters.check(SINGLE)?;
+        if months.len() > MAX_MONTHS {
+            return Err(ServiceError::TooManyMonths { count: months.len(), limit: MAX_MONTHS });
+        }
     }
-    let read = read.map_err(ServiceError::Benchmarks)?;
+    let (_, selection) = first.map_err(ServiceError::Benchmarks)?;
+    let periods = months.iter().map(|month| read(*month).map(|(period, _)| period));
+    let periods = periods.collect::<Result<Vec<_>, _>>().map_err(ServiceError::Benchmarks)?;
     for (name, value) in pairs {
         if let Some(dimension) = BenchmarkDimension::from_name(name).filter(|_| !is_literal(name, value)) {
             return Err(ServiceError::BenchmarkExpression { dimension, expression: value.to_owned() });
         }
     }
-    Ok(read)
+    Ok((periods, selection))
 }
 
 /// Returns whether the filter language reads the value as the text itself, not as an expression.
@@ -185,14 +200,20 @@ fn is_literal(name: &str, value: &str) -> bool {
     filter::from_parameter(name, value).is_ok_and(|filter| filter == Filter::equals(name, value))
 }
 
-/// Writes the rows as one JSON array.
-fn write_rows(selection: &BenchmarkSelection, rows: &[BenchmarkRow], out: &mut impl Write) -> io::Result<()> {
+/// Writes the rows of all periods as one JSON array. Those of several periods begin with their month.
+fn write_rows(
+    selection: &BenchmarkSelection,
+    answered: &[(BenchmarkPeriod, Vec<BenchmarkRow>)],
+    out: &mut impl Write,
+) -> io::Result<()> {
     out.write_all(b"[")?;
-    for (place, row) in rows.iter().enumerate() {
-        if place > 0 {
-            out.write_all(b",")?;
+    let rows = answered.iter().flat_map(|(period, rows)| rows.iter().map(move |row| (period.month, row)));
+    for (place, (month, row)) in rows.enumerate() {
+        out.write_all(if place > 0 { b",{" } else { b"{" })?;
+        if answered.len() > 1 {
+            write!(out, "\"month\":\"{month}\",")?;
         }
-        write!(out, "{{\"series\":\"{}\",\"cohortAccounts\":{}", row.series, row.cohort_accounts)?;
+        write!(out, "\"series\":\"{}\",\"cohortAccounts\":{}", row.series, row.cohort_accounts)?;
         for (dimension, value) in selection.dimensions().iter().zip(&row.dimensions) {
             write!(out, ",\"{dimension}\":{}", serde_json::to_string(&**value)?)?;
         }
