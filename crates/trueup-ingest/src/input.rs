@@ -4,6 +4,7 @@ use crate::error::FileFault;
 use crate::given::is_stream;
 use crate::mapping::{MappedTables, Mapping};
 use crate::read::TableReader;
+use crate::report::LeftOutRows;
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::{IngestError, Input};
@@ -73,6 +74,11 @@ impl MappedInputs {
             }
         }
         all
+    }
+
+    /// Returns the lines of the mapping's files that are no rows. Must be called after all rows are read.
+    pub(crate) fn left_out(&self) -> Vec<LeftOutRows> {
+        self.tables.left_out()
     }
 
     /// Returns the checksum of what the mapping says of events; `None` without a mapping.

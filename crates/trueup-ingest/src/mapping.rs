@@ -11,14 +11,17 @@
 //!                                                                             conditions.rs
 //!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
 //! TableMapper::map     makes a canonical batch, when the ingest reads an input
+//!   Unpivot            makes rows of columns                                  unpivot.rs
 //!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
 //!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs,
-//!                                                                             times.rs
+//!                                                                             times.rs, amounts.rs, normal.rs
+//!   SpreadPlan         divides spend over days                                spread.rs
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
 //!
 //! `faults` holds what is wrong with rows. `draft` drafts a mapping of files.
 
+mod amounts;
 mod canonical;
 mod cells;
 mod check;
@@ -32,10 +35,14 @@ mod draft;
 mod faults;
 mod held;
 mod inputs;
+mod normal;
 mod origin;
 mod rows;
+mod spread;
 mod table;
+mod template;
 mod times;
+mod unpivot;
 mod values;
 
 pub use draft::{DraftOptions, draft};
@@ -44,15 +51,15 @@ use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMap
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::rejects::FaultyRows;
-use crate::report::{IgnoredColumn, RowCounts};
-use crate::source::{FileFormat, Input, ReadLimits, ReadOptions};
+use crate::report::{IgnoredColumn, LeftOutRows, RowCounts};
+use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions};
 use crate::table::Table;
 use crate::{IngestError, Interrupt};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
-use declaration::{EventTableDeclaration, MappingFile};
+use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
 use held::{MemoryCharge, MemoryUse};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
@@ -120,6 +127,8 @@ pub(crate) struct MappedTables {
     pub(crate) joined_to_events: Vec<(String, Vec<Input>)>,
     /// The checksum of what the mapping says of events.
     pub(crate) events_checksum: String,
+    /// The files that have lines, and the lines of each that become no rows.
+    left_out: Vec<(PathBuf, Arc<LeftOutLines>)>,
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,
     /// What the joined inputs and the first conversions take; `None` without a mapping.
@@ -216,7 +225,8 @@ impl Mapping {
             };
             tables.inputs.extend(files.into_iter().map(mapped));
         };
-        for (at, table) in self.file.events.iter().enumerate() {
+        let is_missing = |from: &String| opened.get(from).is_some_and(|input| input.is_missing);
+        for (at, table) in self.file.events.iter().enumerate().filter(|(_, table)| !is_missing(&table.from)) {
             planner
                 .events(table, at)?
                 .into_iter()
@@ -226,7 +236,8 @@ impl Mapping {
             (CanonicalTable::Spend, Table::Spend, &self.file.spend),
             (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
         ] {
-            for (at, table) in declared.iter().enumerate() {
+            let has_rows = |table: &TableDeclaration| !table.from.as_ref().is_some_and(is_missing);
+            for (at, table) in declared.iter().enumerate().filter(|(_, table)| has_rows(table)) {
                 add(kind, (table.from.as_ref(), table.source.as_ref()), planner.table(target, table, at)?);
             }
         }
@@ -235,6 +246,9 @@ impl Mapping {
             self.file.events.iter().flat_map(|table| &table.join).map(|join| &join.input).collect();
         let files = |name: &String| Some((name.clone(), opened.get(name)?.files.clone()));
         tables.joined_to_events = joined.into_iter().filter_map(files).collect();
+        let all_files = opened.values().flat_map(|input| &input.files);
+        let counted = |file: &Input| Some((file.shown.clone(), file.options.left_out.clone()?));
+        tables.left_out = all_files.filter_map(counted).collect();
         tables.events_checksum.clone_from(&self.events_checksum);
         Ok(tables)
     }
@@ -249,6 +263,15 @@ impl MappedTables {
     /// Returns the bytes of memory that are held until the ingest ends.
     pub(crate) fn held_bytes(&self) -> usize {
         self.memory.as_ref().map_or(0, MemoryCharge::used)
+    }
+
+    /// Returns the lines that become no rows, of each file that has such lines. They are known once the files are read.
+    pub(crate) fn left_out(&self) -> Vec<LeftOutRows> {
+        let left_out = self.left_out.iter().map(|(file, lines)| {
+            let [title_lines, blank_lines, short_rows] = lines.counts();
+            LeftOutRows { file: file.clone(), title_lines, blank_lines, short_rows }
+        });
+        left_out.filter(|file| file.title_lines + file.blank_lines + file.short_rows > 0).collect()
     }
 
     /// Reads the events and finds the first conversion of each customer, if the mapping gives first-touch credit. A row

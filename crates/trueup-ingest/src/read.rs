@@ -220,6 +220,8 @@ struct CheckedBatch<R> {
     faults: BatchFaults,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<FileFault>,
+    /// The values that a mapping leaves as they are.
+    not_normal: u64,
 }
 
 impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
@@ -254,11 +256,11 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
     fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, IngestError> {
         let schema = decoded.batch.schema();
         let rules = (self.make_rules)(&schema).map_err(|fault| FileFault::Schema(fault).at(&self.input.shown))?;
-        let fatal = decoded.fatal.take();
+        let (fatal, not_normal) = (decoded.fatal.take(), decoded.not_normal);
         self.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
         let (rows, faults) =
             check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).doing(CHECK))?;
-        Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal })
+        Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal, not_normal })
     }
 }
 
@@ -293,6 +295,9 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.at(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
         self.counts.taken += u64::try_from(checked.rows.rows()).unwrap_or(0);
+        if reader.shared_ids.is_none() {
+            self.counts.not_normal += checked.not_normal;
+        }
         if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }
     }
 }

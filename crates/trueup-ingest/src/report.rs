@@ -1,6 +1,7 @@
 //! What an ingest and a compaction report: their summaries, and columns that an ingest ignores.
 
 use crate::{FileCount, Input, RejectedRows};
+use std::path::PathBuf;
 use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
@@ -24,6 +25,8 @@ pub struct IngestSummary {
     pub accounts: RowCounts,
     /// Insight documents.
     pub insights: RowCounts,
+    /// The lines of the files of a mapping that are no rows, of each file that has such lines.
+    pub left_out: Vec<LeftOutRows>,
     /// The rows that broke a rule, by rule. They are in the rejects file.
     pub rejected: RejectedRows,
     /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
@@ -49,6 +52,19 @@ pub struct ReplacedSpend {
     pub channel: String,
     /// The number of rows.
     pub rows: u64,
+}
+
+/// The lines of a file that a mapping left out, because they are no rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOutRows {
+    /// The file as it was given.
+    pub file: PathBuf,
+    /// The lines before the header, without blank ones.
+    pub title_lines: u64,
+    /// The lines without a value; of a sheet, those between its rows.
+    pub blank_lines: u64,
+    /// The rows with fewer cells than the header, if the mapping has `short_rows = "skip"`.
+    pub short_rows: u64,
 }
 
 /// What an ingest removed of the source that it [replaces](crate::Ingest::replace_source).
@@ -111,6 +127,9 @@ pub struct RowCounts {
     pub rejected: u64,
     /// Events that were left out because their customers are [forgotten](crate::Forget).
     pub forgotten: u64,
+    /// Values that the key `normalize` of a mapping leaves as they are, because they are no phone numbers or no addresses of
+    /// mail.
+    pub not_normal: u64,
 }
 
 /// A column of an input that is not stored, and the reason.

@@ -13,6 +13,8 @@
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
 //!
+//! `header.rs` finds the header of a file of cells, and `left_out.rs` counts the lines that are no rows.
+//!
 //! `Input` in `input.rs` says which file is read, and how. `columns.rs` decides which columns its rows have.
 //! `ReadLimits` in `decoded.rs` says how much is read at the same time.
 
@@ -23,7 +25,9 @@ mod decoded;
 mod detect;
 mod encoding;
 mod formats;
+mod header;
 mod input;
+mod left_out;
 mod text_blocks;
 mod text_input;
 
@@ -35,7 +39,9 @@ pub(crate) use columns::{FolderColumn, check_fit, coded_text};
 pub(crate) use compression::unpacked_name;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
 pub(crate) use formats::{ParquetBytes, ParquetFile, Setting, member_cells, named_separator, separator};
-pub(crate) use input::{Input, ReadOptions, RowMapper, file_name};
+pub(crate) use header::{FileHead, HeaderRow, MAX_HEADER_ROW};
+pub(crate) use input::{Input, ReadOptions, Reshape, RowMapper, file_name};
+pub(crate) use left_out::LeftOutLines;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 pub(crate) use text_input::write_text;
 
@@ -82,6 +88,11 @@ impl<'a> InputReader<'a> {
     /// Returns the format, which is known once the file is open.
     pub(crate) const fn format(&self) -> FileFormat {
         self.format
+    }
+
+    /// Returns what was found at the beginning of the file.
+    pub(crate) const fn head(&self) -> FileHead {
+        self.reader.head
     }
 
     /// Returns the columns of a file as a whole. A file that declares none is read to its end for this.

@@ -23,6 +23,8 @@ pub(crate) struct RowCounts {
     rejected: u64,
     /// Events that were left out because their customers are forgotten.
     forgotten: u64,
+    /// Values that `normalize` of a mapping leaves as they are, because they are no phone numbers or addresses.
+    not_normal: u64,
 }
 
 /// Rows of an ingest that break the same rule in the same column.
@@ -58,6 +60,9 @@ pub(crate) struct IngestReport {
     accounts: RowCounts,
     /// Insight documents.
     insights: RowCounts,
+    /// The lines of a mapping's files that are no rows: file, title lines, blank lines, and rows with fewer cells than
+    /// the header.
+    left_out: Vec<(PathBuf, u64, u64, u64)>,
     /// The rows that broke a rule, by rule; they are in the rejects file.
     rejected: Vec<RejectedRows>,
     /// Messages about what did not stop the ingest, such as columns that were left out.
@@ -223,8 +228,11 @@ impl IngestReport {
             replaced: counts.replaced,
             rejected: counts.rejected,
             forgotten: counts.forgotten,
+            not_normal: counts.not_normal,
         };
         let replaced_spend = summary.replaced_spend.into_iter().map(|row| (row.source, row.channel, row.rows));
+        let left_out = summary.left_out.into_iter();
+        let left_out = left_out.map(|file| (file.file, file.title_lines, file.blank_lines, file.short_rows));
         let rejected = summary.rejected.rules().into_iter().map(|rule| RejectedRows {
             rule: rule.rule.to_string(),
             column: rule.column.clone(),
@@ -244,6 +252,7 @@ impl IngestReport {
             removed: summary.removed.map(|removed| (removed.events, removed.spend)),
             accounts: counts(summary.accounts),
             insights: counts(summary.insights),
+            left_out: left_out.collect(),
             rejected: rejected.collect(),
             warnings: summary.warnings,
         }

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, MaxRejects, RejectedRows, ReplacedSpend, RowCounts,
-    TextEncoding, listed,
+    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, RejectedRows, ReplacedSpend,
+    RowCounts, TextEncoding, listed,
 };
 use trueup_report::number::grouped;
 
@@ -266,6 +266,18 @@ impl IngestCommand {
                 write_replaced(&summary.replaced_spend, out)?;
             }
         }
+        for LeftOutRows { file, title_lines, blank_lines, short_rows } in &summary.left_out {
+            let counts = [
+                (*title_lines, "title line", "title lines"),
+                (*blank_lines, "blank line", "blank lines"),
+                (*short_rows, "row with fewer cells than the header", "rows with fewer cells than the header"),
+            ];
+            let counts = counts.into_iter().filter(|(count, ..)| *count > 0).map(|(count, one, more)| {
+                format!("{} {}", grouped(&count.to_string()), if count == 1 { one } else { more })
+            });
+            let counts = counts.collect::<Vec<String>>().join(", ");
+            writeln!(out, "left out {counts} of `{}`", printable(&file.display().to_string()))?;
+        }
         if let Some(removed) = &summary.removed {
             let [events, spend] = [removed.events, removed.spend].map(|count| grouped(&count.to_string()));
             let source = named(&removed.source, "source");
@@ -308,6 +320,7 @@ fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Res
         (counts.replaced, "replaced"),
         (counts.rejected, "rejected"),
         (counts.forgotten, "of forgotten customers left out"),
+        (counts.not_normal, "values kept that `normalize` does not know"),
     ] {
         if count > 0 {
             write!(out, ", {} {what}", grouped(&count.to_string()))?;

@@ -179,8 +179,8 @@ impl Ingest {
         self.with(|action| action.delimiter = Some(delimiter))
     }
 
-    /// Sets the encoding of text files; UTF-8 if not set. A byte order mark has precedence over an encoding other than
-    /// UTF-8. What a mapping says of its inputs comes first.
+    /// Sets the encoding of text files; UTF-8 if not set. A byte order mark has precedence. What a mapping says of its
+    /// inputs comes first.
     pub fn encoding(self, encoding: TextEncoding) -> Self {
         self.with(|action| action.reading.encoding = Some(encoding))
     }

@@ -34,6 +34,20 @@ pub enum FileFault {
         /// The number that was found.
         found: usize,
     },
+    /// The line that the mapping says is the header is blank or does not exist.
+    #[error("line {number} has no cells; correct the key `header_row` of this input")]
+    BlankHeader {
+        /// The line, counted from 1.
+        number: u64,
+    },
+    /// No line has all the names that the mapping says the header has.
+    #[error("none of the first {searched} lines has all the cells `{}`; correct the key `header_row` of this input", Shown(.names))]
+    NoSuchHeader {
+        /// The names, with `` `, ` `` between them.
+        names: String,
+        /// The lines that were searched.
+        searched: u64,
+    },
     /// The header has a column without a name.
     #[error("{location}: column {at} of the header has no name")]
     NamelessColumn {

@@ -208,6 +208,12 @@ impl RowFault {
         &self.rule
     }
 
+    /// Returns whether the row has fewer cells than the header.
+    pub(crate) fn is_short(&self) -> bool {
+        let RowCells::Strings(cells) = &self.cells else { return false };
+        matches!(self.rule, Rule::CellCount { expected } if cells.len() < expected)
+    }
+
     /// Returns the bytes of memory that the fault takes, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

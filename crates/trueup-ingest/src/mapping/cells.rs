@@ -91,7 +91,12 @@ impl StringCells {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    fn form(&self, row: usize) -> CellForm {
+    /// Returns the text of a row without blanks at its ends; `None` if nothing is left.
+    pub(super) fn trimmed(&self, row: usize) -> Option<&str> {
+        self.get(row).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn form(&self, row: usize) -> CellForm {
         match self {
             Self::Marked(_, marks) if marks.value(row) => CellForm::Value,
             _ => CellForm::Text,

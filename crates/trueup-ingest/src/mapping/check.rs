@@ -1,11 +1,16 @@
 //! Checks a mapping, as far as possible without its data.
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
-use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
+use super::declaration::{
+    EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, TableDeclaration, UnpivotColumns, ValueSource,
+};
 use super::origin::ValueOrigin;
+use super::spread::month_format;
 use super::times::ClockRule;
+use super::unpivot::unpivot_regex;
 use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
+use crate::source::MAX_HEADER_ROW;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::model::{SPEND_COLUMNS, Stage, Zone, is_leading_column};
 
@@ -33,7 +38,11 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
             let key = format!("{}[{at}]", target.key());
             check_inputs(file, table, target, &key)?;
             check_sources(file, target, &table.columns, &format!("{key}.columns"))?;
-            let dates: &[&str] = if target == CanonicalTable::Spend { &["date"] } else { &[] };
+            let dates: &[&str] = match (target, &table.spread) {
+                (CanonicalTable::Spend, None) => &["date"],
+                _ => &[],
+            };
+            check_spread(table, target, &key)?;
             check_required(target, dates, &key, |name| table.columns.contains_key(name))?;
             if target == CanonicalTable::Spend {
                 check_measure(table, &key)?;
@@ -54,6 +63,39 @@ fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     }
     if let Some(twice) = repeated(input.rename.values()) {
         return Err(MappingFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice));
+    }
+    if let Some(header_row) = &input.header_row {
+        let key = format!("{key}.header_row");
+        if input.header.is_some() {
+            return Err(MappingFault::new(key, "a file whose columns `header` names has no header of its own"));
+        }
+        match header_row {
+            HeaderKey::Number(1..=MAX_HEADER_ROW) => {}
+            HeaderKey::Number(number) => {
+                let reason = format!("expected the number of a line, from 1 to {MAX_HEADER_ROW}");
+                return Err(MappingFault::new(key, reason).with_value(number.to_string()));
+            }
+            HeaderKey::Names(names) if names.is_empty() => {
+                return Err(MappingFault::new(key, "expected at least one name"));
+            }
+            HeaderKey::Names(_) => {}
+        }
+    }
+    if let Some(unpivot) = &input.unpivot {
+        let key = format!("{key}.unpivot");
+        match &unpivot.columns {
+            UnpivotColumns::Pattern(pattern) => drop(unpivot_regex(&pattern.regex, &key)?),
+            UnpivotColumns::Names(names) => {
+                if let Some(twice) = repeated(names.iter()) {
+                    let reason = "the column is listed twice";
+                    return Err(MappingFault::new(format!("{key}.columns"), reason).with_value(twice));
+                }
+            }
+        }
+        if unpivot.name == unpivot.value {
+            let reason = "the names and the values of the columns are in two columns";
+            return Err(MappingFault::new(format!("{key}.value"), reason).with_value(&unpivot.value));
+        }
     }
     if let Some(twice) = repeated(input.header.iter().flatten()) {
         return Err(MappingFault::new(format!("{key}.header"), "two columns have this name").with_value(twice));
@@ -196,7 +238,7 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
             }
             Ok(())
         }
-        ValueOrigin::Column(_) | ValueOrigin::Columns(..) => Ok(()),
+        ValueOrigin::Column(_) | ValueOrigin::Template(_) => Ok(()),
     }
 }
 
@@ -209,6 +251,26 @@ fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl F
         return Err(MappingFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
     }
     Ok(())
+}
+
+/// Checks what says the period of a row of spend.
+fn check_spread(table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+    let Some(spread) = &table.spread else { return Ok(()) };
+    let key = format!("{key}.spread");
+    if target != CanonicalTable::Spend {
+        return Err(MappingFault::new(key, "only tables of spend can have this key"));
+    }
+    if table.columns.contains_key("date") {
+        return Err(MappingFault::new(key, "the days of the period are the dates; leave `date` out of `columns`"));
+    }
+    match (&spread.from, &spread.to, &spread.month) {
+        (Some(_), Some(_), None) => {
+            let source = ValueSource { format: spread.format.clone(), ..ValueSource::default() };
+            ValueReader::new(ColumnType::Day, &source, &ClockRule::Zone(Zone::UTC), &key).map(drop)
+        }
+        (None, None, Some(_)) => month_format(spread, &key).map(drop),
+        _ => Err(MappingFault::new(key, "expected `from` and `to`, or `month`")),
+    }
 }
 
 /// Checks that a table of spend has an amount or a count.

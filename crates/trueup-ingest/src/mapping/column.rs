@@ -9,8 +9,9 @@ use super::declaration::{Constant, ValueSource};
 use super::faults::ColumnSite;
 use super::origin::ValueOrigin;
 use super::rows::RowPlan;
+use super::template::TemplatePart;
 use super::times::ClockRule;
-use super::values::{NamedMaps, TextRules, ValueReader, read_constant_time, read_count, read_truth};
+use super::values::{Cleaning, NamedMaps, TextRules, ValueReader, read_constant_time, read_count, read_truth};
 use crate::error::MappingFault;
 use crate::source::coded_text;
 use arrow_array::types::{Date32Type, Int32Type, Int64Type};
@@ -60,8 +61,23 @@ struct TextCells {
 /// Where the texts of a column come from.
 enum TextOrigin {
     Column(ColumnRef),
-    /// The joined texts of several columns, and the text between them.
-    Columns(Vec<ColumnRef>, String),
+    /// Texts and columns in one text, or one column for which another one stands in.
+    Composed(ComposedText),
+}
+
+/// A text that is made of several.
+struct ComposedText {
+    parts: Vec<TextPart>,
+    /// How the text of each column is changed before it becomes a part.
+    cleaning: Cleaning,
+    /// The column whose text takes the place of a missing one.
+    otherwise: Option<ColumnRef>,
+}
+
+/// A part of a text.
+enum TextPart {
+    Text(String),
+    Column(ColumnRef),
 }
 
 /// Plans the columns of a table.
@@ -98,7 +114,7 @@ impl ColumnPlanner<'_> {
                 let site = site.ok_or_else(|| MappingFault::new(key, "at least one of the parts must be a column"))?;
                 (site, DataType::Date32, CellPlan::Parts(parts))
             }
-            ValueOrigin::Column(name) => {
+            ValueOrigin::Column(name) if source.otherwise.is_none() => {
                 let known = self.known.find(name, key)?.clone();
                 let rules = TextRules::new(source, self.maps, key)?;
                 let (data_type, cells) = match native(&known, column_type, source, &reader, &rules, key)? {
@@ -110,16 +126,41 @@ impl ColumnPlanner<'_> {
                 };
                 (of(&known), data_type, cells)
             }
-            ValueOrigin::Columns(names, separator) => {
-                let known: Vec<&KnownColumn> =
-                    names.iter().map(|name| self.known.find(name, key)).collect::<Result<_, _>>()?;
-                let columns = known.iter().map(|known| Ok(self.rows.add_text(known.text(key)?)));
-                let origin = TextOrigin::Columns(columns.collect::<Result<_, MappingFault>>()?, separator.to_owned());
-                let (data_type, cells) = text_cells(origin, TextRules::new(source, self.maps, key)?, reader);
-                (of(known[0]), data_type, cells)
-            }
+            ValueOrigin::Column(name) => self.plan_composed(source, &[TemplatePart::Column(name)], reader, key)?,
+            ValueOrigin::Template(parts) => self.plan_composed(source, &parts, reader, key)?,
         };
         Ok(ColumnPlan { site, data_type, cells })
+    }
+
+    /// Plans a column of texts that are made of several.
+    fn plan_composed(
+        &mut self,
+        source: &ValueSource,
+        parts: &[TemplatePart<'_>],
+        reader: ValueReader,
+        key: &str,
+    ) -> Result<(ColumnSite, DataType, CellPlan), MappingFault> {
+        let (mut made, mut site) = (Vec::with_capacity(parts.len()), None);
+        for part in parts {
+            made.push(match part {
+                TemplatePart::Text(text) => TextPart::Text((*text).to_owned()),
+                TemplatePart::Column(name) => {
+                    let known = self.known.find(name, key)?;
+                    site.get_or_insert_with(|| (known.name.clone(), known.at));
+                    TextPart::Column(self.rows.add_text(known.text(key)?))
+                }
+            });
+        }
+        let otherwise = source.otherwise.as_ref().map(|name| {
+            let key = format!("{key}.otherwise");
+            Ok(self.rows.add_text(self.known.find(name, &key)?.text(&key)?))
+        });
+        let otherwise = otherwise.transpose()?;
+        let rules = TextRules::new(source, self.maps, key)?;
+        let composed = ComposedText { parts: made, cleaning: rules.cleaning.clone(), otherwise };
+        let (data_type, cells) = text_cells(TextOrigin::Composed(composed), rules.of_clean_parts(), reader);
+        let (column, at) = site.unwrap_or_else(|| (String::new(), ColumnRef::FIRST));
+        Ok((ColumnSite { key: key.to_owned(), column, at }, data_type, cells))
     }
 
     fn plan_part(&mut self, part: &ValueSource, key: &str) -> Result<DatePart, MappingFault> {
@@ -187,11 +228,11 @@ fn native(
 fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (DataType, CellPlan) {
     let data_type = match &reader {
         ValueReader::Stage => coded_text(),
-        ValueReader::Key | ValueReader::Text | ValueReader::Amount if rules.has_map() => coded_text(),
-        ValueReader::Key | ValueReader::Text | ValueReader::Amount => DataType::Utf8,
+        ValueReader::Key | ValueReader::Text if rules.has_map() => coded_text(),
+        ValueReader::Key | ValueReader::Text | ValueReader::Amount(_) => DataType::Utf8,
         ValueReader::Day(_) => DataType::Date32,
         ValueReader::Instant(..) => instants(),
-        ValueReader::Count => DataType::Int64,
+        ValueReader::Count(_) => DataType::Int64,
         ValueReader::Truth => DataType::Boolean,
     };
     (data_type, CellPlan::Strings(Box::new(TextCells { origin, rules, reader })))
@@ -216,10 +257,10 @@ fn constant(value: &Constant, reader: &ValueReader, key: &str) -> Result<ArrayRe
             let instant = read_constant_time(text, format.as_ref(), clock).map_err(refused)?;
             Arc::new(TimestampMicrosecondArray::from(vec![instant]).with_timezone("UTC"))
         }
-        ValueReader::Count => Arc::new(PrimitiveArray::<Int64Type>::from(vec![read_count(text).map_err(refused)?])),
+        ValueReader::Count(_) => Arc::new(PrimitiveArray::<Int64Type>::from(vec![read_count(text).map_err(refused)?])),
         ValueReader::Truth => Arc::new(BooleanArray::from(vec![read_truth(text).map_err(refused)?])),
         ValueReader::Key if text.is_empty() => return Err(refused("expected a value".to_owned())),
-        ValueReader::Key | ValueReader::Stage | ValueReader::Amount | ValueReader::Text => {
+        ValueReader::Key | ValueReader::Stage | ValueReader::Amount(_) | ValueReader::Text => {
             let text = Some(text).filter(|text| !text.is_empty());
             Arc::new([text].into_iter().collect::<DictionaryArray<Int32Type>>())
         }

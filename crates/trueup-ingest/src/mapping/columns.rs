@@ -1,6 +1,6 @@
 //! The columns that the keys of a table can name.
 
-use super::inputs::InputColumn;
+use super::inputs::OpenedInput;
 use crate::error::MappingFault;
 use arrow_schema::DataType;
 
@@ -29,28 +29,36 @@ pub(super) struct KnownColumn {
     /// Whether it is the key of a join whose other side has a key of the same name. The plain name then means the
     /// column of the other side.
     is_shadowed: bool,
+    /// Whether its input has no files, so that no file shows that the input has this column.
+    is_assumed: bool,
 }
 
 /// The columns that the keys of a table can name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownColumns(Vec<KnownColumn>);
+pub(super) struct KnownColumns {
+    columns: Vec<KnownColumn>,
+    /// Lines that may be headers of the inputs, in words.
+    header_hints: Vec<String>,
+}
 
 impl KnownColumns {
     /// Returns the columns of an input that is called `alias` in this table.
-    pub(super) fn new(alias: &str, input: usize, columns: &[InputColumn]) -> Self {
-        let known = columns.iter().enumerate().map(|(column, found)| KnownColumn {
+    pub(super) fn new(alias: &str, input: usize, opened: &OpenedInput) -> Self {
+        let known = opened.columns.iter().enumerate().map(|(column, found)| KnownColumn {
             at: ColumnRef { input, column },
             alias: alias.to_owned(),
             name: found.name.clone(),
             data_type: found.data_type.clone(),
             is_shadowed: false,
+            is_assumed: opened.is_missing,
         });
-        Self(known.collect())
+        Self { columns: known.collect(), header_hints: opened.header_hint.iter().cloned().collect() }
     }
 
     /// Adds the columns of a joined input. `shared` are the keys that have the same name on both sides.
     pub(super) fn join(&mut self, other: Self, shared: &[String]) {
-        self.0.extend(other.0.into_iter().map(|known| {
+        self.header_hints.extend(other.header_hints);
+        self.columns.extend(other.columns.into_iter().map(|known| {
             let is_shadowed = shared.contains(&known.name);
             KnownColumn { is_shadowed, ..known }
         }));
@@ -58,7 +66,8 @@ impl KnownColumns {
 
     /// Finds the column that a key calls `name` or `input.name`.
     pub(super) fn find(&self, name: &str, key: &str) -> Result<&KnownColumn, MappingFault> {
-        let plain: Vec<&KnownColumn> = self.0.iter().filter(|known| known.name == name && !known.is_shadowed).collect();
+        let named = self.columns.iter().filter(|known| known.name == name && !known.is_shadowed);
+        let (assumed, plain): (Vec<&KnownColumn>, Vec<&KnownColumn>) = named.partition(|known| known.is_assumed);
         if let [one] = plain[..] {
             return Ok(one);
         }
@@ -69,11 +78,13 @@ impl KnownColumns {
         }
         let exact = name
             .split_once('.')
-            .and_then(|(alias, column)| self.0.iter().find(|known| known.alias == alias && known.name == column));
-        exact.ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(|known| known.name.as_str()).collect();
-            MappingFault::new(key, format!("no input has this column; the columns are: {}", names.join(", ")))
-                .with_value(name)
+            .and_then(|(alias, column)| self.columns.iter().find(|known| known.alias == alias && known.name == column));
+        exact.or_else(|| assumed.first().copied()).ok_or_else(|| {
+            let found = self.columns.iter().filter(|known| !known.is_assumed);
+            let names: Vec<&str> = found.map(|known| known.name.as_str()).collect();
+            let hints: String = self.header_hints.iter().map(|hint| format!("; {hint}")).collect();
+            let reason = format!("no input has this column; the columns are: {}{hints}", names.join(", "));
+            MappingFault::new(key, reason).with_value(name)
         })
     }
 }

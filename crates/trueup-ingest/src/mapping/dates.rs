@@ -1,7 +1,7 @@
 //! Reads texts as dates and times, by a format or as ISO 8601.
 
 use chrono::format::{Fixed, Item, Numeric, Pad, Parsed, StrftimeItems, parse};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 use trueup_core::Day;
 use trueup_core::model::{ClockTime, GivenTime, Reason, UtcMicros, day_from_text};
 
@@ -37,6 +37,16 @@ impl DateFormat {
         let mut formats = texts.iter().map(|text| Self::new(text)).collect::<Option<Vec<Self>>>()?.into_iter();
         let first = formats.next()?;
         Some(Self { others: formats.collect(), ..first })
+    }
+
+    /// Returns whether a month can be read from each of the formats.
+    pub(super) fn have_month(&self) -> bool {
+        let is_month = |item: &Item<'_>| {
+            matches!(item, Item::Numeric(Numeric::Month, _) | Item::Fixed(Fixed::ShortMonthName | Fixed::LongMonthName))
+        };
+        let is_year = |item: &Item<'_>| matches!(item, Item::Numeric(Numeric::Year | Numeric::YearMod100, _));
+        let mut all = [self].into_iter().chain(&self.others);
+        all.all(|format| format.items.iter().any(is_month) && format.items.iter().any(is_year))
     }
 
     /// Returns the first of the formats from which nothing can be read, because it lacks the year or the day or, for
@@ -168,6 +178,34 @@ pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, S
         })?,
     };
     Ok(i32::from(day.number()))
+}
+
+/// Reads a month: its first day, counted from 1970-01-01, and the number of its days. Without a format, the text is
+/// `YYYY-MM`; a date is one of its month, whatever the format.
+pub(super) fn read_month(text: &str, format: Option<&DateFormat>) -> Result<(i32, u32), String> {
+    let month = |date: NaiveDate| {
+        let first = date.with_day(1).ok_or_else(out_of_range)?;
+        let days = first.num_days_in_month();
+        let last = first.with_day(days.into()).ok_or_else(out_of_range)?;
+        let [first, _] = [first, last].map(|day| Day::from_date(day).map_err(|_| out_of_range()));
+        Ok((i32::from(first?.number()), u32::from(days)))
+    };
+    if let Ok(day) = text.parse::<Day>() {
+        return month(day.date());
+    }
+    match format {
+        None => {
+            let date = NaiveDate::parse_from_str(&format!("{text}-01"), "%Y-%m-%d");
+            month(date.map_err(|_| "expected a month as YYYY-MM".to_owned())?)
+        }
+        Some(format) => format.read(|format| {
+            let mut parsed = format.parsed(text)?;
+            if parsed.day().is_none() {
+                parsed.set_day(1).map_err(|_| format.expected())?;
+            }
+            month(parsed.to_naive_date().map_err(|_| format.expected())?)
+        }),
+    }
 }
 
 /// Reads a date in three parts as days since 1970-01-01.

@@ -1,5 +1,6 @@
 //! A mapping file as it is written.
 
+use super::template::template_columns;
 use crate::source::FileFormat;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
@@ -39,6 +40,9 @@ impl MappingFile {
             names.extend(conditions.into_iter().flat_map(|conditions| conditions.keys()).map(String::as_str));
             names.extend(joins.iter().flat_map(|join| join.on.pairs()).flat_map(|(here, there)| [here, there]));
         }
+        for SpreadDeclaration { from, to, month, .. } in self.spend.iter().filter_map(|table| table.spread.as_ref()) {
+            names.extend([from, to, month].into_iter().flatten().map(String::as_str));
+        }
         names.extend(self.events.iter().flat_map(|table| &table.keep).map(String::as_str));
         let stages = self.events.iter().flat_map(|table| table.stages.values());
         let columns = self.events.iter().map(|table| &table.columns);
@@ -46,7 +50,7 @@ impl MappingFile {
         for source in columns.flat_map(BTreeMap::values) {
             let parts = [&source.year, &source.month, &source.day].into_iter().flatten().map(Box::as_ref);
             for source in parts.chain([source]) {
-                names.extend(source.column.iter().chain(source.columns.iter().flatten()).map(String::as_str));
+                names.extend(source.mentioned_columns());
             }
         }
         let plain: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
@@ -69,6 +73,14 @@ pub(super) struct InputDeclaration {
     pub(super) encoding: Option<String>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
+    /// Which line of a CSV or XLSX file is its header. If absent, the one that the mapping's columns fit.
+    pub(super) header_row: Option<HeaderKey>,
+    /// What happens to rows of a CSV or XLSX file with fewer cells than the header.
+    #[serde(default)]
+    pub(super) short_rows: ShortRows,
+    /// Whether no file of this input needs to be given.
+    #[serde(default)]
+    pub(super) optional: bool,
     /// Cells of a CSV or XLSX file that mean no value.
     #[serde(default)]
     pub(super) empty: Vec<String>,
@@ -77,6 +89,67 @@ pub(super) struct InputDeclaration {
     /// From the name of a column in the file to its name in the mapping.
     #[serde(default)]
     pub(super) rename: BTreeMap<String, String>,
+    /// Columns that become rows.
+    pub(super) unpivot: Option<UnpivotDeclaration>,
+}
+
+/// The number of the header's line, counted from 1, or names that it has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected the number of a line, or a list of names")]
+pub(super) enum HeaderKey {
+    Number(u64),
+    Names(Vec<String>),
+}
+
+/// What happens to rows with fewer cells than the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ShortRows {
+    /// They are errors.
+    #[default]
+    Refuse,
+    /// They are left out.
+    Skip,
+}
+
+/// Columns that become rows, one for each of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `columns`, `name` and `value`")]
+pub(super) struct UnpivotDeclaration {
+    pub(super) columns: UnpivotColumns,
+    /// The new column that has the name of the column.
+    pub(super) name: String,
+    /// The new column that has its value.
+    pub(super) value: String,
+}
+
+/// The names of columns, or an expression that they match.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a list of columns, or { regex = \"...\" }")]
+pub(super) enum UnpivotColumns {
+    Names(Vec<String>),
+    Pattern(ColumnPattern),
+}
+
+/// The names that an expression matches.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ColumnPattern {
+    pub(super) regex: String,
+}
+
+/// The period of a row of spend, over whose days it is divided.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `from` and `to`, or `month`")]
+pub(super) struct SpreadDeclaration {
+    /// The column of the first day.
+    pub(super) from: Option<String>,
+    /// The column of the last day.
+    pub(super) to: Option<String>,
+    /// The column of the month.
+    pub(super) month: Option<String>,
+    /// The formats of these columns, as strftime defines them.
+    pub(super) format: Option<OneOrMore>,
 }
 
 /// Columns that all events of a customer take from the customer's first conversion.
@@ -106,6 +179,8 @@ pub(super) struct TableDeclaration {
     pub(super) unless: Conditions,
     #[serde(default)]
     pub(super) columns: BTreeMap<String, ValueSource>,
+    /// The period of a row of spend.
+    pub(super) spread: Option<SpreadDeclaration>,
 }
 
 /// A table of events. In a long table each row is an event; in a wide table each row has the dates of several stages.
@@ -143,6 +218,7 @@ impl EventTableDeclaration {
             only: self.only.clone(),
             unless: self.unless.clone(),
             columns: self.columns.clone(),
+            spread: None,
         }
     }
 }
@@ -240,14 +316,26 @@ pub(super) struct ValueSource {
     pub(super) year: Option<Box<ValueSource>>,
     pub(super) month: Option<Box<ValueSource>>,
     pub(super) day: Option<Box<ValueSource>>,
+    /// Constants and columns in one text, such as `{Job #}-booked`. There is no value if one of the columns has none.
+    pub(super) template: Option<String>,
+    /// The column whose value takes the place of a missing one.
+    pub(super) otherwise: Option<String>,
+    /// A regular expression; its first group, or else its whole match, is the text.
+    pub(super) extract: Option<String>,
     /// Characters that are removed.
     pub(super) remove: Option<String>,
+    /// Whether blanks at the ends of a text are removed; true if absent.
+    pub(super) trim: Option<bool>,
     /// The character that becomes the decimal point.
     pub(super) decimal_mark: Option<char>,
     /// The value that each value becomes.
     pub(super) map: Option<ValueMap>,
     /// What happens to a value that `map` does not have.
     pub(super) unmapped: Option<Unmapped>,
+    /// What each value is brought to.
+    pub(super) normalize: Option<NormalForm>,
+    /// The region of phone numbers without a country code.
+    pub(super) region: Option<String>,
     /// The text to read if there is none.
     pub(super) default: Option<Constant>,
     /// The formats of dates, as strftime defines them.
@@ -257,6 +345,14 @@ pub(super) struct ValueSource {
     /// What follows each text at last. A mapping cannot set it; the ids of events of `stages` end with the stage.
     #[serde(skip)]
     pub(super) ending: String,
+}
+
+impl ValueSource {
+    /// Returns the columns that the source names itself, without those of the parts of a date.
+    pub(super) fn mentioned_columns(&self) -> impl Iterator<Item = &str> {
+        let columns = self.column.iter().chain(self.columns.iter().flatten()).chain(&self.otherwise);
+        columns.map(String::as_str).chain(self.template.iter().flat_map(|template| template_columns(template)))
+    }
 }
 
 impl<'de> Deserialize<'de> for ValueSource {
@@ -321,6 +417,16 @@ impl<'de> Deserialize<'de> for Constant {
         }
         deserializer.deserialize_any(ConstantVisitor)
     }
+}
+
+/// What values are brought to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NormalForm {
+    /// Phone numbers, as E.164.
+    Phone,
+    /// Addresses of mail, in small letters.
+    Email,
 }
 
 /// From values of the input to values of the canonical table.

@@ -182,6 +182,17 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
     if let Some(sheet) = &sample.sheet {
         text.line(&format!("sheet = {}", quoted(sheet)));
     }
+    if let Some(line) = sample.header_row {
+        text.noted(&format!("header_row = {line}"), "the lines before it are titles");
+    }
+    if let Some(first) = sample.short_rows.first() {
+        let rows = match sample.short_rows.len() {
+            1 => format!("{first} has"),
+            rows => format!("{rows} rows, of which the first is {first}, have"),
+        };
+        let question = format!("{rows} fewer cells than the header. Are such lines no rows, as below the last one?");
+        text.question(&question, &[("short_rows = \"skip\"".to_owned(), "they are left out".to_owned())]);
+    }
     if !sample.cell_errors.is_empty() {
         let errors: Vec<String> = sample.cell_errors.iter().map(|error| quoted(error)).collect();
         let question = format!(

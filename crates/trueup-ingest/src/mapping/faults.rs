@@ -68,29 +68,34 @@ pub(super) fn row_faults(mut faults: Vec<(usize, FoundFault)>, raw: &RawRows, li
     made.into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// The faults of picked rows: for each row, the one that is reported.
+/// What is wrong with picked rows.
 #[derive(Default)]
-pub(super) struct PickedFaults(BTreeMap<usize, FoundFault>);
+pub(super) struct PickedFaults {
+    /// For each row, the fault that is reported.
+    rows: BTreeMap<usize, FoundFault>,
+    /// The values that stay as they are, because they are no phone numbers or addresses.
+    pub(super) not_normal: u64,
+}
 
 impl PickedFaults {
     pub(super) fn has(&self, row: usize) -> bool {
-        self.0.contains_key(&row)
+        self.rows.contains_key(&row)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rows.is_empty()
     }
 
     pub(super) fn add(&mut self, row: usize, fault: FoundFault) {
-        if self.0.get(&row).is_none_or(|other| fault.is_before(other)) {
-            self.0.insert(row, fault);
+        if self.rows.get(&row).is_none_or(|other| fault.is_before(other)) {
+            self.rows.insert(row, fault);
         }
     }
 
     /// Numbers the rows again after the rows for which `kept` is false are left out. The rows that are left out have no
     /// faults.
     pub(super) fn keep(&mut self, kept: &[bool]) {
-        if self.0.is_empty() {
+        if self.rows.is_empty() {
             return;
         }
         let numbers = kept.iter().scan(0, |next, is_kept| {
@@ -99,12 +104,12 @@ impl PickedFaults {
             Some(number)
         });
         let numbers: Vec<usize> = numbers.collect();
-        self.0 = std::mem::take(&mut self.0).into_iter().map(|(row, fault)| (numbers[row], fault)).collect();
+        self.rows = std::mem::take(&mut self.rows).into_iter().map(|(row, fault)| (numbers[row], fault)).collect();
     }
 
     /// Returns the faults with their rows in the batch, given the row of each picked row there.
     pub(super) fn into_raw(self, from: &[u32]) -> impl Iterator<Item = (usize, FoundFault)> {
-        self.0.into_iter().map(|(row, fault)| (from[row] as usize, fault))
+        self.rows.into_iter().map(|(row, fault)| (from[row] as usize, fault))
     }
 }
 

@@ -1,12 +1,13 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
-use super::declaration::{InputDeclaration, MappingFile};
+use super::declaration::{HeaderKey, InputDeclaration, MappingFile, ShortRows, UnpivotColumns};
 use super::held::{BufferedRows, MemoryCharge};
+use super::unpivot::Unpivot;
 use crate::IngestError;
 use crate::error::{FileFault, MappingFault, OfMapping};
 use crate::source::{
-    FORMATS, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, TextEncoding, file_name, listed,
-    separator, unpacked_name,
+    FORMATS, FileFormat, HeaderRow, Input, InputReader, LeftOutLines, ReadLimits, ReadOptions, Setting, TextEncoding,
+    file_name, listed, separator, unpacked_name,
 };
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,10 @@ pub(super) struct Reading<'a> {
 pub(super) struct OpenedInput {
     pub(super) files: Vec<Input>,
     pub(super) columns: Vec<InputColumn>,
+    /// Whether no file was given, and none needs to be. The columns are then all that the mapping names.
+    pub(super) is_missing: bool,
+    /// A line that may be the header, in words, if another one was taken for it.
+    pub(super) header_hint: Option<String>,
     /// All rows, once a join has needed them.
     held: OnceLock<Arc<BufferedRows>>,
 }
@@ -41,6 +46,13 @@ pub(super) struct InputColumn {
     pub(super) in_file: String,
     /// The type of the values. Dictionaries of texts count as text.
     pub(super) data_type: DataType,
+}
+
+impl InputColumn {
+    /// Returns a column of an input without files.
+    fn missing(name: &str) -> Self {
+        Self { name: name.to_owned(), in_file: name.to_owned(), data_type: DataType::Utf8 }
+    }
 }
 
 impl OpenedInput {
@@ -96,16 +108,46 @@ fn open_input<'f>(
     reading: Reading<'_>,
 ) -> Result<OpenedInput, IngestError> {
     let key = format!("input.{name}");
-    let mut opened = OpenedInput { files: Vec::new(), columns: Vec::new(), held: OnceLock::new() };
+    let mut opened = OpenedInput {
+        files: Vec::new(),
+        columns: Vec::new(),
+        is_missing: false,
+        header_hint: None,
+        held: OnceLock::new(),
+    };
+    // The header is looked for by the names that the columns have in the file.
+    let unpivoted = input.unpivot.iter().flat_map(|unpivot| match &unpivot.columns {
+        UnpivotColumns::Names(names) => names.as_slice(),
+        UnpivotColumns::Pattern(_) => &[],
+    });
+    let names = input.rename.keys().chain(unpivoted).map(String::as_str).chain(mentioned.iter().copied());
+    let names: Arc<BTreeSet<String>> = Arc::new(names.map(str::to_owned).collect());
     for given in files {
         let path = given.shown.as_path();
-        let mut options = read_options(given, input, &key).of_mapping(reading.mapping)?;
+        let mut options = read_options(given, input, &names, &key).of_mapping(reading.mapping)?;
         let mut file = Input { options: Arc::new(options.clone()), ..given.clone() };
-        let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns(reading.limits)?;
+        let reader = InputReader::open(reading.files, &file, reading.limits)?;
+        if let Some((line, cells)) = reader.head().wider
+            && opened.header_hint.is_none()
+        {
+            let file = path.display();
+            let hint = format!(
+                "line {line} of `{file}` has {cells} cells: if it is the header, write `header_row = {line}` as a key of `{key}`"
+            );
+            opened.header_hint = Some(hint);
+        }
+        let schema = reader.all_columns(reading.limits)?;
         let columns = named_columns(&schema, input, path, &key).of_mapping(reading.mapping)?;
         // Other columns may hold anything, because nothing reads them.
         let read = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
         options.columns = Some(read.map(|column| column.in_file.clone()).collect());
+        let mut columns = columns;
+        if let Some(declared) = &input.unpivot {
+            let unpivot;
+            (unpivot, columns) = Unpivot::new(declared, columns, &key).of_mapping(reading.mapping)?;
+            options.columns.get_or_insert_default().extend(unpivot.sources().cloned());
+            options.reshape = Some(Arc::new(unpivot));
+        }
         file.options = Arc::new(options);
         if opened.files.is_empty() {
             opened.columns = columns;
@@ -114,15 +156,27 @@ fn open_input<'f>(
         }
         opened.files.push(file);
     }
+    if opened.files.is_empty() && input.optional {
+        opened.is_missing = true;
+        opened.columns = mentioned.iter().map(|name| InputColumn::missing(name)).collect();
+        return Ok(opened);
+    }
     if opened.files.is_empty() {
-        let fault = MappingFault::new(format!("{key}.file"), "no file that was given has this name");
+        let reason = "no file that was given has this name; with `optional = true` it may be missing";
+        let fault = MappingFault::new(format!("{key}.file"), reason);
         return Err(fault.with_value(&input.file).at(reading.mapping));
     }
     Ok(opened)
 }
 
-/// Returns how a file is read: as the mapping says, or else as the options of the input or its name say.
-fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, MappingFault> {
+/// Returns how a file is read: as the mapping says, or else as the options of the input or its name say. `names` are
+/// those that its header may have.
+fn read_options(
+    file: &Input,
+    input: &InputDeclaration,
+    names: &Arc<BTreeSet<String>>,
+    key: &str,
+) -> Result<ReadOptions, MappingFault> {
     let (path, given) = (file.shown.as_path(), file.options.as_ref());
     // Record batches have no other format, whatever the mapping says.
     let declared = input.format.filter(|_| given.format != Some(FileFormat::BATCHES));
@@ -138,6 +192,8 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
     for (name, is_set, setting) in [
         ("separator", input.separator.is_some(), Setting::Separator),
         ("header", input.header.is_some(), Setting::Header),
+        ("header_row", input.header_row.is_some(), Setting::HeaderRow),
+        ("short_rows", input.short_rows == ShortRows::Skip, Setting::ShortRows),
         ("empty", !input.empty.is_empty(), Setting::Empty),
         ("sheet", input.sheet.is_some(), Setting::Sheet),
     ] {
@@ -159,7 +215,25 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
     let encoding = encoding.or(given.encoding);
     let sheet = input.sheet.clone().or_else(|| given.sheet.clone());
     let (header, empty) = (input.header.clone(), input.empty.clone());
-    Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, ..given.clone() })
+    let header_row = Some(match &input.header_row {
+        None => HeaderRow::Fitting(names.clone()),
+        Some(HeaderKey::Number(number)) => HeaderRow::Number(*number),
+        Some(HeaderKey::Names(names)) => HeaderRow::Names(names.clone()),
+    });
+    let skips_short_rows = input.short_rows == ShortRows::Skip;
+    let left_out = format.takes(Setting::HeaderRow).then(Arc::<LeftOutLines>::default);
+    Ok(ReadOptions {
+        format: Some(format),
+        separator,
+        encoding,
+        header,
+        header_row,
+        skips_short_rows,
+        left_out,
+        empty,
+        sheet,
+        ..given.clone()
+    })
 }
 
 /// Returns the columns of a file, each with its name in the file and in the mapping.

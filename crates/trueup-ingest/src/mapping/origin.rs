@@ -2,15 +2,16 @@
 
 use super::canonical::ColumnType;
 use super::declaration::{Constant, ValueSource};
+use super::template::{TemplatePart, template_parts};
 use crate::error::MappingFault;
 
 /// The origin of a column's values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum ValueOrigin<'a> {
     /// A column of the inputs.
     Column(&'a str),
-    /// The joined texts of several columns, and the text between them.
-    Columns(&'a [String], &'a str),
+    /// Texts and columns in one text. Not empty, and has a column.
+    Template(Vec<TemplatePart<'a>>),
     /// The same value on every row.
     Value(&'a Constant),
     /// A date in three parts.
@@ -24,10 +25,11 @@ impl<'a> ValueOrigin<'a> {
         let parts_given = parts.iter().filter(|(_, part)| part.is_some()).count();
         let given = usize::from(source.column.is_some())
             + usize::from(source.columns.is_some())
+            + usize::from(source.template.is_some())
             + usize::from(source.value.is_some())
             + usize::from(parts_given > 0);
         if given != 1 {
-            let reason = "expected one of `column`, `columns`, `value`, or `year` with `month` and `day`";
+            let reason = "expected one of `column`, `columns`, `template`, `value`, or `year` with `month` and `day`";
             return Err(MappingFault::new(key, reason));
         }
         if source.separator.is_some() && source.columns.is_none() {
@@ -40,18 +42,34 @@ impl<'a> ValueOrigin<'a> {
             if columns.is_empty() {
                 return Err(MappingFault::new(format!("{key}.columns"), "expected at least one column"));
             }
-            return Ok(Self::Columns(columns, source.separator.as_deref().unwrap_or("")));
+            let separator = TemplatePart::Text(source.separator.as_deref().unwrap_or_default());
+            let mut parts: Vec<TemplatePart<'a>> = Vec::with_capacity(columns.len() * 2);
+            for column in columns {
+                parts.extend([TemplatePart::Column(column), separator.clone()]);
+            }
+            parts.pop();
+            return Ok(Self::Template(parts));
+        }
+        if let Some(template) = &source.template {
+            let parts = template_parts(template);
+            let fault = |reason| MappingFault::new(format!("{key}.template"), reason).with_value(template);
+            return Ok(Self::Template(parts.map_err(fault)?));
         }
         if let Some(column) = &source.column {
             return Ok(Self::Column(column));
         }
-        let changes_text = source.remove.is_some()
+        let changes_text = source.extract.is_some()
+            || source.otherwise.is_some()
+            || source.normalize.is_some()
+            || source.trim.is_some()
+            || source.remove.is_some()
             || source.map.is_some()
             || source.unmapped.is_some()
             || source.default.is_some()
             || source.decimal_mark.is_some();
         if changes_text {
-            let reason = "`remove`, `decimal_mark`, `map`, `unmapped` and `default` go with `column` or `columns`";
+            let reason = "`extract`, `otherwise`, `remove`, `trim`, `decimal_mark`, `map`, `unmapped`, `normalize` and `default` go \
+                          with `column`, `columns` or `template`";
             return Err(MappingFault::new(key, reason));
         }
         if let Some(value) = &source.value {
@@ -70,6 +88,9 @@ impl<'a> ValueOrigin<'a> {
                 .ok_or_else(|| MappingFault::new(key, "a date in parts needs all of `year`, `month` and `day`"))?;
             if matches!(Self::new(part, ColumnType::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
                 return Err(MappingFault::new(format!("{key}.{name}"), "a part cannot have parts"));
+            }
+            if part.normalize.is_some() {
+                return Err(MappingFault::new(format!("{key}.{name}.normalize"), "a part of a date is a number"));
             }
             *slot = (name, part);
         }

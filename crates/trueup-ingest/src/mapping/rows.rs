@@ -1,5 +1,6 @@
 //! The rows that a table is made of: joined from its inputs, and picked by its conditions.
 
+use super::amounts::SeeText;
 use super::cells::{PickedRows, StringCells};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
@@ -9,6 +10,8 @@ use super::held::{BufferedRows, HeldRow, MemoryUse};
 use super::inputs::{InputColumn, OpenedInput, Reading};
 use crate::IngestError;
 use crate::error::{ErrorContext, MappingFault, OfMapping};
+use crate::source::{Input, InputReader, ReadLimits};
+use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType};
 use hashbrown::HashMap;
@@ -16,10 +19,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
+use trueup_core::files::Files;
 
 /// How the rows of a table come from its inputs.
 #[derive(Default)]
 pub(super) struct RowPlan {
+    /// The files of the first input, and how they are read.
+    source: Option<(Vec<Input>, Files, ReadLimits)>,
     /// For each input of the table, its columns.
     columns: Vec<Vec<InputColumn>>,
     joins: Vec<JoinPlan>,
@@ -56,6 +62,8 @@ impl RowPlan {
         let mut plan = Self::default();
         let Some(from) = &table.from else { return Ok((plan, KnownColumns::default())) };
         let mapping = reading.mapping;
+        let source_files = inputs.get(from).map(|input| input.files.clone()).unwrap_or_default();
+        plan.source = Some((source_files, reading.files.clone(), reading.limits));
         let mut known = plan.add_input(from, from, inputs, &format!("{key}.from")).of_mapping(mapping)?;
         for (at, join) in table.join.iter().enumerate() {
             plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
@@ -79,7 +87,7 @@ impl RowPlan {
         key: &str,
     ) -> Result<KnownColumns, MappingFault> {
         let opened = find_input(name, inputs, key)?;
-        let known = KnownColumns::new(alias, self.columns.len(), &opened.columns);
+        let known = KnownColumns::new(alias, self.columns.len(), opened);
         self.columns.push(opened.columns.clone());
         Ok(known)
     }
@@ -157,6 +165,43 @@ impl RowPlan {
     /// Returns the texts of a joined column, by batch.
     pub(super) fn held_texts(&self, at: ColumnRef) -> &[StringCells] {
         self.held_texts.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Passes each text of a column to `see`, in the order of files and rows, with its form and its location in words.
+    /// What cannot be read is passed over, because reading the rows reports it.
+    pub(super) fn each_text(&self, at: ColumnRef, see: &mut SeeText<'_>) {
+        if let Some(join) = at.input.checked_sub(1) {
+            for (number, texts) in (0..).zip(self.held_texts(at)) {
+                let rows = self.held(join).batches.get(number as usize).map_or(0, RecordBatch::num_rows);
+                for row in 0..rows {
+                    let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };
+                    let location = || {
+                        let place = self.held(join).location(held);
+                        place.map(|(path, location)| format!("{location} of `{}`", path.display())).unwrap_or_default()
+                    };
+                    if let Some(text) = texts.get(row) {
+                        see(text, texts.form(row), &location);
+                    }
+                }
+            }
+            return;
+        }
+        let Some((inputs, files, limits)) = &self.source else { return };
+        for input in inputs {
+            let Ok(mut reader) = InputReader::open(files, input, *limits) else { continue };
+            while let Ok(Some(chunk)) = reader.next() {
+                let Ok(batches) = chunk.decode(Table::Events, *limits) else { break };
+                for decoded in batches.filter_map(Result::ok) {
+                    let Ok(texts) = StringCells::of_column(&decoded.batch, self.name_in_file(at)) else { continue };
+                    for row in 0..decoded.batch.num_rows() {
+                        let location = || format!("{} of `{}`", decoded.locations.in_file(row), input.shown.display());
+                        if let Some(text) = texts.get(row) {
+                            see(text, texts.form(row), &location);
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Returns the name of a column in its files.
@@ -320,9 +365,9 @@ impl RowPicker<'_> {
     }
 
     fn text(&self, at: ColumnRef, row: usize) -> Option<&str> {
-        let Some(join) = at.input.checked_sub(1) else { return self.texts[at.column].get(row) };
+        let Some(join) = at.input.checked_sub(1) else { return self.texts[at.column].trimmed(row) };
         let held = self.chosen[join];
-        self.plan.held_texts(at).get(held.batch as usize)?.get(held.row as usize)
+        self.plan.held_texts(at).get(held.batch as usize)?.trimmed(held.row as usize)
     }
 }
 
@@ -349,13 +394,13 @@ impl JoinIndex {
             let bytes = texts_of_keys + batch.num_rows() * KEY_BYTES;
             reading.memory.add(bytes, MemoryUse::JoinedFile(held.last_file()))?;
             for row in 0..batch.num_rows() {
-                let Some(key) = join_key(texts.iter().map(|texts| texts.get(row))) else { continue };
+                let Some(key) = join_key(texts.iter().map(|texts| texts.trimmed(row))) else { continue };
                 let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };
                 if !index.first.contains_key(key.as_ref()) {
                     index.first.insert(key.into(), held);
                     continue;
                 }
-                let parts = texts.iter().map(|texts| texts.get(row).unwrap_or_default().to_owned());
+                let parts = texts.iter().map(|texts| texts.trimmed(row).unwrap_or_default().to_owned());
                 *index.repeated.entry(parts.collect()).or_insert(1) += 1;
                 index.others.entry(key.into()).or_default().push(held);
             }

@@ -9,10 +9,11 @@ use super::declaration::{Constant, EventTableDeclaration, TableDeclaration, Valu
 use super::faults::{ColumnSite, PickedFaults, row_faults};
 use super::inputs::{OpenedInput, Reading};
 use super::rows::RowPlan;
+use super::spread::{Period, SpreadPlan, dates_of_days, rows_of_days, spread_column, spread_type};
 use super::times::ClockRule;
 use super::values::NamedMaps;
 use crate::IngestError;
-use crate::error::{ErrorKind, MappingFault, OfMapping};
+use crate::error::{ErrorKind, InputLocation, MappingFault, OfMapping};
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -40,6 +41,8 @@ pub(super) struct TableMapper {
     /// The columns, each with its canonical name.
     columns: Vec<(String, ColumnPlan)>,
     dates: Dates,
+    /// What divides the rows over days; `None` if each row has a date of its own.
+    spread: Option<SpreadPlan>,
     credit: Option<Arc<FirstTouchCredit>>,
     schema: SchemaRef,
 }
@@ -121,19 +124,31 @@ impl TablePlanner<'_> {
             let columns = self.plan_columns(target, sources, &known, &mut rows, *skips_undated);
             planned.push(columns.of_mapping(self.reading.mapping)?);
         }
+        let mut spread = None;
+        if let Some(declared) = &table.spread {
+            let mut planner = ColumnPlanner { maps: self.maps, clock: self.clock, known: &known, rows: &mut rows };
+            let plan = SpreadPlan::new(declared, &mut planner, &format!("{key}.spread"));
+            spread = Some(plan.of_mapping(self.reading.mapping)?);
+        }
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
         let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
-        let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
-            let fields = columns.iter().map(|(name, plan)| Field::new(name, plan.data_type.clone(), true));
+        let mut mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
+            let data_type = |name: &str, plan: &ColumnPlan| {
+                let divided = spread.as_ref().and_then(|_| spread_type(target.column_type(name)));
+                divided.unwrap_or_else(|| plan.data_type.clone())
+            };
+            let fields = columns.iter().map(|(name, plan)| Field::new(name, data_type(name, plan), true));
             let mut fields: Vec<Field> = fields.collect();
+            fields.extend(spread.as_ref().map(|_| Field::new("date", DataType::Date32, true)));
             let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
             let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
             fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
             let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
-            TableMapper { shown: shown.clone(), rows: rows.clone(), columns, dates, credit, schema }
+            let (shown, rows, spread) = (shown.clone(), rows.clone(), spread.take());
+            TableMapper { shown, rows, columns, dates, spread, credit, schema }
         };
-        Ok(planned.into_iter().map(mapper).collect())
+        Ok(planned.into_iter().map(&mut mapper).collect())
     }
 
     /// Plans the columns of a table, and what is required of its dates.
@@ -185,7 +200,9 @@ impl RowMapper for TableMapper {
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError> {
         let batch = &raw.decoded.batch;
         let texts = self.rows.texts_of(batch)?;
-        let (mut picked, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limits.rows);
+        // Most periods are months, so that a batch has about as many rows as any other.
+        let limit = if self.spread.is_some() { (limits.rows / 31).max(1) } else { limits.rows };
+        let (mut picked, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limit);
         // A view borrows `picked`, which loses rows between the uses.
         macro_rules! view {
             () => {
@@ -224,20 +241,39 @@ impl RowMapper for TableMapper {
             *slot = Some(plan.read(&view!(), &StringCells::Absent, &mut faults)?);
         }
         let mut columns: Vec<ArrayRef> = made.into_iter().flatten().collect();
+        let mut periods = self.spread.as_ref().map(|spread| spread.periods(&view!(), &mut faults)).transpose()?;
+        let not_normal = faults.not_normal;
         if !faults.is_empty() {
             let sound: Vec<bool> = (0..picked.len()).map(|row| !faults.has(row)).collect();
-            raw_faults.extend(faults.into_raw(&picked.from));
+            if let Some(periods) = &mut periods {
+                let mut sound = sound.iter();
+                periods.retain(|_| sound.next() == Some(&true));
+            }
+            raw_faults.extend(std::mem::take(&mut faults).into_raw(&picked.from));
             picked.keep(&sound);
             let sound = BooleanArray::from(sound);
             columns = columns.iter().map(|column| filter(column, &sound)).collect::<Result<_, _>>()?;
         }
-        let mut mapped = self.batch(columns, picked.len())?;
+        let mut locations: Vec<InputLocation> =
+            picked.from.iter().map(|row| raw.decoded.locations.in_file(*row as usize)).collect();
+        if let Some(periods) = periods {
+            let periods: Vec<Period> = periods.into_iter().flatten().collect();
+            debug_assert_eq!(periods.len(), picked.len(), "a row without a period has a fault");
+            let types = self.columns.iter().map(|(name, _)| CanonicalTable::Spend.column_type(name));
+            columns = columns
+                .iter()
+                .zip(types)
+                .map(|(column, column_type)| spread_column(column, column_type, &periods))
+                .collect::<Result<_, _>>()?;
+            columns.push(dates_of_days(&periods));
+            locations = rows_of_days(&periods).into_iter().map(|row| locations[row as usize]).collect();
+        }
+        let mut mapped = self.batch(columns, locations.len())?;
         if let Some(credit) = &self.credit {
             mapped = credit.apply(&mapped)?;
         }
-        let locations = picked.from.iter().map(|row| raw.decoded.locations.in_file(*row as usize)).collect();
         let row_faults = row_faults(raw_faults, raw, limits);
-        Ok(raw.finish(end, mapped, locations, row_faults))
+        Ok(DecodedBatch { not_normal, ..raw.finish(end, mapped, locations, row_faults) })
     }
 }
 
@@ -254,8 +290,8 @@ impl TableMapper {
 
     /// Returns the canonical columns as a batch, which may have rows even without columns.
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
-        let fields = self.columns.iter().zip(&columns);
-        let fields = fields.map(|((name, _), array)| Field::new(name, array.data_type().clone(), true));
+        let names = self.columns.iter().map(|(name, _)| name.as_str()).chain(["date"]);
+        let fields = names.zip(&columns).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         RecordBatch::try_new_with_options(schema, columns, &RecordBatchOptions::new().with_row_count(Some(rows)))
     }

@@ -1,11 +1,14 @@
 //! How a text of an input becomes a value: [`TextRules`] change the text, then [`ValueReader`] reads it.
 
+use super::amounts::{AmountRules, DecimalMark, WrittenAmount, is_plain};
 use super::canonical::{ColumnType, stage_names};
 use super::cells::CellForm;
 use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
+use super::normal::Normalizer;
 use super::times::ClockRule;
 use crate::error::MappingFault;
+use regex::Regex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use trueup_core::model::{GivenTime, Stage, UtcMicros, Zone};
@@ -13,13 +16,54 @@ use trueup_core::model::{GivenTime, Stage, UtcMicros, Zone};
 /// The named maps of a mapping.
 pub(super) type NamedMaps = BTreeMap<String, BTreeMap<String, Constant>>;
 
-/// Changes a text before it is read: removes characters, maps values, fills in a default.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TextRules {
+/// Takes what is wanted out of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Cleaning {
+    extract: Option<Regex>,
     remove: String,
-    decimal_mark: Option<char>,
+    pub(super) trims: bool,
+}
+
+impl Cleaning {
+    fn new(source: &ValueSource, key: &str) -> Result<Self, MappingFault> {
+        let extract = source.extract.as_deref().map(Regex::new).transpose().map_err(|error| {
+            let reason = format!("expected a regular expression: {}", error.to_string().replace('\n', " "));
+            MappingFault::new(format!("{key}.extract"), reason)
+        })?;
+        Ok(Self { extract, remove: source.remove.clone().unwrap_or_default(), trims: source.trim.unwrap_or(true) })
+    }
+
+    /// Returns the rules for a text whose parts were cleaned.
+    fn of_clean_parts(&self) -> Self {
+        Self { extract: None, remove: String::new(), trims: self.trims }
+    }
+
+    /// Returns the text that the expression extracts, without the characters to remove and without blanks at its ends;
+    /// `None` if nothing is left. Of a number, a date or a boolean of the file nothing is removed, because it is always
+    /// written in the same way.
+    pub(super) fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
+        let mut text = text?;
+        if let Some(extract) = &self.extract {
+            let found = extract.captures(text)?;
+            text = found.get(1).or_else(|| found.get(0))?.as_str();
+        }
+        if form == CellForm::Text && text.contains(|char| self.remove.contains(char)) {
+            let kept: String = text.chars().filter(|char| !self.remove.contains(*char)).collect();
+            let kept = if self.trims { kept.trim().to_owned() } else { kept };
+            return (!kept.is_empty()).then_some(Cow::Owned(kept));
+        }
+        let text = if self.trims { text.trim() } else { text };
+        (!text.is_empty()).then_some(Cow::Borrowed(text))
+    }
+}
+
+/// Changes a text before it is read: takes what is wanted out of it, maps values, fills in a default.
+#[derive(Clone, Debug)]
+pub(super) struct TextRules {
+    pub(super) cleaning: Cleaning,
     map: Option<BTreeMap<String, Constant>>,
     pub(super) unmapped: Unmapped,
+    normalizer: Option<Normalizer>,
     default: Option<String>,
     ending: String,
 }
@@ -40,13 +84,18 @@ impl TextRules {
             return Err(MappingFault::new(format!("{key}.unmapped"), "only a column with a `map` can have this key"));
         }
         Ok(Self {
-            remove: source.remove.clone().unwrap_or_default(),
-            decimal_mark: source.decimal_mark,
+            cleaning: Cleaning::new(source, key)?,
             map,
             unmapped: source.unmapped.unwrap_or_default(),
+            normalizer: Normalizer::new(source, key)?,
             default: source.default.as_ref().map(|constant| constant.0.clone()),
             ending: source.ending.clone(),
         })
+    }
+
+    /// Returns the rules for texts whose parts the rules of `cleaning` have changed already.
+    pub(super) fn of_clean_parts(self) -> Self {
+        Self { cleaning: self.cleaning.of_clean_parts(), ..self }
     }
 
     /// Returns each value that the map has, with the value that it becomes.
@@ -54,15 +103,22 @@ impl TextRules {
         self.map.iter().flatten().map(|(from, to)| (from.as_str(), to.0.as_str()))
     }
 
-    /// Returns whether the source has a map.
-    pub(super) fn has_map(&self) -> bool {
-        self.map.is_some()
+    /// Returns whether values recur because a map makes them.
+    pub(super) const fn has_map(&self) -> bool {
+        self.map.is_some() && self.normalizer.is_none()
     }
 
-    /// Returns whether no text changes.
+    /// Returns whether values are brought to one spelling each.
+    pub(super) const fn normalizes(&self) -> bool {
+        self.normalizer.is_some()
+    }
+
+    /// Returns whether no text changes except that it may be trimmed.
     pub(super) fn is_plain(&self) -> bool {
-        let Self { remove, decimal_mark, map, unmapped: _, default, ending } = self;
-        remove.is_empty() && decimal_mark.is_none() && map.is_none() && default.is_none() && ending.is_empty()
+        let Self { cleaning: Cleaning { extract, remove, trims: _ }, map, unmapped: _, normalizer, default, ending } =
+            self;
+        let is_clean = extract.is_none() && remove.is_empty();
+        is_clean && map.is_none() && normalizer.is_none() && default.is_none() && ending.is_empty()
     }
 
     /// Returns the text to read, and its form; `None` if there is no value. What the mapping itself gives is a text,
@@ -72,12 +128,37 @@ impl TextRules {
         text: Option<&'a str>,
         form: CellForm,
     ) -> Result<Option<(Cow<'a, str>, CellForm)>, String> {
-        let given = |text: &'a str| Some((Cow::Borrowed(text), CellForm::Text)).filter(|_| !text.is_empty());
-        let mut found = self.cleaned(text, form).map(|text| (text, form));
+        Ok(self.finished(self.mapped(text, form)?))
+    }
+
+    /// Returns the text to read, as [`TextRules::apply`] does, in its one spelling, and whether it is in it; a value
+    /// that is no phone number or no address stays as it is.
+    pub(super) fn apply_normalized<'a>(
+        &'a self,
+        text: Option<&'a str>,
+        form: CellForm,
+    ) -> Result<Option<(Cow<'a, str>, bool)>, String> {
+        let (mut found, mut is_normal) = (self.mapped(text, form)?, true);
+        if let (Some((text, form)), Some(normalizer)) = (&mut found, &self.normalizer) {
+            match normalizer.normalized(text) {
+                Some(normalized) => (*text, *form) = (Cow::Owned(normalized), CellForm::Text),
+                None => is_normal = false,
+            }
+        }
+        Ok(self.finished(found).map(|(text, _)| (text, is_normal)))
+    }
+
+    /// Returns a text of the mapping, if it has characters.
+    fn given(text: &str) -> Option<(Cow<'_, str>, CellForm)> {
+        Some((Cow::Borrowed(text), CellForm::Text)).filter(|_| !text.is_empty())
+    }
+
+    fn mapped<'a>(&'a self, text: Option<&'a str>, form: CellForm) -> Result<Option<(Cow<'a, str>, CellForm)>, String> {
+        let mut found = self.cleaning.cleaned(text, form).map(|text| (text, form));
         if let Some(map) = &self.map {
             let value = found.as_ref().map_or("", |(text, _)| text.as_ref());
             match map.get(value) {
-                Some(mapped) => found = given(&mapped.0),
+                Some(mapped) => found = Self::given(&mapped.0),
                 None if value.is_empty() || self.unmapped == Unmapped::Keep => {}
                 None if self.unmapped == Unmapped::Refuse => {
                     return Err("expected a value that the map has".to_owned());
@@ -85,30 +166,22 @@ impl TextRules {
                 None => found = None,
             }
         }
-        let found = found.or_else(|| self.default.as_deref().and_then(given));
+        Ok(found)
+    }
+
+    /// Returns the value with what follows the map: the default and the ending.
+    fn finished<'a>(&'a self, found: Option<(Cow<'a, str>, CellForm)>) -> Option<(Cow<'a, str>, CellForm)> {
+        let found = found.or_else(|| self.default.as_deref().and_then(Self::given));
         if self.ending.is_empty() {
-            return Ok(found);
+            return found;
         }
-        Ok(found.map(|(text, form)| (Cow::Owned(format!("{text}{}", self.ending)), form)))
+        found.map(|(text, form)| (Cow::Owned(format!("{text}{}", self.ending)), form))
     }
 
     /// Returns whether a row with this text is left out.
     pub(super) fn skips(&self, text: Option<&str>, form: CellForm) -> bool {
         let Some(map) = self.map.as_ref().filter(|_| self.unmapped == Unmapped::Skip) else { return false };
-        self.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
-    }
-
-    /// Returns the text without the characters to remove, and with a point for the decimal mark; `None` if nothing is
-    /// left. A number, a date or a boolean of the file stays as it is, because the point of a number is a decimal point
-    /// however the texts of the column are written.
-    fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
-        let text = text.filter(|text| !text.is_empty())?;
-        if form == CellForm::Value || self.remove.is_empty() && self.decimal_mark.is_none() {
-            return Some(Cow::Borrowed(text));
-        }
-        let kept = text.chars().filter(|char| !self.remove.contains(*char));
-        let text: String = kept.map(|char| if Some(char) == self.decimal_mark { '.' } else { char }).collect();
-        (!text.is_empty()).then_some(Cow::Owned(text))
+        self.cleaning.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
     }
 }
 
@@ -119,8 +192,9 @@ pub(super) enum ValueReader {
     Stage,
     Day(Option<DateFormat>),
     Instant(Option<DateFormat>, ClockRule),
-    Amount,
-    Count,
+    Amount(AmountRules),
+    /// Whole numbers, and the decimal mark that the mapping says.
+    Count(Option<DecimalMark>),
     Truth,
     Text,
 }
@@ -141,6 +215,10 @@ impl ValueReader {
         }
         if source.time_zone.is_some() && column_type != ColumnType::Instant {
             return needless("time_zone", "`dateTime`");
+        }
+        let is_text = matches!(column_type, ColumnType::Key | ColumnType::Text | ColumnType::Dimension);
+        if source.normalize.is_some() && !is_text {
+            return needless("normalize", "ids and dimensions");
         }
         let number = matches!(column_type, ColumnType::Amount | ColumnType::Count);
         if source.decimal_mark.is_some() && !number {
@@ -174,8 +252,11 @@ impl ValueReader {
             ColumnType::Stage => Self::Stage,
             ColumnType::Day => Self::Day(format),
             ColumnType::Instant => Self::Instant(format, clock),
-            ColumnType::Amount => Self::Amount,
-            ColumnType::Count => Self::Count,
+            ColumnType::Amount => Self::Amount(AmountRules::new(source, key)?),
+            ColumnType::Count => Self::Count(source.decimal_mark.map(|mark| match mark {
+                ',' => DecimalMark::Comma,
+                _ => DecimalMark::Point,
+            })),
             ColumnType::Truth => Self::Truth,
             ColumnType::Text | ColumnType::Dimension => Self::Text,
         })
@@ -198,8 +279,8 @@ impl ValueReader {
             Self::Stage => check_stage(text),
             Self::Day(format) => read_day(text, format.as_ref()).map(drop),
             Self::Instant(format, clock) => read_constant_time(text, format.as_ref(), clock).map(drop),
-            Self::Amount => check_amount(text),
-            Self::Count => read_count(text).map(drop),
+            Self::Amount(_) => check_amount(text),
+            Self::Count(_) => read_count(text).map(drop),
             Self::Truth => read_truth(text).map(drop),
         }
     }
@@ -219,10 +300,7 @@ pub(super) fn read_constant_time(text: &str, format: Option<&DateFormat>, clock:
 
 /// Checks that a text is an amount.
 fn check_amount(text: &str) -> Result<(), String> {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits(whole) && digits(fraction) { Ok(()) } else { Err("expected an amount such as 1234.5".to_owned()) }
+    if is_plain(text) { Ok(()) } else { Err("expected an amount such as 1234.5".to_owned()) }
 }
 
 /// Reads a whole number that is not negative; `12.0` is one.
@@ -233,6 +311,16 @@ pub(super) fn read_count(text: &str) -> Result<i64, String> {
     };
     let digits = whole.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| whole.parse().ok()).flatten().ok_or_else(|| "expected a whole number, 0 or more".to_owned())
+}
+
+/// Reads a whole number whose thousands may be separated: `1,204` and `1.204` are whole only in one way.
+pub(super) fn read_written_count(text: &str, form: CellForm, given: Option<DecimalMark>) -> Result<i64, String> {
+    read_count(text).or_else(|expected| {
+        let written = WrittenAmount::parse(text).filter(|written| form == CellForm::Text && !written.has_currency());
+        let written = written.ok_or_else(|| expected.clone())?;
+        let whole = written.with_point(given.unwrap_or(written.mark_of_whole())).ok_or(expected)?;
+        read_count(&whole)
+    })
 }
 
 /// Reads `true` or `false`.

@@ -1,6 +1,7 @@
 //! What a format makes of an input: chunks, which any thread decodes into batches of rows.
 
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
+use super::header::FileHead;
 use super::input::{Input, ReadOptions, RowMapper};
 use crate::IngestError;
 use crate::error::{ErrorKind, FileFault};
@@ -14,6 +15,8 @@ use std::sync::atomic::AtomicU64;
 pub(super) struct FormatReader {
     /// The columns that the file declares; `None` if it declares none.
     pub(super) schema: Option<SchemaRef>,
+    /// What was found at the beginning of a file of cells.
+    pub(super) head: FileHead,
     /// The bytes of the file that were read since the last chunk.
     pub(super) read: Arc<AtomicU64>,
     /// The chunks in file order.
@@ -29,7 +32,8 @@ impl FormatReader {
     ) -> Self {
         let chunk =
             |rows: DecodedBatch| FormatChunk { memory: rows.batch.get_array_memory_size(), rows: Box::new(rows) };
-        Self { schema, read, chunks: Box::new(rows.map(move |rows| rows.map(chunk).map_err(ReadFault::Input))) }
+        let head = FileHead::default();
+        Self { schema, head, read, chunks: Box::new(rows.map(move |rows| rows.map(chunk).map_err(ReadFault::Input))) }
     }
 }
 
@@ -113,7 +117,7 @@ impl RawChunk {
     pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, FileFault> {
         let Self { chunk, is_checked, options, mapper, .. } = self;
         let batches = chunk.rows.decode(table, limits)?;
-        Ok(ChunkDecoder { batches, is_checked, options, limits, mapper, raw: None })
+        Ok(ChunkDecoder { batches, is_checked, options, limits, mapper, whole: None, raw: None })
     }
 }
 
@@ -124,19 +128,40 @@ pub(crate) struct ChunkDecoder {
     options: Arc<ReadOptions>,
     limits: ReadLimits,
     mapper: Option<Arc<dyn RowMapper>>,
+    /// The batch of which a part has become other rows.
+    whole: Option<RawRows>,
     /// The batch of which the mapper has mapped a part.
     raw: Option<RawRows>,
 }
 
 impl ChunkDecoder {
     /// Returns the next rows as the file has them, or `None` after the last.
-    fn next_raw(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
+    fn next_decoded(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
         let Some(decoded) = self.batches.next().transpose()? else { return Ok(None) };
         if !self.is_checked {
             self.options.columns(decoded.batch.schema_ref())?;
         }
         let batch = self.options.with_columns(decoded.batch).map_err(arrow_fault)?;
         Ok(Some(DecodedBatch { batch, ..decoded }))
+    }
+
+    /// Returns the next rows as a mapping sees them, or `None` after the last.
+    fn next_raw(&mut self) -> Result<Option<DecodedBatch>, FileFault> {
+        let Some(reshape) = self.options.reshape.clone() else { return self.next_decoded() };
+        if self.whole.is_none() {
+            self.whole = self.next_decoded()?.map(|decoded| RawRows { decoded, done: 0 });
+        }
+        let Some(whole) = &mut self.whole else { return Ok(None) };
+        let (begin, rows, made) = (whole.done, whole.decoded.batch.num_rows(), reshape.rows_per_row());
+        let end = rows.min(begin + (self.limits.rows / made.max(1)).max(1));
+        let batch = reshape.reshape(&whole.decoded.batch.slice(begin, end - begin)).map_err(arrow_fault)?;
+        let location = |row| std::iter::repeat_n(whole.decoded.locations.in_file(row), made);
+        let locations = (begin..end).flat_map(location).collect();
+        let part = whole.finish(end, batch, locations, Vec::new());
+        if whole.is_done() {
+            self.whole = None;
+        }
+        Ok(Some(part))
     }
 
     /// Returns the next rows, mapped if there is a mapper, or `None` after the last.

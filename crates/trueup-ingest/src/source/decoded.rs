@@ -14,6 +14,8 @@ pub(crate) struct DecodedBatch {
     pub(crate) malformed: Vec<RowFault>,
     /// The reason why the rest of the file cannot be read, if there is one.
     pub(crate) fatal: Option<FileFault>,
+    /// The values that a mapping leaves as they are, because they are no phone numbers or addresses.
+    pub(crate) not_normal: u64,
 }
 
 /// Decoded rows that become other rows, part by part.
@@ -44,7 +46,7 @@ impl RawRows {
         all.sort_by(|one, other| one.location.cmp_in_file(other.location));
         self.done = end;
         let fatal = if is_last { self.decoded.fatal.take() } else { None };
-        DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal }
+        DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal, not_normal: 0 }
     }
 
     /// Returns whether every row is done.

@@ -61,20 +61,24 @@ pub struct UnknownEncoding(String);
 /// The bytes that some programs write before UTF-8.
 pub(super) const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the name of the UTF-16 encoding that the first bytes of a text show, by a byte order mark, or because every
-/// second byte is zero; `None` if they show none.
+/// Returns the encoding of UTF-16 whose byte order mark a text begins with; `None` if it begins with none.
+pub(super) fn of_mark(begin: &[u8]) -> Option<TextEncoding> {
+    match begin {
+        [0xff, 0xfe, ..] => Some(TextEncoding(UTF_16LE)),
+        [0xfe, 0xff, ..] => Some(TextEncoding(UTF_16BE)),
+        _ => None,
+    }
+}
+
+/// Returns the name of the UTF-16 encoding that the first bytes of a text without a byte order mark show, because
+/// every second byte is zero; `None` if they show none.
 pub(super) fn utf16(begin: &[u8]) -> Option<&'static str> {
     /// The bytes that are checked. In each pair of these bytes, the same one must be zero, and the other must not.
     const SAMPLE: usize = 16;
     let (pairs, _) = begin[..begin.len().min(SAMPLE)].as_chunks::<2>();
     let zero_at = |at: usize| !pairs.is_empty() && pairs.iter().all(|pair| pair[at] == 0 && pair[1 - at] != 0);
-    match begin {
-        [0xff, 0xfe, ..] => Some(UTF_16LE.name()),
-        [0xfe, 0xff, ..] => Some(UTF_16BE.name()),
-        _ if zero_at(1) => Some(UTF_16LE.name()),
-        _ if zero_at(0) => Some(UTF_16BE.name()),
-        _ => None,
-    }
+    let encoding = if zero_at(1) { Some(UTF_16LE) } else { Some(UTF_16BE).filter(|_| zero_at(0)) };
+    encoding.map(Encoding::name)
 }
 
 /// Returns the encoding that a text probably has, if it is not UTF-8.

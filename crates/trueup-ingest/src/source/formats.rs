@@ -51,6 +51,8 @@ pub(crate) enum Setting {
     Empty,
     Sheet,
     Encoding,
+    HeaderRow,
+    ShortRows,
 }
 
 /// How files in a format are recognized and opened.

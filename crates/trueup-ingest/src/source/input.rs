@@ -4,9 +4,13 @@ use super::columns::FolderColumn;
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::encoding::TextEncoding;
 use super::formats::FileFormat;
+use super::header::HeaderRow;
+use super::left_out::LeftOutLines;
+use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use glob::Pattern;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,8 +53,17 @@ pub(crate) struct ReadOptions {
     pub(crate) separator: Option<u8>,
     /// CSV: the columns of a file whose first line is data.
     pub(crate) header: Option<Vec<String>>,
+    /// CSV and XLSX: which line is the header; the first one if absent.
+    pub(crate) header_row: Option<HeaderRow>,
+    /// CSV and XLSX: whether rows with fewer cells than the header are left out; of a sheet, rows of which only the first
+    /// cell has a value.
+    pub(crate) skips_short_rows: bool,
+    /// CSV and XLSX: where the lines that are left out are counted.
+    pub(crate) left_out: Option<Arc<LeftOutLines>>,
     /// CSV and XLSX: cells that mean no value, in addition to the empty cell.
     pub(crate) empty: Vec<String>,
+    /// Makes other rows of the rows of the file; `None` if they stay as they are.
+    pub(crate) reshape: Option<Arc<dyn Reshape>>,
     /// Patterns of columns that are not read.
     pub(crate) ignore: Vec<Pattern>,
     /// The columns that the names of the file's folders give.
@@ -63,6 +76,15 @@ pub(crate) struct ReadOptions {
     /// mapping, only these columns of Parquet and NDJSON are read, and an error in a cell of XLSX is a fault only in
     /// one of these columns. In NDJSON, a number without an exponent then stays as it is written.
     pub(crate) columns: Option<BTreeSet<String>>,
+}
+
+/// Makes other rows of the rows of a file, before a mapping reads them.
+pub(crate) trait Reshape: Debug + Send + Sync {
+    /// Returns how many rows each row becomes, at least 1.
+    fn rows_per_row(&self) -> usize;
+
+    /// Returns the rows that the rows of a batch become, in its order.
+    fn reshape(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError>;
 }
 
 /// Returns the name of a file without its folder; the empty text if it has none.

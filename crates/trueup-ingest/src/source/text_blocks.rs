@@ -83,9 +83,9 @@ impl<R: Read> TextBlocks<R> {
         Self { reader, pending, line: 1, offset: 0, size, longest, has_quotes, is_ended: false }
     }
 
-    /// Counts `bytes` that were read before the text, for the positions of faults.
-    pub(super) fn after(self, bytes: usize) -> Self {
-        Self { offset: bytes as u64, ..self }
+    /// Begins on a line, after `bytes` that were read before, for the positions of faults.
+    pub(super) fn after(self, bytes: usize, line: u64) -> Self {
+        Self { offset: bytes as u64, line, ..self }
     }
 
     /// Returns the next block, or `None` after the last.

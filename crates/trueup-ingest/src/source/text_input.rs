@@ -5,6 +5,7 @@ use super::compression::{Compression, CountedReader, Unpacker, detect_compressio
 use super::decoded::{DecodedBatch, ReadLimits, TEXT_COPIES};
 use super::detect::read_begin;
 use super::encoding::{self, Recoder, TextEncoding, UTF8_MARK};
+use super::header::FileHead;
 use super::input::Input;
 use super::text_blocks::{TextBlock, TextBlockFault, TextBlocks};
 use crate::IngestError;
@@ -22,14 +23,21 @@ pub(super) struct TextInput {
     pub(super) reader: Box<dyn Read + Send>,
     /// The first bytes of the text, after the byte order mark.
     pub(super) begin: Vec<u8>,
-    /// The bytes of the byte order mark, which `reader` no longer has.
+    /// The bytes of the text, in UTF-8, that `reader` no longer has: the byte order mark and title lines.
     pub(super) skipped: usize,
+    /// The line on which `reader` begins, counted from 1.
+    pub(super) line: u64,
+    /// Whether the text was in another encoding than UTF-8.
+    is_recoded: bool,
     /// The bytes of the file that were read.
     read: Arc<AtomicU64>,
 }
 
 /// Bytes at the beginning of a text from which its format is detected.
 const BEGIN_BYTES: u64 = 4 << 10;
+
+/// Bytes of a byte order mark of UTF-16.
+const MARK_BYTES: u64 = 2;
 
 /// Opens the text of a file. If the text is empty, so is [`TextInput::begin`].
 pub(super) fn open(
@@ -39,13 +47,18 @@ pub(super) fn open(
 ) -> Result<TextInput, ReadFault> {
     let read = Arc::new(AtomicU64::new(0));
     let file = CountedReader { reader: file, bytes: read.clone() };
-    let bytes: Box<dyn Read + Send> = match compression {
+    let mut bytes: Box<dyn Read + Send> = match compression {
         Some(compression) => Box::new(Unpacker::new(file, compression)?),
         None => Box::new(file),
     };
-    let mut text: Box<dyn Read + Send> = match encoding.filter(|encoding| !encoding.is_utf8()) {
+    let mut first = Vec::new();
+    bytes.by_ref().take(MARK_BYTES).read_to_end(&mut first)?;
+    // Nothing but a byte order mark begins with these bytes, so it has precedence over what the user says.
+    let encoding = encoding::of_mark(&first).or(encoding).filter(|encoding| !encoding.is_utf8());
+    let bytes = Cursor::new(first).chain(bytes);
+    let mut text: Box<dyn Read + Send> = match encoding {
         Some(encoding) => Box::new(Recoder::new(bytes, encoding)),
-        None => bytes,
+        None => Box::new(bytes),
     };
     let mut begin = Vec::new();
     text.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin)?;
@@ -55,7 +68,7 @@ pub(super) fn open(
     let skipped = if begin.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
     begin.drain(..skipped);
     let reader = Box::new(Cursor::new(begin.clone()).chain(text));
-    Ok(TextInput { reader, begin, skipped, read })
+    Ok(TextInput { reader, begin, skipped, line: 1, is_recoded: encoding.is_some(), read })
 }
 
 /// The blocks of an input's text.
@@ -75,8 +88,9 @@ impl InputBlocks {
         location: fn(u64) -> InputLocation,
         limits: ReadLimits,
     ) -> Self {
-        let TextInput { reader, skipped, read, .. } = text;
-        let blocks = TextBlocks::new(reader, limits.block_bytes(), limits.record_bytes(), has_quotes).after(skipped);
+        let TextInput { reader, skipped, line, read, .. } = text;
+        let blocks =
+            TextBlocks::new(reader, limits.block_bytes(), limits.record_bytes(), has_quotes).after(skipped, line);
         Self { blocks, location, read }
     }
 
@@ -84,6 +98,7 @@ impl InputBlocks {
     pub(super) fn reader(
         self,
         schema: Option<SchemaRef>,
+        head: FileHead,
         first: Option<TextBlock>,
         rows: impl TextRows + 'static,
     ) -> FormatReader {
@@ -94,7 +109,7 @@ impl InputBlocks {
             rows: Box::new(TextChunk { block, location, rows: rows.clone() }),
         };
         let blocks = first.map(Ok).into_iter().chain(self);
-        FormatReader { schema, read, chunks: Box::new(blocks.map(move |block| block.map(&chunk))) }
+        FormatReader { schema, head, read, chunks: Box::new(blocks.map(move |block| block.map(&chunk))) }
     }
 }
 
@@ -162,10 +177,9 @@ pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool
     let mut file = files.open(path).at(OPEN, path)?;
     let begin = read_begin(&mut file).at(OPEN, path)?;
     let compression = detect_compression(&input.shown, &begin).map_err(of_input)?;
-    let encoding = input.options.encoding;
-    let TextInput { reader: mut text, skipped, .. } =
-        open(file, compression, encoding).map_err(|fault| fault.at(OPEN, input))?;
-    if compression.is_none() && encoding.is_none_or(|encoding| encoding.is_utf8()) && skipped == 0 {
+    let TextInput { reader: mut text, skipped, is_recoded, .. } =
+        open(file, compression, input.options.encoding).map_err(|fault| fault.at(OPEN, input))?;
+    if compression.is_none() && !is_recoded && skipped == 0 {
         return Ok(false);
     }
     let mut file = files.create(to).at("create", to)?;

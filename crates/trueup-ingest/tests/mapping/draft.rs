@@ -497,7 +497,12 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
 fn a_file_whose_rows_are_all_malformed_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text, expected) in [
-        ("a.csv", "lead_id,date,status\n1,2\n", "line 2: expected 3 cells as in the header, but found 2"),
+        (
+            "a.csv",
+            "lead_id,date,status\n1,2\n",
+            "line 2: expected 3 cells as in the header, but found 2; if such lines are no rows, as below the last one, write \
+             `short_rows = \"skip\"` for this input",
+        ),
         ("a.ndjson", "{\"id\": 1, \"id\": 2}\n", "line 1: expected each member once, but found `id` twice"),
     ] {
         let path = folder.path().join(name);
@@ -575,4 +580,15 @@ fn a_pipe_is_refused_because_a_second_pass_would_wait_forever() {
             )
         );
     }
+}
+
+/// A header below title lines is found, and lines with fewer cells are asked about.
+#[test]
+fn lines_that_are_no_rows_are_drafted() {
+    let text = "Campaign report\n\"January 1, 2026 - January 2, 2026\"\nDay,Campaign,Cost,Clicks\n2026-01-01,x,1.5,1\n2026-01-02,y,2.5,2\nTotal\n";
+    let draft = drafted(&[("ads.csv", text)]);
+    assert!(draft.contains("file = \"ads.csv\"\nheader_row = 3  # the lines before it are titles\n"), "{draft}");
+    let question = "line 6 has fewer cells than the header. Are such lines no rows, as below the last one?\n#short_rows = \"skip\"";
+    assert!(draft.contains(question), "{draft}");
+    assert!(draft.contains("[[spend]]") && draft.contains("adSpend = \"Cost\""), "{draft}");
 }

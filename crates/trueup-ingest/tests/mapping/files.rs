@@ -35,7 +35,8 @@ fn every_file_has_one_input_and_every_input_a_file() {
     let case = Case::new(&from_file("a.csv", ""));
     assert_eq!(
         case.refusal(),
-        "mapping `mapping.toml`, key `input.a.file`, value `a.csv`: no file that was given has this name"
+        "mapping `mapping.toml`, key `input.a.file`, value `a.csv`: no file that was given has this name; with \
+         `optional = true` it may be missing"
     );
     let two = format!("{}\n[input.b]\nfile = \"*.csv\"", events_with(DATED));
     let case = Case::new(&two).file("a.csv", "id\n");

@@ -14,7 +14,7 @@ fn a_key_that_cannot_be_carried_out_is_named() {
         ),
         (
             "date = {}",
-            "key `events[0].columns.date`: expected one of `column`, `columns`, `value`, or `year` with `month` and `day`",
+            "key `events[0].columns.date`: expected one of `column`, `columns`, `template`, `value`, or `year` with `month` and `day`",
         ),
         ("date = { column = \"k\", value = 1 }", "key `events[0].columns.date`: expected one of "),
         (
@@ -72,7 +72,8 @@ fn a_key_that_cannot_be_carried_out_is_named() {
         ),
         (
             "date = \"k\"\nzip = { value = 1, default = 2 }",
-            "key `events[0].columns.zip`: `remove`, `decimal_mark`, `map`, `unmapped` and `default` go with",
+            "key `events[0].columns.zip`: `extract`, `otherwise`, `remove`, `trim`, `decimal_mark`, `map`, `unmapped`, `normalize` and \
+             `default` go with",
         ),
         ("date = \"k\"\nzip = { column = \"k\", separator = 1 }", "invalid type: integer `1`, expected a string"),
         (
@@ -202,7 +203,7 @@ fn a_value_that_cannot_be_read_is_named_with_its_row() {
         ),
         (
             "date = { value = \"2025-01-01\" }\ntotal = \"k\"",
-            "expected an amount such as 1234.5, but found `bad` (mapping key `events[0].columns.total`)",
+            "expected an amount such as 1234.5 or $1,234.50, but found `bad` (mapping key `events[0].columns.total`)",
         ),
         (
             "date = { value = \"2025-01-01\" }\nzip = { column = \"k\", map = { worse = 1 } }",
@@ -234,7 +235,7 @@ fn a_missing_required_value_is_refused() {
         "`a.csv`, line 3, column `k`: expected a date, but found nothing (mapping key `events[0].columns.date`)";
     assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
     let expected = "`a.csv`, line 2, column `id`: expected a value, but found nothing (mapping key `events[0].columns.opportunityId`)";
-    assert_eq!(refusal(DATED, "id,k\n,\n"), expected);
+    assert_eq!(refusal(DATED, "id,k\n,x\n"), expected);
     let stage = events_with(DATED).replace("{ value = \"lead-originated\" }", "\"k\"");
     let refusal = Case::new(&stage).file("a.csv", "id,k\n1,won\n").refusal();
     assert!(

@@ -83,6 +83,7 @@ impl Ingestion {
             version.publish(manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.warnings.extend(mapped.warnings());
+        summary.left_out = mapped.left_out();
         summary.rejected = reader.rejected;
         summary.version = manifest.version;
         summary.changed = true;

@@ -1,12 +1,13 @@
 //! Reads a column of a canonical table from picked rows.
 
-use super::{CellPlan, ColumnPlan, DatePart, TextCells, TextOrigin};
+use super::{CellPlan, ColumnPlan, ComposedText, DatePart, TextCells, TextOrigin, TextPart};
+use crate::mapping::amounts::{AmountRules, EachText};
 use crate::mapping::cells::{CellForm, PickedTexts, RowView, StringCells};
 use crate::mapping::dates::{read_day, read_day_of_parts, read_time};
 use crate::mapping::declaration::Unmapped;
 use crate::mapping::faults::{ColumnSite, PickedFaults};
 use crate::mapping::times::{ClockRule, days_of_timestamps, instants_of_clock_times, instants_of_timestamps};
-use crate::mapping::values::{ValueReader, read_count, read_truth};
+use crate::mapping::values::{Cleaning, ValueReader, read_truth, read_written_count};
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, UInt32Array};
@@ -132,11 +133,16 @@ impl ColumnPlan {
 
 impl TextOrigin {
     /// Returns the texts of picked rows.
-    fn of<'a>(&self, view: &RowView<'a>) -> OriginTexts<'a> {
+    fn of<'a>(&'a self, view: &RowView<'a>) -> OriginTexts<'a> {
         match self {
             Self::Column(at) => OriginTexts::Column(view.texts(*at)),
-            Self::Columns(columns, separator) => {
-                OriginTexts::Columns(columns.iter().map(|at| view.texts(*at)).collect(), separator.clone())
+            Self::Composed(ComposedText { parts, cleaning, otherwise }) => {
+                let part = |part: &'a TextPart| match part {
+                    TextPart::Text(text) => PartTexts::Text(text),
+                    TextPart::Column(at) => PartTexts::Column(view.texts(*at)),
+                };
+                let otherwise = otherwise.map(|at| view.texts(at));
+                OriginTexts::Composed { parts: parts.iter().map(part).collect(), cleaning, otherwise }
             }
         }
     }
@@ -145,26 +151,41 @@ impl TextOrigin {
 /// The texts of an origin by picked row.
 enum OriginTexts<'a> {
     Column(PickedTexts<'a>),
-    Columns(Vec<PickedTexts<'a>>, String),
+    Composed { parts: Vec<PartTexts<'a>>, cleaning: &'a Cleaning, otherwise: Option<PickedTexts<'a>> },
+}
+
+/// The texts of a part by picked row.
+enum PartTexts<'a> {
+    Text(&'a str),
+    Column(PickedTexts<'a>),
 }
 
 impl<'a> OriginTexts<'a> {
-    /// Returns the text of a row; `None` if there is none, or if one of several is missing.
+    /// Returns the text of a row; `None` if there is none, or if a column of several has none.
     fn get(&self, row: usize) -> Option<Cow<'a, str>> {
         match self {
             Self::Column(texts) => texts.get(row).map(Cow::Borrowed),
-            Self::Columns(columns, separator) => {
-                let texts: Option<Vec<&str>> = columns.iter().map(|texts| texts.get(row)).collect();
-                Some(Cow::Owned(texts?.join(separator)))
+            Self::Composed { parts, cleaning, otherwise } => {
+                let mut composed = String::new();
+                for part in parts {
+                    match part {
+                        PartTexts::Text(text) => composed.push_str(text),
+                        PartTexts::Column(texts) => match cleaning.cleaned(texts.get(row), texts.form(row)) {
+                            Some(text) => composed.push_str(&text),
+                            None => return otherwise.as_ref()?.get(row).map(Cow::Borrowed),
+                        },
+                    }
+                }
+                Some(Cow::Owned(composed))
             }
         }
     }
 
-    /// Returns the form of a row's cell. Joined texts are text.
+    /// Returns the form of a row's cell. What is made of several is a text.
     fn form(&self, row: usize) -> CellForm {
         match self {
             Self::Column(texts) => texts.form(row),
-            Self::Columns(..) => CellForm::Text,
+            Self::Composed { .. } => CellForm::Text,
         }
     }
 }
@@ -178,8 +199,11 @@ impl TextCells {
         faults: &mut PickedFaults,
     ) -> Result<ArrayRef, ArrowError> {
         Ok(match &self.reader {
-            ValueReader::Key | ValueReader::Text | ValueReader::Amount => {
-                return if self.rules.has_map() {
+            ValueReader::Amount(amounts) => return self.read_amounts(amounts, site, view, faults),
+            ValueReader::Key | ValueReader::Text => {
+                return if self.rules.normalizes() {
+                    Ok(self.read_normalized(site, view, faults))
+                } else if self.rules.has_map() {
                     self.read_codes(site, view, faults)
                 } else {
                     self.read_texts(site, view, faults)
@@ -204,7 +228,9 @@ impl TextCells {
                 let times = self.read_all::<GivenTime>(site, view, faults, read);
                 self.instants(times, clock, site, view, accounts, faults)
             }
-            ValueReader::Count => self.read_numbers::<Int64Type>(site, view, faults, |text, _| read_count(text)),
+            ValueReader::Count(mark) => {
+                self.read_numbers::<Int64Type>(site, view, faults, |text, form| read_written_count(text, form, *mark))
+            }
             ValueReader::Truth => Arc::new(
                 self.read_all(site, view, faults, |text, _| read_truth(text)).into_iter().collect::<BooleanArray>(),
             ),
@@ -300,6 +326,75 @@ impl TextCells {
         Ok(Arc::new(DictionaryArray::try_new(rows, Arc::new(names.finish()))?))
     }
 
+    /// Reads amounts as texts of digits with a decimal point.
+    fn read_amounts(
+        &self,
+        amounts: &AmountRules,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        faults: &mut PickedFaults,
+    ) -> Result<ArrayRef, ArrowError> {
+        let texts = self.origin.of(view);
+        let is_plain = |row| texts.get(row).is_none_or(|text| amounts.is_plain(&text));
+        if let TextOrigin::Column(at) = &self.origin
+            && self.rules.is_plain()
+            && (0..view.len()).all(is_plain)
+        {
+            return view.array(*at, true);
+        }
+        let each_text: &EachText<'_> = &|see| {
+            let TextOrigin::Column(at) = &self.origin else { return };
+            view.plan.each_text(*at, &mut |text, form, location| {
+                if let Some(text) = self.rules.cleaning.cleaned(Some(text), form) {
+                    see(&text, form, location);
+                }
+            });
+        };
+        let mut made = StringBuilder::new();
+        for row in 0..view.len() {
+            let text = texts.get(row);
+            let read = self.rules.apply(text.as_deref(), texts.form(row)).and_then(|found| match found {
+                Some((text, form)) => Ok(Some(amounts.read(&text, form, each_text)?.into_owned())),
+                None => self.reader.read_nothing(),
+            });
+            made.append_option(read.unwrap_or_else(|reason| {
+                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
+                None
+            }));
+        }
+        Ok(Arc::new(made.finish()))
+    }
+
+    /// Reads texts in the one spelling that each has.
+    fn read_normalized(&self, site: &ColumnSite, view: &RowView<'_>, faults: &mut PickedFaults) -> ArrayRef {
+        let texts = self.origin.of(view);
+        let mut known = KnownTexts::default();
+        let read = |text: Option<&str>, form| match self.rules.apply_normalized(text, form)? {
+            Some((text, is_normal)) => Ok(Some((Arc::<str>::from(text), is_normal))),
+            None => self.reader.read_nothing(),
+        };
+        let mut made = StringBuilder::new();
+        for row in 0..view.len() {
+            let text = texts.get(row);
+            let read = known.get(text.clone(), texts.form(row), read).unwrap_or_else(|reason: String| {
+                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
+                None
+            });
+            faults.not_normal += u64::from(matches!(&read, Some((_, false))));
+            made.append_option(read.map(|(text, _)| text));
+        }
+        Arc::new(made.finish())
+    }
+
+    /// Returns whether trimming changes the text of a row.
+    fn trims_any(&self, texts: &OriginTexts<'_>, rows: usize) -> bool {
+        let has_margin = |text: Cow<'_, str>| match text.as_bytes() {
+            [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => false,
+            _ => text.trim().len() < text.len(),
+        };
+        self.rules.cleaning.trims && (0..rows).any(|row| texts.get(row).is_some_and(has_margin))
+    }
+
     /// Reads texts, which stay as they are after the rules have changed them.
     fn read_texts(
         &self,
@@ -309,7 +404,9 @@ impl TextCells {
     ) -> Result<ArrayRef, ArrowError> {
         let texts = self.origin.of(view);
         let whole = match &self.origin {
-            TextOrigin::Column(at) if self.rules.is_plain() => Some(view.array(*at, true)?),
+            TextOrigin::Column(at) if self.rules.is_plain() && !self.trims_any(&texts, view.len()) => {
+                Some(view.array(*at, true)?)
+            }
             _ => None,
         };
         if let Some(whole) = &whole

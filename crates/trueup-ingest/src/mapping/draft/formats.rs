@@ -68,7 +68,7 @@ impl Clock {
     }
 }
 
-const DAYS: [&str; 19] = [
+const DAYS: [&str; 22] = [
     "%Y-%m-%d",
     "%Y/%m/%d",
     "%Y.%m.%d",
@@ -82,6 +82,9 @@ const DAYS: [&str; 19] = [
     "%m/%d/%y",
     "%d/%m/%y",
     "%d.%m.%y",
+    "%m-%d-%y",
+    "%d-%m-%y",
+    "%y-%m-%d",
     "%d %b %Y",
     "%d-%b-%Y",
     "%d-%b-%y",

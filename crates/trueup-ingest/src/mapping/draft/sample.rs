@@ -3,9 +3,11 @@
 use super::DraftOptions;
 use crate::IngestError;
 use crate::TextEncoding;
-use crate::error::{ErrorContext, FileFault, RowFault, Rule, with_utc_offset};
+use crate::error::{ErrorContext, FileFault, InputLocation, RowFault, Rule, with_utc_offset};
 use crate::mapping::cells::StringCells;
-use crate::source::{DecodedBatch, FileFormat, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name};
+use crate::source::{
+    DecodedBatch, FileFormat, HeaderRow, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name,
+};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -28,6 +30,10 @@ pub(super) struct FileSample {
     pub(super) encoding: Option<TextEncoding>,
     /// The sheet of a workbook, if it was given.
     pub(super) sheet: Option<String>,
+    /// The line of the header, counted from 1, if title lines precede it.
+    pub(super) header_row: Option<u64>,
+    /// Where the rows with fewer cells than the header are.
+    pub(super) short_rows: Vec<InputLocation>,
     /// The errors that cells of a sheet hold, such as `#N/A`.
     pub(super) cell_errors: Vec<String>,
     pub(super) columns: Vec<ColumnSample>,
@@ -70,18 +76,23 @@ impl FileSample {
         let DraftOptions { encoding, sheet } = given.clone();
         let mut options = ReadOptions { encoding, sheet, ..ReadOptions::default() };
         let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
-        let columns = |separator: Option<u8>| {
-            let input = open(ReadOptions { separator, ..options.clone() });
+        let columns = |separator: Option<u8>, header_row: Option<HeaderRow>| {
+            let input = open(ReadOptions { separator, header_row, ..options.clone() });
             InputReader::open(&files, &input, limits).and_then(|reader| reader.all_columns(limits))
         };
-        let mut found = (None, columns(None));
-        if found.1.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
-            let others = SEPARATORS.into_iter().map(|separator| (Some(separator), columns(Some(separator))));
-            let fits = |(_, schema): &(_, Result<SchemaRef, _>)| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
+        let mut found = (None, None, columns(None, None));
+        if found.2.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
+            // A header on the first line comes before one below title lines.
+            let separators = || [None].into_iter().chain(SEPARATORS.map(Some));
+            let ways = separators().map(|separator| (separator, None));
+            let ways = ways.chain(separators().map(|separator| (separator, Some(HeaderRow::Widest))));
+            let others = ways.map(|(separator, row)| (separator, row.clone(), columns(separator, row)));
+            let fits =
+                |(.., schema): &(_, _, Result<SchemaRef, _>)| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
             found = others.into_iter().find(fits).unwrap_or(found);
         }
-        let schema = found.1?;
-        options.separator = found.0;
+        let schema = found.2?;
+        (options.separator, options.header_row) = (found.0, found.1);
         let mut unreadable: Vec<String> = Vec::new();
         let (batches, is_whole) = loop {
             let is_read = |name: &String| !unreadable.contains(name);
@@ -109,7 +120,11 @@ impl FileSample {
                 break (batches, is_whole);
             }
         };
-        let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
+        let input = open(options.clone());
+        let reader = InputReader::open(&files, &input, limits)?;
+        let (format, head) = (reader.format(), reader.head());
+        let short_rows = batches.iter().flat_map(|batch| &batch.malformed).filter(|fault| fault.is_short());
+        let short_rows: Vec<InputLocation> = short_rows.map(RowFault::location).collect();
         let mut sample = Self {
             path: path.to_owned(),
             file_name: file_name(path),
@@ -117,6 +132,8 @@ impl FileSample {
             separator: options.separator.map(char::from),
             encoding: options.encoding.filter(|_| format.takes(Setting::Encoding)),
             sheet: options.sheet.filter(|_| format.takes(Setting::Sheet)),
+            header_row: (head.title_lines > 0).then_some(head.header),
+            short_rows,
             cell_errors: options.empty,
             columns: Vec::new(),
             rows: batches.iter().map(|batch| batch.batch.num_rows()).sum(),
@@ -192,7 +209,7 @@ impl ColumnSample {
             // Arrow cannot show a time in a named time zone.
             let texts = StringCells::of(batch.column_by_name(name).map(with_utc_offset).as_ref())?;
             for row in 0..batch.num_rows() {
-                let Some(text) = texts.get(row) else {
+                let Some(text) = texts.trimmed(row) else {
                     sample.empty += 1;
                     continue;
                 };

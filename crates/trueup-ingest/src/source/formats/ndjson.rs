@@ -11,6 +11,7 @@ use super::{Content, FileFormat, Setting};
 use crate::error::{CellText, FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::header::FileHead;
 use crate::source::input::{Input, ReadOptions};
 use crate::source::text_input::{BlockText, InputBlocks, TextInput, TextRows};
 use crate::table::Table;
@@ -50,7 +51,7 @@ fn open(mut text: TextInput, input: &Input, limits: ReadLimits) -> Result<Format
         text.reader = Box::new(JsonArray::new(text.reader));
     }
     let format = NdjsonFormat { options: input.options.clone(), is_array };
-    Ok(InputBlocks::new(text, false, location(is_array), limits).reader(None, None, format))
+    Ok(InputBlocks::new(text, false, location(is_array), limits).reader(None, FileHead::default(), None, format))
 }
 
 /// How the objects of a file are read.
@@ -95,7 +96,7 @@ impl TextRows for NdjsonFormat {
         }
         let batch = builder.finish().map_err(|error| FileFault::Unreadable(Box::new(error)))?;
         let locations = if self.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
-        Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal })
+        Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal, not_normal: 0 })
     }
 
     /// Lines that are not objects have no members.

@@ -9,6 +9,7 @@ use crate::error::FileFault;
 use crate::source::chunk::{ChunkRows, DecodedBatches, FormatChunk, FormatReader, ReadFault};
 use crate::source::columns::{UUID_MARK, coded_text};
 use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
+use crate::source::header::FileHead;
 use crate::source::input::Input;
 use crate::table::Table;
 use arrow_array::RecordBatch;
@@ -57,7 +58,7 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
         Ok(Some(FormatChunk { memory: chunk.memory(), rows: Box::new(chunk) }))
     };
     let chunks = std::iter::from_fn(move || next().transpose());
-    Ok(FormatReader { schema: Some(schema), read, chunks: Box::new(chunks) })
+    Ok(FormatReader { schema: Some(schema), head: FileHead::default(), read, chunks: Box::new(chunks) })
 }
 
 impl ChunkRows for ParquetChunk {
@@ -251,7 +252,7 @@ impl ParquetChunk {
 }
 
 fn decoded(batch: RecordBatch, locations: RowLocations) -> DecodedBatch {
-    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None }
+    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, not_normal: 0 }
 }
 
 /// A row group whose memory is known, and that is not decoded yet.

@@ -42,7 +42,7 @@ fn open_one_row(_: &Files, _: &Input, _: ReadLimits) -> Result<FormatReader, Ing
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .doing("make a row without columns")?;
     let locations = RowLocations::Rows { row_group: 0, first: 0, before: 0 };
-    let row = DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None };
+    let row = DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, not_normal: 0 };
     Ok(FormatReader::of_rows(None, Arc::default(), std::iter::once(Ok(row))))
 }
 
@@ -85,7 +85,13 @@ impl BatchReader {
                 let rows = take_record_batch(batch, &UInt32Array::from_iter_values(rows)).map_err(unreadable)?;
                 let before = self.rows - batch.num_rows() as u64;
                 let locations = RowLocations::Batch { batch: self.count - 1, first, before };
-                return Ok(Some(DecodedBatch { batch: rows, locations, malformed: Vec::new(), fatal: None }));
+                return Ok(Some(DecodedBatch {
+                    batch: rows,
+                    locations,
+                    malformed: Vec::new(),
+                    fatal: None,
+                    not_normal: 0,
+                }));
             }
             let Some(batch) = self.batches.next().transpose().map_err(unreadable)? else { return Ok(None) };
             self.count += 1;

@@ -1,4 +1,4 @@
-//! Reads a sheet of an XLSX file. The first row that is not empty is the header.
+//! Reads a sheet of an XLSX file. The first row that is not empty is the header, unless a mapping says otherwise.
 //!
 //! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
@@ -14,7 +14,9 @@ use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
 use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::header::{FileHead, HeadLine};
 use crate::source::input::{Input, ReadOptions};
+use crate::source::left_out::LeftOutCount;
 use crate::value_marks::value_marks;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -36,7 +38,7 @@ impl FileFormat {
         endings: &["xlsx", "xlsm"],
         other_names: &[],
         title: "XLSX",
-        settings: &[Setting::Empty, Setting::Sheet],
+        settings: &[Setting::HeaderRow, Setting::ShortRows, Setting::Empty, Setting::Sheet],
         content: Content::Binary(Binary {
             begins,
             is_not: "expected an XLSX file, but the file does not begin as a ZIP archive; correct its name or the format",
@@ -57,7 +59,7 @@ fn begins(begin: &[u8]) -> Result<bool, FileFault> {
 }
 
 enum SheetPart {
-    Header(SchemaRef),
+    Header(SchemaRef, FileHead),
     Rows(DecodedBatch),
     Failed(FileFault),
     /// The sheet has no more rows.
@@ -81,21 +83,22 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
         }
     };
     thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
-    let schema = match parts.recv() {
-        Ok(SheetPart::Header(schema)) => schema,
+    let (schema, head) = match parts.recv() {
+        Ok(SheetPart::Header(schema, head)) => (schema, head),
         Ok(SheetPart::Failed(fault)) => return Err(fault.into()),
         Ok(SheetPart::Rows(_) | SheetPart::End) => return Err(FileFault::NoHeader.into()),
         Err(_) => return Err(broken().into()),
     };
     let next = move || match parts.recv() {
         Ok(SheetPart::Rows(rows)) => Some(Ok(rows)),
-        Ok(SheetPart::Header(_) | SheetPart::End) => None,
+        Ok(SheetPart::Header(..) | SheetPart::End) => None,
         Ok(SheetPart::Failed(fault)) => Some(Err(fault)),
         Err(_) => Some(Err(broken())),
     };
     // The reader of a workbook does not say how far it has read.
     let read = Arc::new(AtomicU64::new(input.size()));
-    Ok(FormatReader::of_rows(Some(schema), read, std::iter::from_fn(next).fuse()))
+    let reader = FormatReader::of_rows(Some(schema), read, std::iter::from_fn(next).fuse());
+    Ok(FormatReader { head, ..reader })
 }
 
 /// Returns the fault of a file on which the reader panicked.
@@ -136,8 +139,20 @@ fn read_sheet(
         Ok(cells) => cells,
         Err(fault) => return Ok(SheetPart::Failed(fault)),
     };
-    let mut sheet =
-        SheetRows { name, options, limits, columns: None, row: 0, cells: Vec::new(), cell_bytes: 0, batch: None };
+    let mut sheet = SheetRows {
+        name,
+        options,
+        limits,
+        head: Vec::new(),
+        head_bytes: 0,
+        columns: None,
+        row: 0,
+        last_row: 0,
+        cells: Vec::new(),
+        cell_bytes: 0,
+        batch: None,
+        parts: Vec::new(),
+    };
     let stop = |_| Stopped;
     loop {
         let cell = match cells.next_cell_with_formula_metadata().map_err(damaged) {
@@ -146,10 +161,12 @@ fn read_sheet(
         };
         let place = cell.as_ref().map(|cell| cell.pos);
         if place.is_none_or(|(row, _)| row != sheet.row) {
-            match sheet.end_row() {
-                Ok(Some(part)) => sender.send(part).map_err(stop)?,
-                Ok(None) => {}
-                Err(fault) => return Ok(SheetPart::Failed(fault)),
+            let ended = sheet.end_row().and_then(|()| if place.is_none() { sheet.end_head() } else { Ok(()) });
+            for part in sheet.parts.drain(..) {
+                sender.send(part).map_err(stop)?;
+            }
+            if let Err(fault) = ended {
+                return Ok(SheetPart::Failed(fault));
             }
         }
         let (Some(cell), Some((row, column))) = (cell, place) else { break };
@@ -205,6 +222,11 @@ impl SheetCell {
         (!cell.text().is_empty()).then_some(cell)
     }
 
+    /// Returns whether the cell is a text of blanks.
+    fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if text.trim().is_empty())
+    }
+
     fn text(&self) -> &str {
         match self {
             Self::Text(text) | Self::Value(text) | Self::Error(text) => text,
@@ -243,15 +265,23 @@ struct SheetRows<'a> {
     name: &'a str,
     options: &'a ReadOptions,
     limits: ReadLimits,
-    /// The columns, once the header was read.
+    /// The rows so far, until it is known which one is the header; the number of each, counted from 1, and its cells.
+    head: Vec<(u64, Vec<(u32, SheetCell)>)>,
+    /// The bytes of these cells.
+    head_bytes: usize,
+    /// The columns, once the header was found.
     columns: Option<SheetColumns>,
     /// The current row, counted from 0.
     row: u32,
+    /// The number of the last row that was not blank, counted from 1; 0 before the first.
+    last_row: u64,
     /// The cells of the current row, each with its column, counted from 0.
     cells: Vec<(u32, SheetCell)>,
     /// The bytes of these cells.
     cell_bytes: usize,
     batch: Option<SheetBatch>,
+    /// The header and the batches that are complete, and not sent yet.
+    parts: Vec<SheetPart>,
 }
 
 struct SheetColumns {
@@ -259,6 +289,7 @@ struct SheetColumns {
     names: Vec<String>,
     /// The first column, counted from 0.
     first: u32,
+    left_out: LeftOutCount,
 }
 
 /// The rows of a batch so far.
@@ -285,13 +316,13 @@ impl SheetRows<'_> {
         Err(FileFault::DamagedWorkbook(reason))
     }
 
-    /// Ends the current row. Returns the header or a batch if it is complete.
-    fn end_row(&mut self) -> Result<Option<SheetPart>, FileFault> {
+    /// Ends the current row.
+    fn end_row(&mut self) -> Result<(), FileFault> {
         let mut cells = std::mem::take(&mut self.cells);
-        self.cell_bytes = 0;
+        let bytes = std::mem::take(&mut self.cell_bytes);
         cells.sort_by_key(|(column, _)| *column);
         if cells.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let row = u64::from(self.row) + 1;
         if let Some((column, _)) =
@@ -299,12 +330,60 @@ impl SheetRows<'_> {
         {
             return Err(FileFault::DamagedWorkbook(format!("the cell {}{row} occurs twice", letters(*column))));
         }
-        let Some(columns) = &self.columns else {
-            let columns = SheetColumns::of_header(&cells, InputLocation::Record(row))?;
-            let schema = columns.schema.clone();
-            self.columns = Some(columns);
-            return Ok(Some(SheetPart::Header(schema)));
+        if self.columns.is_some() {
+            return self.add_row(row, &cells);
+        }
+        self.head_bytes += bytes;
+        self.head.push((row, cells));
+        // What was read so far decides if it takes too much memory.
+        let is_full = self.head_bytes > self.limits.record_bytes();
+        if self.needs_more_head() && !is_full { Ok(()) } else { self.end_head() }
+    }
+
+    /// Returns whether the header may be a row after those of `head`.
+    fn needs_more_head(&self) -> bool {
+        self.options
+            .header_row
+            .as_ref()
+            .is_some_and(|rule| rule.needs_more(&head_lines(self.head.last().map_or(&[], std::slice::from_ref))))
+    }
+
+    /// Finds the header among the rows so far, and adds the rows after it.
+    fn end_head(&mut self) -> Result<(), FileFault> {
+        if self.columns.is_some() || self.head.is_empty() {
+            return Ok(());
+        }
+        let (at, found) = match &self.options.header_row {
+            Some(rule) => rule.find(&head_lines(&self.head))?,
+            None => (0, FileHead::default()),
         };
+        let rows = self.head.split_off(at);
+        let mut rows = rows.into_iter();
+        let Some((number, cells)) = rows.next() else { return Ok(()) };
+        let left_out = LeftOutCount::new(self.options, found.title_lines);
+        let columns = SheetColumns::of_header(&cells, InputLocation::Record(number), left_out)?;
+        self.parts.push(SheetPart::Header(columns.schema.clone(), found));
+        (self.columns, self.last_row) = (Some(columns), number);
+        rows.try_for_each(|(number, cells)| self.add_row(number, &cells))
+    }
+
+    /// Adds a row after the header.
+    fn add_row(&mut self, row: u64, cells: &[(u32, SheetCell)]) -> Result<(), FileFault> {
+        let Some(columns) = &self.columns else { return Ok(()) };
+        let is_mapped = self.options.columns.is_some();
+        if is_mapped && cells.iter().all(|(_, cell)| cell.is_blank()) {
+            return Ok(());
+        }
+        columns.left_out.add(row.saturating_sub(self.last_row + 1), 0);
+        self.last_row = row;
+        if let [(at, _)] = cells
+            && self.options.skips_short_rows
+            && *at == columns.first
+            && columns.names.len() > 1
+        {
+            columns.left_out.add(0, 1);
+            return Ok(());
+        }
         let batch = self.batch.get_or_insert_with(|| SheetBatch {
             columns: columns.names.iter().map(|_| StringBuilder::new()).collect(),
             values: columns.names.iter().map(|_| BooleanBuilder::new()).collect(),
@@ -312,7 +391,7 @@ impl SheetRows<'_> {
             malformed: MalformedRecords::default(),
             bytes: 0,
         });
-        if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, row) {
+        if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, cells, row) {
             let short = |text: &str| Some(shortened(text, self.limits.max_text_bytes).to_owned());
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), short(cell.text())));
             let cells = RowCells::Strings(texts.collect());
@@ -334,9 +413,10 @@ impl SheetRows<'_> {
             || batch.numbers.len() * batch.columns.len() >= self.limits.cells()
             || batch.bytes >= self.limits.block_bytes()
             || batch.malformed.is_full();
-        let full =
-            if is_full { self.end_batch().map_err(|error| FileFault::Unreadable(Box::new(error)))? } else { None };
-        Ok(full.map(SheetPart::Rows))
+        if is_full && let Some(rows) = self.end_batch().map_err(|error| FileFault::Unreadable(Box::new(error)))? {
+            self.parts.push(SheetPart::Rows(rows));
+        }
+        Ok(())
     }
 
     fn end_batch(&mut self) -> Result<Option<DecodedBatch>, ArrowError> {
@@ -353,12 +433,16 @@ impl SheetRows<'_> {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.numbers.len()));
         let locations = RowLocations::Records(batch.numbers);
         let rows = RecordBatch::try_new_with_options(schema, arrays, &rows)?;
-        Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None }))
+        Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None, not_normal: 0 }))
     }
 }
 
 impl SheetColumns {
-    fn of_header(cells: &[(u32, SheetCell)], location: InputLocation) -> Result<Self, FileFault> {
+    fn of_header(
+        cells: &[(u32, SheetCell)],
+        location: InputLocation,
+        left_out: LeftOutCount,
+    ) -> Result<Self, FileFault> {
         let first = cells.first().map_or(0, |(column, _)| *column);
         let mut names: Vec<String> = Vec::with_capacity(cells.len());
         let mut seen = BTreeSet::new();
@@ -371,7 +455,7 @@ impl SheetColumns {
             }
             names.push(cell.text().to_owned());
         }
-        Ok(Self { schema: text_schema(&names), names, first })
+        Ok(Self { schema: text_schema(&names), names, first, left_out })
     }
 
     /// Returns the name of a column; without a name, its letters.
@@ -410,6 +494,24 @@ impl SheetColumns {
             })
         })
     }
+}
+
+/// Returns rows as lines of cells. A row begins with its first cell that has a value.
+fn head_lines(rows: &[(u64, Vec<(u32, SheetCell)>)]) -> Vec<HeadLine> {
+    let line = |(number, row): &(u64, Vec<(u32, SheetCell)>)| {
+        let mut cells = Vec::with_capacity(row.len());
+        let mut next = row.first().map_or(0, |(column, _)| *column);
+        for (column, cell) in row {
+            // A gap is one empty cell, because a row may have cells thousands of columns apart.
+            if *column > next {
+                cells.push(String::new());
+            }
+            cells.push(cell.text().to_owned());
+            next = column + 1;
+        }
+        HeadLine { number: *number, cells }
+    };
+    rows.iter().map(line).collect()
 }
 
 /// What is wrong with a row, in the terms of [`RowFault`].

@@ -9,7 +9,12 @@ fn block(text: &str) -> TextBlock {
 /// Returns the rows after the header.
 fn read_csv(text: &str) -> Result<DecodedBatch, FileFault> {
     let (schema, rows) = read_header(&block(text), b',', true)?;
-    let format = CsvFormat { schema, separator: b',', options: Arc::default() };
+    let format = CsvFormat {
+        schema,
+        separator: b',',
+        options: Arc::default(),
+        left_out: LeftOutCount::new(&ReadOptions::default(), 0),
+    };
     let mut rest = BlockText { line: rows.line, at: 0, text: rows.into_text(InputLocation::Line)? };
     let mut decoded = format.decode(&mut rest, Table::Events, ReadLimits::default())?;
     decoded.fatal.take().map_or(Ok(decoded), Err)
