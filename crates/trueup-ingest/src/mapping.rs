@@ -11,7 +11,7 @@
 //!                                                                             conditions.rs
 //!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
 //! TableMapper::map     makes a canonical batch, when the ingest reads an input
-//!   Unpivot            makes rows of columns                                  unpivot.rs
+//!   InputRows          makes rows of columns, and columns of others           computed.rs, unpivot.rs
 //!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
 //!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs,
 //!                                                                             times.rs, amounts.rs, normal.rs
@@ -27,6 +27,7 @@ mod cells;
 mod check;
 mod column;
 mod columns;
+mod computed;
 mod conditions;
 mod credit;
 mod dates;

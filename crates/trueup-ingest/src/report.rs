@@ -127,8 +127,8 @@ pub struct RowCounts {
     pub rejected: u64,
     /// Events that were left out because their customers are [forgotten](crate::Forget).
     pub forgotten: u64,
-    /// Values that the key `normalize` of a mapping leaves as they are, because they are no phone numbers or no addresses of
-    /// mail.
+    /// Values that the key `normalize` of a mapping leaves as they are, because they are no phone numbers or no
+    /// addresses of mail.
     pub not_normal: u64,
 }
 

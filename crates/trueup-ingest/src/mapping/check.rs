@@ -2,7 +2,8 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{
-    EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, TableDeclaration, UnpivotColumns, ValueSource,
+    Conditions, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration, TableDeclaration,
+    Unmapped, UnpivotColumns, ValueSource,
 };
 use super::origin::ValueOrigin;
 use super::spread::month_format;
@@ -25,6 +26,15 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
     }
     for (name, found) in &file.input {
         check_input(name, found)?;
+        for (column, source) in &found.compute {
+            let key = format!("input.{name}.compute.{column}");
+            check_source(file, source, ColumnType::Text, &key)?;
+            let keeps = matches!(source.unmapped, Some(Unmapped::Keep | Unmapped::Empty));
+            if source.map.is_some() && !keeps {
+                let reason = "expected `keep` or `empty`, because a value of an input is no row";
+                return Err(MappingFault::new(format!("{key}.unmapped"), reason));
+            }
+        }
     }
     if file.events.is_empty() && file.spend.is_empty() && file.accounts.is_empty() {
         let reason = "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]";
@@ -132,7 +142,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     if table.columns.contains_key("type") {
         return Err(MappingFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
     }
-    for (stage, columns) in &table.stages {
+    for (stage, StageDeclaration { only, unless, columns }) in &table.stages {
         let key = format!("{key}.stages.{stage}");
         if Stage::from_name(stage).is_none() {
             return Err(
@@ -142,6 +152,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         if columns.contains_key("type") {
             return Err(MappingFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
+        check_conditions([only, unless], &key)?;
         check_sources(file, CanonicalTable::Events, columns, &key)?;
         check_required(CanonicalTable::Events, &dates, &key, |name| {
             columns.contains_key(name) || table.columns.contains_key(name)
@@ -169,11 +180,7 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         };
     };
     known(from, format!("{key}.from"))?;
-    for (name, conditions) in [("where", &table.only), ("unless", &table.unless)] {
-        if let Some((column, _)) = conditions.iter().find(|(_, values)| values.texts().is_empty()) {
-            return Err(MappingFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
-        }
-    }
+    check_conditions([&table.only, &table.unless], key)?;
     let mut aliases = BTreeSet::from([from.as_str()]);
     for (at, join) in table.join.iter().enumerate() {
         let key = format!("{key}.join[{at}]");
@@ -189,6 +196,16 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         }
         if join.on.pairs().is_empty() {
             return Err(MappingFault::new(format!("{key}.on"), "expected at least one column"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that conditions have values.
+fn check_conditions([only, unless]: [&Conditions; 2], key: &str) -> CheckResult {
+    for (name, conditions) in [("where", only), ("unless", unless)] {
+        if let Some((column, _)) = conditions.iter().find(|(_, values)| values.texts().is_empty()) {
+            return Err(MappingFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
         }
     }
     Ok(())
@@ -295,7 +312,7 @@ fn check_first_touch(file: &MappingFile) -> CheckResult {
         let made = file.events.iter().any(|table| {
             table.keep.contains(name)
                 || table.columns.contains_key(name)
-                || table.stages.values().any(|stage| stage.contains_key(name))
+                || table.stages.values().any(|stage| stage.columns.contains_key(name))
         });
         let reason = if !made {
             "no table of [[events]] has this column"

@@ -1,6 +1,6 @@
 //! The columns that the keys of a table can name.
 
-use super::inputs::OpenedInput;
+use super::inputs::{InputColumn, OpenedInput};
 use crate::error::MappingFault;
 use arrow_schema::DataType;
 
@@ -41,18 +41,33 @@ pub(super) struct KnownColumns {
     header_hints: Vec<String>,
 }
 
+/// Returns the columns of an input as columns that keys can name.
+fn known_columns(
+    alias: &str,
+    input: usize,
+    columns: &[InputColumn],
+    is_assumed: bool,
+) -> impl Iterator<Item = KnownColumn> {
+    columns.iter().enumerate().map(move |(column, found)| KnownColumn {
+        at: ColumnRef { input, column },
+        alias: alias.to_owned(),
+        name: found.name.clone(),
+        data_type: found.data_type.clone(),
+        is_shadowed: false,
+        is_assumed,
+    })
+}
+
 impl KnownColumns {
     /// Returns the columns of an input that is called `alias` in this table.
     pub(super) fn new(alias: &str, input: usize, opened: &OpenedInput) -> Self {
-        let known = opened.columns.iter().enumerate().map(|(column, found)| KnownColumn {
-            at: ColumnRef { input, column },
-            alias: alias.to_owned(),
-            name: found.name.clone(),
-            data_type: found.data_type.clone(),
-            is_shadowed: false,
-            is_assumed: opened.is_missing,
-        });
+        let known = known_columns(alias, input, &opened.columns, opened.is_missing);
         Self { columns: known.collect(), header_hints: opened.header_hint.iter().cloned().collect() }
+    }
+
+    /// Returns the columns of an input alone.
+    pub(super) fn of_columns(alias: &str, columns: &[InputColumn]) -> Self {
+        Self { columns: known_columns(alias, 0, columns, false).collect(), header_hints: Vec::new() }
     }
 
     /// Adds the columns of a joined input. `shared` are the keys that have the same name on both sides.

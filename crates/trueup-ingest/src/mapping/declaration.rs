@@ -44,9 +44,12 @@ impl MappingFile {
             names.extend([from, to, month].into_iter().flatten().map(String::as_str));
         }
         names.extend(self.events.iter().flat_map(|table| &table.keep).map(String::as_str));
-        let stages = self.events.iter().flat_map(|table| table.stages.values());
+        let stages = || self.events.iter().flat_map(|table| table.stages.values());
+        names.extend(stages().flat_map(|stage| stage.only.keys().chain(stage.unless.keys())).map(String::as_str));
+        let computed = self.input.values().map(|input| &input.compute);
         let columns = self.events.iter().map(|table| &table.columns);
-        let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns)).chain(stages);
+        let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns));
+        let columns = columns.chain(stages().map(|stage| &stage.columns)).chain(computed);
         for source in columns.flat_map(BTreeMap::values) {
             let parts = [&source.year, &source.month, &source.day].into_iter().flatten().map(Box::as_ref);
             for source in parts.chain([source]) {
@@ -91,6 +94,9 @@ pub(super) struct InputDeclaration {
     pub(super) rename: BTreeMap<String, String>,
     /// Columns that become rows.
     pub(super) unpivot: Option<UnpivotDeclaration>,
+    /// Columns that are made of others.
+    #[serde(default)]
+    pub(super) compute: BTreeMap<String, ValueSource>,
 }
 
 /// The number of the header's line, counted from 1, or names that it has.
@@ -203,9 +209,23 @@ pub(super) struct EventTableDeclaration {
     pub(super) keep: Vec<String>,
     #[serde(default)]
     pub(super) columns: BTreeMap<String, ValueSource>,
-    /// Wide tables: the columns of each stage's events, which add to `columns` or replace them.
+    /// Wide tables: the conditions and the columns of each stage's events. The columns add to `columns` or replace
+    /// them.
     #[serde(default)]
-    pub(super) stages: BTreeMap<String, BTreeMap<String, ValueSource>>,
+    pub(super) stages: BTreeMap<String, StageDeclaration>,
+}
+
+/// What the events of a stage have besides what all events of the table have.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct StageDeclaration {
+    /// The conditions that every row must meet.
+    #[serde(default, rename = "where")]
+    pub(super) only: Conditions,
+    /// Conditions; a row that meets one is left out.
+    #[serde(default)]
+    pub(super) unless: Conditions,
+    #[serde(flatten)]
+    pub(super) columns: BTreeMap<String, ValueSource>,
 }
 
 impl EventTableDeclaration {

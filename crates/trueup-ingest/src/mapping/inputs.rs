@@ -1,8 +1,10 @@
 //! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
+use super::computed::{ComputedColumns, InputRows};
 use super::declaration::{HeaderKey, InputDeclaration, MappingFile, ShortRows, UnpivotColumns};
 use super::held::{BufferedRows, MemoryCharge};
 use super::unpivot::Unpivot;
+use super::values::NamedMaps;
 use crate::IngestError;
 use crate::error::{FileFault, MappingFault, OfMapping};
 use crate::source::{
@@ -93,18 +95,19 @@ pub(super) fn open(
     let mut opened = BTreeMap::new();
     for (name, input) in &declaration.input {
         let own = files.iter().zip(&owners).filter(|(_, owner)| **owner == Some(name)).map(|(file, _)| file);
-        let found = open_input(name, input, own, &mentioned, reading)?;
+        let found = open_input(name, input, own, (&mentioned, &declaration.map), reading)?;
         opened.insert(name.clone(), found);
     }
     Ok(opened)
 }
 
-/// Opens an input: checks that its files have the same columns. `mentioned` are the columns that tables name.
+/// Opens an input: checks that its files have the same columns. `mentioned` are the columns that tables name, and
+/// `maps` the maps of the mapping.
 fn open_input<'f>(
     name: &str,
     input: &InputDeclaration,
     files: impl Iterator<Item = &'f Input>,
-    mentioned: &BTreeSet<&str>,
+    (mentioned, maps): (&BTreeSet<&str>, &NamedMaps),
     reading: Reading<'_>,
 ) -> Result<OpenedInput, IngestError> {
     let key = format!("input.{name}");
@@ -141,12 +144,20 @@ fn open_input<'f>(
         // Other columns may hold anything, because nothing reads them.
         let read = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
         options.columns = Some(read.map(|column| column.in_file.clone()).collect());
-        let mut columns = columns;
+        let (mut columns, mut rows) = (columns, InputRows { unpivot: None, computed: None });
         if let Some(declared) = &input.unpivot {
             let unpivot;
             (unpivot, columns) = Unpivot::new(declared, columns, &key).of_mapping(reading.mapping)?;
             options.columns.get_or_insert_default().extend(unpivot.sources().cloned());
-            options.reshape = Some(Arc::new(unpivot));
+            rows.unpivot = Some(unpivot);
+        }
+        if !input.compute.is_empty() {
+            let computed =
+                ComputedColumns::new(&input.compute, &mut columns, maps, &key).of_mapping(reading.mapping)?;
+            rows.computed = Some(computed);
+        }
+        if rows.unpivot.is_some() || rows.computed.is_some() {
+            options.reshape = Some(Arc::new(rows));
         }
         file.options = Arc::new(options);
         if opened.files.is_empty() {
@@ -170,7 +181,7 @@ fn open_input<'f>(
 }
 
 /// Returns how a file is read: as the mapping says, or else as the options of the input or its name say. `names` are
-/// those that its header may have.
+/// the ones that its header may have.
 fn read_options(
     file: &Input,
     input: &InputDeclaration,

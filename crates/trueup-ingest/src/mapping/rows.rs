@@ -4,7 +4,7 @@ use super::amounts::SeeText;
 use super::cells::{PickedRows, StringCells};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
-use super::declaration::{Join, TableDeclaration, Unmatched};
+use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
 use super::faults::FoundFault;
 use super::held::{BufferedRows, HeldRow, MemoryUse};
 use super::inputs::{InputColumn, OpenedInput, Reading};
@@ -68,15 +68,33 @@ impl RowPlan {
         for (at, join) in table.join.iter().enumerate() {
             plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
         }
-        for (name, conditions, wanted) in [("where", &table.only, true), ("unless", &table.unless, false)] {
+        let conditions = plan.plan_conditions([&table.only, &table.unless], &known, key).of_mapping(mapping)?;
+        plan.conditions = conditions;
+        Ok((plan, known))
+    }
+
+    /// Returns the plan of an input alone.
+    pub(super) fn of_columns(columns: Vec<InputColumn>) -> Self {
+        Self { columns: vec![columns], ..Self::default() }
+    }
+
+    /// Plans conditions: every row must meet all of `only`, and none of `unless`.
+    pub(super) fn plan_conditions(
+        &mut self,
+        [only, unless]: [&Conditions; 2],
+        known: &KnownColumns,
+        key: &str,
+    ) -> Result<Vec<Condition>, MappingFault> {
+        let mut planned = Vec::new();
+        for (name, conditions, wanted) in [("where", only, true), ("unless", unless, false)] {
             for (column, values) in conditions {
                 let key = format!("{key}.{name}.{column}");
-                let known = known.find(column, &key).of_mapping(mapping)?;
-                let column = plan.add_text(known.text(&key).of_mapping(mapping)?);
-                plan.conditions.push(Condition::new(key, &known.alias, column, values.texts(), wanted));
+                let known = known.find(column, &key)?;
+                let column = self.add_text(known.text(&key)?);
+                planned.push(Condition::new(key, &known.alias, column, values.texts(), wanted));
             }
         }
-        Ok((plan, known))
+        Ok(planned)
     }
 
     fn add_input(

@@ -4,8 +4,9 @@ use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::cells::{RowView, StringCells};
 use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
+use super::conditions::{Condition, FirstTexts};
 use super::credit::FirstTouchCredit;
-use super::declaration::{Constant, EventTableDeclaration, TableDeclaration, ValueSource};
+use super::declaration::{Conditions, Constant, EventTableDeclaration, TableDeclaration, ValueSource};
 use super::faults::{ColumnSite, PickedFaults, row_faults};
 use super::inputs::{OpenedInput, Reading};
 use super::rows::RowPlan;
@@ -41,6 +42,8 @@ pub(super) struct TableMapper {
     /// The columns, each with its canonical name.
     columns: Vec<(String, ColumnPlan)>,
     dates: Dates,
+    /// The conditions of a stage.
+    conditions: Vec<Condition>,
     /// What divides the rows over days; `None` if each row has a date of its own.
     spread: Option<SpreadPlan>,
     credit: Option<Arc<FirstTouchCredit>>,
@@ -60,6 +63,20 @@ enum Dates {
 /// The columns of a table by name, each with its source and the key of that source.
 type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
+/// The columns of a table, and what a stage has besides.
+struct TableSources<'a> {
+    sources: ValueSources<'a>,
+    /// The conditions of a stage and the key of the stage; `None` if the table is long. A stage skips rows without a
+    /// date.
+    stage: Option<([&'a Conditions; 2], String)>,
+}
+
+impl<'a> TableSources<'a> {
+    const fn long(sources: ValueSources<'a>) -> Self {
+        Self { sources, stage: None }
+    }
+}
+
 impl TablePlanner<'_> {
     /// Plans a table of spend or accounts.
     pub(super) fn table(
@@ -71,7 +88,7 @@ impl TablePlanner<'_> {
         let key = format!("{}[{at}]", target.key());
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        let mut made = self.plan(target, table, &key, vec![(columns.collect(), false)])?;
+        let mut made = self.plan(target, table, &key, vec![TableSources::long(columns.collect())])?;
         made.pop().ok_or_else(|| {
             let source = Box::new(ArrowError::ComputeError("no table was planned".to_owned()));
             ErrorKind::Internal { action: "plan a table of the mapping", source }.into()
@@ -88,7 +105,7 @@ impl TablePlanner<'_> {
         let columns = table.columns.iter();
         common.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))));
         if table.stages.is_empty() {
-            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![(common, false)]);
+            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![TableSources::long(common)]);
         }
         let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
         let stages = stage_names();
@@ -103,26 +120,32 @@ impl TablePlanner<'_> {
             let mut all = common.clone();
             all.extend(id.iter().map(|(id, key)| ("eventId", (id, key.clone()))));
             all.insert("type", (source, key.clone()));
-            let columns = table.stages.get(*stage)?.iter();
+            let declared = table.stages.get(*stage)?;
+            let columns = declared.columns.iter();
             all.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
-            Some((all, true))
+            Some(TableSources { sources: all, stage: Some(([&declared.only, &declared.unless], key)) })
         });
         self.plan(CanonicalTable::Events, &table.table(), &key, declared.collect())
     }
 
-    /// Plans tables of the same rows, each with its columns and whether it skips rows without a date.
+    /// Plans tables of the same rows.
     fn plan(
         &self,
         target: CanonicalTable,
         table: &TableDeclaration,
         key: &str,
-        tables: Vec<(ValueSources<'_>, bool)>,
+        tables: Vec<TableSources<'_>>,
     ) -> Result<Vec<TableMapper>, IngestError> {
         let (mut rows, known) = RowPlan::new(table, self.inputs, key, self.reading)?;
         let mut planned = Vec::new();
-        for (sources, skips_undated) in &tables {
-            let columns = self.plan_columns(target, sources, &known, &mut rows, *skips_undated);
-            planned.push(columns.of_mapping(self.reading.mapping)?);
+        for TableSources { sources, stage } in &tables {
+            let columns = self.plan_columns(target, sources, &known, &mut rows, stage.is_some());
+            let (columns, dates) = columns.of_mapping(self.reading.mapping)?;
+            let conditions = match stage {
+                Some((conditions, key)) => rows.plan_conditions(*conditions, &known, key),
+                None => Ok(Vec::new()),
+            };
+            planned.push((columns, dates, conditions.of_mapping(self.reading.mapping)?));
         }
         let mut spread = None;
         if let Some(declared) = &table.spread {
@@ -133,7 +156,7 @@ impl TablePlanner<'_> {
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
         let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
-        let mut mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
+        let mut mapper = |(columns, dates, conditions): (Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
             let data_type = |name: &str, plan: &ColumnPlan| {
                 let divided = spread.as_ref().and_then(|_| spread_type(target.column_type(name)));
                 divided.unwrap_or_else(|| plan.data_type.clone())
@@ -146,7 +169,7 @@ impl TablePlanner<'_> {
             fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
             let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
             let (shown, rows, spread) = (shown.clone(), rows.clone(), spread.take());
-            TableMapper { shown, rows, columns, dates, spread, credit, schema }
+            TableMapper { shown, rows, columns, dates, conditions, spread, credit, schema }
         };
         Ok(planned.into_iter().map(&mut mapper).collect())
     }
@@ -194,7 +217,8 @@ impl RowMapper for TableMapper {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.rows.warnings()
+        let of_stage = self.conditions.iter().filter_map(Condition::warning);
+        self.rows.warnings().into_iter().chain(of_stage).collect()
     }
 
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError> {
@@ -211,6 +235,10 @@ impl RowMapper for TableMapper {
         }
         for (_, plan) in self.columns.iter().filter(|(_, plan)| plan.skips_rows()) {
             let kept = plan.kept_rows(&view!());
+            picked.keep(&kept);
+        }
+        if !self.conditions.is_empty() {
+            let kept = self.kept_rows(&view!());
             picked.keep(&kept);
         }
         let accounts = self.accounts(&view!())?;
@@ -278,6 +306,19 @@ impl RowMapper for TableMapper {
 }
 
 impl TableMapper {
+    /// Returns whether each picked row meets the conditions of the stage.
+    fn kept_rows(&self, view: &RowView<'_>) -> Vec<bool> {
+        let mut kept = vec![true; view.len()];
+        for condition in &self.conditions {
+            let (texts, mut others) = (view.texts(condition.column), FirstTexts::default());
+            for (row, kept) in kept.iter_mut().enumerate() {
+                *kept &= condition.is_met(texts.get(row).unwrap_or_default().trim(), &mut others);
+            }
+            condition.add(&others);
+        }
+        kept
+    }
+
     /// Returns the account of each picked row, if a column of times needs it.
     fn accounts(&self, view: &RowView<'_>) -> Result<StringCells, ArrowError> {
         let is_needed = self.columns.iter().any(|(_, plan)| plan.needs_accounts());

@@ -3,7 +3,6 @@
 use super::declaration::{UnpivotColumns, UnpivotDeclaration};
 use super::inputs::InputColumn;
 use crate::error::MappingFault;
-use crate::source::Reshape;
 use crate::value_marks::{marked, value_marks};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -114,12 +113,14 @@ pub(super) fn unpivot_regex(regex: &str, key: &str) -> Result<Regex, MappingFaul
     })
 }
 
-impl Reshape for Unpivot {
-    fn rows_per_row(&self) -> usize {
+impl Unpivot {
+    /// Returns how many rows each row becomes.
+    pub(super) const fn rows_per_row(&self) -> usize {
         self.columns.len()
     }
 
-    fn reshape(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    /// Returns the rows that the rows of a batch become, in its order.
+    pub(super) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let (rows, width) = (batch.num_rows(), self.columns.len());
         let is_source = |field: &FieldRef| self.sources().any(|name| name == marked(field.name()));
         let repeated =

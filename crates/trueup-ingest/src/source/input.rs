@@ -55,8 +55,8 @@ pub(crate) struct ReadOptions {
     pub(crate) header: Option<Vec<String>>,
     /// CSV and XLSX: which line is the header; the first one if absent.
     pub(crate) header_row: Option<HeaderRow>,
-    /// CSV and XLSX: whether rows with fewer cells than the header are left out; of a sheet, rows of which only the first
-    /// cell has a value.
+    /// CSV and XLSX: whether rows with fewer cells than the header are left out; of a sheet, rows of which only the
+    /// first cell has a value.
     pub(crate) skips_short_rows: bool,
     /// CSV and XLSX: where the lines that are left out are counted.
     pub(crate) left_out: Option<Arc<LeftOutLines>>,

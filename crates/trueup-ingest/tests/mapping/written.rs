@@ -205,3 +205,64 @@ fn keys_that_cannot_be_carried_out_are_named() {
         "{refusal}"
     );
 }
+
+/// Invoices that name their job only in a text are joined by it.
+#[test]
+fn an_input_has_columns_of_its_own() {
+    let mapping = "[input.books]\nfile = \"books.csv\"\n\
+        compute = { Job = { column = \"Memo\", extract = \"job ([0-9]+)\", otherwise = \"Num\" }, Kind = { column = \"Type\", map = { Invoice = \"sale\" }, unmapped = \"keep\" } }\n\
+        [input.jobs]\nfile = \"jobs.csv\"\n[[events]]\nfrom = \"books\"\nwhere = { Kind = \"sale\" }\n\
+        join = [{ input = \"jobs\", on = { Job = \"id\" }, unmatched = \"drop\" }]\n\
+        columns = { account = { value = \"x\" }, opportunityId = \"customer\", type = { value = \"closed\" }, date = \"day\", total = \"Amount\", job = \"Job\" }\n";
+    let books = "day,Type,Num,Memo,Amount\n2026-01-01,Invoice,9,paid job 17,1\n2026-01-02,Invoice,18,,2\n2026-01-03,Bill,18,,3\n";
+    let case =
+        |mapping: &str| Case::new(mapping).file("books.csv", books).file("jobs.csv", "id,customer\n17,a\n18,b\n");
+    let events = case(mapping).events();
+    assert_eq!(column(&events, "opportunityId"), ["a", "b"]);
+    assert_eq!(column(&events, "job"), ["17", "18"]);
+    assert_eq!(column(&events, "total"), ["1", "2"]);
+    for (from, to, expected) in [
+        ("Job =", "Num =", "key `input.books.compute.Num`, value `Num`: the input already has a column of this name"),
+        (", unmapped = \"keep\"", "", "key `input.books.compute.Kind.unmapped`: expected `keep` or `empty`"),
+        (
+            "column = \"Memo\"",
+            "column = \"Text\"",
+            "key `input.books.compute.Job`, value `Text`: no input has this column",
+        ),
+    ] {
+        let refusal = case(&mapping.replacen(from, to, 1)).refusal();
+        assert!(refusal.contains(expected), "{refusal}");
+    }
+}
+
+/// A job is several events, each under a condition, with an id and an amount of its own.
+#[test]
+fn a_stage_has_conditions() {
+    let mapping = "[input.jobs]\nfile = \"jobs.csv\"\n[[events]]\nfrom = \"jobs\"\n[events.columns]\naccount = { value = \"a\" }\n\
+        opportunityId = \"Customer\"\neventId = \"Job #\"\n[events.stages]\nbooked = { date = \"Created\" }\n\
+        canceled = { date = \"Done\", where = { Status = \"Canceled\" } }\n\
+        closed = { date = \"Done\", unless = { Status = [\"Canceled\", \"\"] }, total = \"Total\", eventId = { template = \"{Job #}|{Status}\" } }\n";
+    let jobs = "Job #,Customer,Created,Done,Status,Total\n1,x,2026-01-01,2026-01-03, Completed ,5\n2,y,2026-01-02,2026-01-04,Canceled,6\n\
+        3,z,2026-01-05,2026-01-06,,7\n";
+    let case = |mapping: &str| Case::new(mapping).file("jobs.csv", jobs);
+    let events = case(mapping).events();
+    let shown: Vec<String> = events.iter().map(|row| format!("{} {}", row["type"], row["eventId"])).collect();
+    assert_eq!(
+        shown,
+        ["booked 1-booked", "booked 2-booked", "booked 3-booked", "closed 1|Completed", "canceled 2-canceled"]
+    );
+    let summary = case(&mapping.replace("= \"Canceled\" }", "= \"Gone\" }")).ingest().run().unwrap();
+    assert!(
+        summary
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("key `events[0].stages.canceled.where.Status`: no row of the input")),
+        "{:?}",
+        summary.warnings
+    );
+    let refusal = case(&mapping.replace("{ Status = \"Canceled\" }", "{ State = \"Canceled\" }")).refusal();
+    assert!(
+        refusal.contains("key `events[0].stages.canceled.where.State`, value `State`: no input has this column"),
+        "{refusal}"
+    );
+}
