@@ -29,6 +29,7 @@ mod mcp;
 mod option_values;
 mod orgs;
 mod output_args;
+mod protocol;
 mod query;
 mod query_options;
 mod report;

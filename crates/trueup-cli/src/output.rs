@@ -198,6 +198,11 @@ impl ResultTableBuilder {
         self.column(name, Values::Counts(counts.into_iter().collect()))
     }
 
+    /// Adds a column of amounts in millionths.
+    pub(crate) fn money(self, name: &str, amounts: impl IntoIterator<Item = i128>) -> Self {
+        self.column(name, Values::Money(amounts.into_iter().collect()))
+    }
+
     fn column(mut self, name: &str, values: Values) -> Self {
         self.columns.push(Column { name: name.to_owned(), values });
         self

@@ -5,12 +5,12 @@ use crate::events::{ZoneChange, ZoneChanges};
 use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
-use crate::report::IgnoredColumn;
+use crate::report::{IgnoredColumn, protocols_of};
 use crate::row_check::check_rows;
 use crate::source::{ColumnNames, InputReader, check_fit};
 use crate::table::Table;
 use crate::version::VersionFiles;
-use crate::{IngestError, Input, RowCounts, events};
+use crate::{IngestError, Input, events};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::basic::Compression;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::read_accounts;
+use trueup_core::dataset::{InputProtocol, TableProtocol, read_accounts};
 use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts};
 
 /// Reads the accounts that the dataset holds.
@@ -32,21 +32,21 @@ pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts
 }
 
 /// Reads the accounts of the inputs on one thread, in their order, because a key that occurs twice breaks a rule.
-pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, RowCounts), IngestError> {
-    let mut counts = RowCounts::default();
+pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, TableProtocol), IngestError> {
+    let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let mut accounts = Accounts::default();
     reader.monitor.begin(Phase::ReadingAccounts, Some(inputs.iter().map(|input| input.size()).sum()));
-    for input in inputs {
-        read_input(input, reader, &mut accounts, &mut counts)?;
+    for (input, protocol) in inputs.iter().zip(&mut protocol.inputs) {
+        read_input(input, reader, &mut accounts, protocol)?;
     }
-    Ok((accounts, counts))
+    Ok((accounts, protocol))
 }
 
 fn read_input(
     input: &Input,
     reader: &mut TableReader<'_>,
     accounts: &mut Accounts,
-    counts: &mut RowCounts,
+    protocol: &mut InputProtocol,
 ) -> Result<(), IngestError> {
     let limits = reader.limits;
     let mut names = ColumnNames::default();
@@ -64,14 +64,14 @@ fn read_input(
             let mut decoded = decoded.map_err(|fault| fault.at(&input.shown))?;
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
-            let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
+            let checked = check_rows(decoded, Table::Accounts, limits.max_text_bytes, |batch| {
                 let read = accounts.read(batch).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
                 Ok((read.rows.len(), read.faults))
             });
             let (taken, faults) = checked?;
             check_size(accounts, limits.table_bytes())?;
-            counts.taken += u64::try_from(taken).unwrap_or(0);
-            reader.reject_rows(input, faults, counts)?;
+            protocol.taken.rows += u64::try_from(taken).unwrap_or(0);
+            reader.reject_rows(input, Table::Accounts, faults, protocol)?;
             if let Some(fault) = fatal {
                 return Err(fault.at(&input.shown));
             }

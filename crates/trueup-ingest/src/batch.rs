@@ -13,14 +13,15 @@ use crate::error::{ErrorContext, ErrorKind};
 use crate::events::NewEvents;
 use crate::input::MappedInputs;
 use crate::monitor::{Monitor, Phase};
-use crate::source::{ReadLimits, file_name};
+use crate::source::ReadLimits;
 use crate::table::Table;
-use crate::{IngestError, IngestSummary, Input, RowCounts};
+use crate::{IngestError, IngestSummary, Input};
 use reading::EventReading;
 use repetition::Verdict;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::Manifest;
-use trueup_core::dataset::{Batch, BatchTable};
+use trueup_core::dataset::{Batch, ControlTotals, InputProtocol, TableProtocol};
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, ClockZone};
 
@@ -37,6 +38,21 @@ pub(crate) struct BatchSettings<'a> {
     /// The source whose stored rows are all removed.
     pub(crate) replaced_source: Option<&'a str>,
     pub(crate) limits: ReadLimits,
+}
+
+/// Returns the protocol of events that are not applied because they were ingested before in a batch: all that it read
+/// is left out.
+fn repeated_events(batch: &Batch) -> Option<TableProtocol> {
+    let cause = format!("ingested before, as version {}", batch.version);
+    let left_out = |input: &InputProtocol| InputProtocol {
+        taken: ControlTotals::default(),
+        left_out: BTreeMap::from([(cause.clone(), input.read())]),
+        rejected: BTreeMap::new(),
+        joined: ControlTotals::default(),
+        ..input.clone()
+    };
+    let events = batch.protocol.get(Table::Events.name())?;
+    Some(TableProtocol { inputs: events.inputs.iter().map(left_out).collect(), ..TableProtocol::default() })
 }
 
 /// The tables that an ingest changes. Events are not among them if the dataset already has that batch, and one of its
@@ -58,8 +74,6 @@ pub(crate) struct BatchPlan {
 struct PlannedTable {
     table: Table,
     inputs: Vec<Input>,
-    /// The names of the inputs as given, and of the mapping if the inputs come from it.
-    names: Vec<String>,
 }
 
 struct SkippedEvents {
@@ -67,6 +81,7 @@ struct SkippedEvents {
     version: u64,
     /// Whether there are later batches of events, so that the dataset may no longer hold the events of this one.
     is_overtaken: bool,
+    protocol: Option<TableProtocol>,
 }
 
 impl BatchPlan {
@@ -81,10 +96,9 @@ impl BatchPlan {
     ) -> Result<Self, IngestError> {
         let mut tables = Vec::new();
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
-            let (inputs, origins) = mapped.inputs(table, given);
+            let inputs = mapped.inputs(table, given);
             if !inputs.is_empty() {
-                let names = origins.iter().map(|input| file_name(&input.shown)).collect();
-                tables.push(PlannedTable { table, inputs, names });
+                tables.push(PlannedTable { table, inputs });
             }
         }
         let has_account_zones = settings.clock_zone == Some(ClockZone::Account);
@@ -131,7 +145,8 @@ impl BatchPlan {
             Ok(Verdict::New) => {}
             Ok(Verdict::Repeated(version)) => {
                 let is_overtaken = self.earlier.last().is_some_and(|last| last.version > version);
-                self.skipped = Some(SkippedEvents { version, is_overtaken });
+                let protocol = self.earlier.iter().find(|batch| batch.version == version).and_then(repeated_events);
+                self.skipped = Some(SkippedEvents { version, is_overtaken, protocol });
                 self.reading = None;
                 self.tables.retain(|planned| planned.table != Table::Events);
             }
@@ -169,13 +184,18 @@ impl BatchPlan {
     /// Returns a warning if the events are not applied. If the ingest changes nothing, there is none unless the dataset
     /// may no longer hold the events, because the summary then says that the dataset has not changed.
     pub(crate) fn warning(&self) -> Option<String> {
-        let SkippedEvents { version, is_overtaken } =
+        let SkippedEvents { version, is_overtaken, .. } =
             self.skipped.as_ref().filter(|skipped| !self.is_empty() || skipped.is_overtaken)?;
         debug_assert!(*is_overtaken || !self.is_empty(), "the summary does not say it");
         Some(format!(
             "these events were ingested before, as version {version}; they are not applied again, because some have no \
              `eventId` and would count twice (`--again` applies them)"
         ))
+    }
+
+    /// Returns the protocol of events that are not applied because they were ingested before; `None` if there are none.
+    pub(crate) fn repeated_events(&self) -> Option<TableProtocol> {
+        self.skipped.as_ref()?.protocol.clone()
     }
 
     /// Returns the inputs of a table that the ingest changes; `None` for any other table.
@@ -189,17 +209,7 @@ impl BatchPlan {
     /// # Errors
     /// An input cannot be read.
     pub(crate) fn batch(self, version: u64, summary: &IngestSummary) -> Result<Batch, IngestError> {
-        let tables = self.tables.into_iter().map(|planned| {
-            let RowCounts { taken, rejected, .. } = match planned.table {
-                Table::Events => summary.events,
-                Table::Spend => summary.spend,
-                Table::Accounts => summary.accounts,
-                Table::Insights => summary.insights,
-            };
-            (planned.table.name().to_owned(), BatchTable { inputs: planned.names, rows: taken, rejected })
-        });
-        let tables = tables.collect();
         let reading = self.reading.map(|mut reading| reading.finish().cloned()).transpose()?;
-        Ok(Batch { version, tables, reading, removed_source: self.removed_source })
+        Ok(Batch { version, protocol: summary.protocol.clone(), reading, removed_source: self.removed_source })
     }
 }

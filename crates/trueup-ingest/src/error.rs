@@ -26,6 +26,7 @@ pub use kind::ErrorKind;
 pub use mapping::MappingFault;
 pub(crate) use mapping::OfMapping;
 pub use output::OutputError;
+pub(crate) use rejected_rows::MAX_RULES;
 pub use rejected_rows::{BrokenRule, MaxRejects, ParseMaxRejectsError, RejectedRow, RejectedRows};
 pub use repetition::{Difference, Repetition};
 pub(crate) use row::{CellText, RowCells, shortened, with_utc_offset};

@@ -54,10 +54,11 @@ use crate::live_rows::Superseded;
 use crate::monitor::Phase;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
+use crate::report::{OF_FORGOTTEN, protocols_of};
 use crate::stored_copy::local_copy;
 use crate::table::Table;
 use crate::version::{Scratch, VersionFiles};
-use crate::{IngestError, Input, RowCounts};
+use crate::{IngestError, Input};
 use dictionaries::DictionaryBuilders;
 use encode::{EventRules, NormalizerFactory};
 use event_batch::EventBatch;
@@ -71,7 +72,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use touched::{Touched, TouchedFinder};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{DeletionVector, ForgottenCustomers};
+use trueup_core::dataset::{DeletionVector, ForgottenCustomers, TableProtocol};
 use trueup_core::model::{Accounts, ClockZone};
 use write::FileLayout;
 
@@ -116,13 +117,11 @@ pub(crate) struct WrittenEvents {
     pub(crate) superseded: BTreeMap<String, DeletionVector>,
     /// The new files.
     pub(crate) files: Vec<DataFile>,
-    pub(crate) counts: RowCounts,
+    pub(crate) protocol: TableProtocol,
     /// The number of rows of stored files that were written again, before rows of the inputs replaced some of them.
     pub(crate) carried: u64,
     /// The number of rows without an event id that are equal to another in every column.
     pub(crate) repeated: u64,
-    /// The number of rows of stored files that were removed with their source.
-    pub(crate) removed: u64,
     /// The dimensions of the new files.
     pub(crate) dimensions: BTreeSet<String>,
     pub(crate) new: NewEvents,
@@ -138,10 +137,10 @@ pub(crate) struct NewEvents {
 
 impl WrittenEvents {
     /// Returns what an ingest has written that changes no events.
-    fn unchanged(kept: Vec<DataFile>, counts: RowCounts) -> Self {
+    fn unchanged(kept: Vec<DataFile>, protocol: TableProtocol) -> Self {
         let (superseded, files, dimensions) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
         let new = NewEvents::default();
-        Self { kept, superseded, files, counts, carried: 0, repeated: 0, removed: 0, dimensions, new }
+        Self { kept, superseded, files, protocol, carried: 0, repeated: 0, dimensions, new }
     }
 }
 
@@ -156,7 +155,7 @@ pub(crate) fn ingest(
     version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenEvents, IngestError> {
-    let mut counts = RowCounts::default();
+    let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let Settings {
         accounts,
         zone_changes,
@@ -184,16 +183,21 @@ pub(crate) fn ingest(
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     let mut new = NewEvents { inputs: vec![InputEvents::default(); inputs.len()], ..NewEvents::default() };
-    for (at, (input, noted)) in inputs.iter().zip(&mut new.inputs).enumerate() {
+    let of_inputs = inputs.iter().zip(&mut protocol.inputs).zip(&mut new.inputs);
+    for (at, ((input, protocol), noted)) in of_inputs.enumerate() {
         let make_rules = |schema: &_| {
             let (normalizer, source) = (normalizers.normalizer(schema)?, input.options.source.clone());
             Ok(Box::new(EventRules::new(normalizer, source, &missing_total, &left_out, &dictionaries)) as _)
         };
-        reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch: EventBatch| {
+        reader.read(input, Table::Events, &make_rules, protocol, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
             noted.add(&batch, &dictionaries);
             buffer.add(batch, version)
         })?;
+        let forgotten = left_out.take();
+        if forgotten.rows > 0 {
+            protocol.left_out.insert(OF_FORGOTTEN.to_owned(), forgotten);
+        }
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
         let is_continued = inputs.get(at + 1).is_some_and(|next| next.mapper.is_some() && input.mapper.is_some());
         if !is_continued {
@@ -206,18 +210,17 @@ pub(crate) fn ingest(
             return Err(ErrorKind::DefinedColumn { path, column }.into());
         }
     }
-    counts.forgotten = left_out.rows();
     if reader.is_refusing() {
-        return Ok(WrittenEvents::unchanged(Vec::new(), counts));
+        return Ok(WrittenEvents::unchanged(Vec::new(), protocol));
     }
     if clock_zone == Some(ClockZone::Account) {
         new.accounts = buffer.new_accounts().into_iter().collect();
     }
-    let (mut carried, mut removed) = (0, 0);
+    let mut carried = 0;
     let mut part = None;
     let touched = match stored {
         StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() && replaced_source.is_none() => {
-            return Ok(WrittenEvents::unchanged(files.to_vec(), counts));
+            return Ok(WrittenEvents::unchanged(files.to_vec(), protocol));
         }
         StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes)) {
             Some(wanted) => {
@@ -257,14 +260,16 @@ pub(crate) fn ingest(
         stored_files::read(dir, (file, &passed), reader, zone_changes, &dictionaries, part, &mut |batch| {
             carried += batch.len() as u64;
             let batch = match replaced_source {
-                Some(source) => without_source(batch, source, &dictionaries, &mut removed).doing("remove a source")?,
+                Some(source) => {
+                    without_source(batch, source, &dictionaries, &mut protocol.removed).doing("remove a source")?
+                }
                 None => batch,
             };
             buffer.add_stored(batch, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    reader.monitor.begin_rows(Phase::WritingEvents, counts.taken + carried);
+    reader.monitor.begin_rows(Phase::WritingEvents, protocol.taken().rows + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();
     let layout =
@@ -272,10 +277,10 @@ pub(crate) fn ingest(
     let dictionaries = dictionaries.finish();
     let SortedFiles { files, superseded, repeated, shared } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;
-    counts.replaced = superseded;
+    (protocol.replaced, protocol.replaced_others) = superseded.into_rows();
     let rules = (&normalizers, &left_out);
-    shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut counts)?;
-    Ok(WrittenEvents { kept, superseded: superseded_now, files, counts, carried, repeated, removed, dimensions, new })
+    shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut protocol.inputs)?;
+    Ok(WrittenEvents { kept, superseded: superseded_now, files, protocol, carried, repeated, dimensions, new })
 }
 
 /// Returns the warning about events that may be counted twice.

@@ -18,9 +18,8 @@ use trueup_core::model::{Accounts, ClockZone};
 pub(crate) struct MappedInputs {
     tables: MappedTables,
     /// Every file that the mapping reads, and the mapping itself.
-    origins: Vec<Input>,
-    /// Whether there is a mapping, which then reads the files that are given as events.
-    is_active: bool,
+    /// The mapping, which reads the files that are given as events; `None` if there is none.
+    mapping: Option<Input>,
 }
 
 impl MappedInputs {
@@ -41,7 +40,7 @@ impl MappedInputs {
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
         let tables = Mapping::read(path)?.tables(&raw, files, limits, clock_zone)?;
-        Ok(Self { tables, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
+        Ok(Self { tables, mapping: Some(Input::given(path)) })
     }
 
     /// Sets the accounts whose time zones clock times may be in. Must be called before events are read.
@@ -62,7 +61,7 @@ impl MappedInputs {
 
     /// Returns warnings about values that the mapping names and no row had. Must be called after all rows are read.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let Some(mapping) = self.origins.last() else { return Vec::new() };
+        let Some(mapping) = &self.mapping else { return Vec::new() };
         let mut all: Vec<String> = Vec::new();
         for mapper in self.tables.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
             let warnings = mapper.warnings().into_iter();
@@ -83,7 +82,7 @@ impl MappedInputs {
 
     /// Returns the checksum of what the mapping says of events; `None` without a mapping.
     pub(crate) fn checksum_for_events(&self) -> Option<&str> {
-        self.is_active.then_some(self.tables.events_checksum.as_str())
+        self.mapping.as_ref().map(|_| self.tables.events_checksum.as_str())
     }
 
     /// Returns the inputs that the mapping joins to events, by their names.
@@ -91,17 +90,10 @@ impl MappedInputs {
         self.tables.joined_to_events.clone()
     }
 
-    /// Returns the inputs of a table, and the files that they come from as the user has given them.
-    pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> (Vec<Input>, Vec<Input>) {
-        let direct = given.iter().filter(|(of, _)| *of == table && !(self.is_active && table == Table::Events));
-        let mut inputs: Vec<Input> = direct.map(|(_, input)| input.clone()).collect();
-        let mut origins = inputs.clone();
-        let mapped = self.tables.inputs.iter().filter(|(of, _)| *of == table).map(|(_, input)| input.clone());
-        let direct = inputs.len();
-        inputs.extend(mapped);
-        if inputs.len() > direct {
-            origins.extend(self.origins.iter().cloned());
-        }
-        (inputs, origins)
+    /// Returns the inputs of a table.
+    pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> Vec<Input> {
+        let is_mapped = self.mapping.is_some() && table == Table::Events;
+        let direct = given.iter().filter(|(of, _)| *of == table && !is_mapped);
+        direct.chain(self.tables.inputs.iter().filter(|(of, _)| *of == table)).map(|(_, input)| input.clone()).collect()
     }
 }

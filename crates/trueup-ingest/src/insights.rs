@@ -3,16 +3,17 @@
 use crate::error::{ErrorContext, ErrorKind, FileFault, InputLocation, OPEN, RowCells, RowFault, Rule, shortened};
 use crate::monitor::Phase;
 use crate::read::TableReader;
+use crate::report::protocols_of;
 use crate::source::{self, TextBlockFault, TextBlocks, member_cells};
 use crate::stored_copy::local_copy;
 use crate::table::Table;
 use crate::version::{Scratch, VersionFiles};
-use crate::{IngestError, Input, RowCounts};
+use crate::{IngestError, Input};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, InsightLine, InsightLineFault};
+use trueup_core::dataset::{CheckedFile, ControlTotals, InsightLine, InsightLineFault, TableProtocol};
 use trueup_core::day::ParseDayError;
 use trueup_core::files::OpenFile;
 use trueup_core::model::Reason;
@@ -35,8 +36,9 @@ pub(crate) fn ingest(
     dir: &Path,
     version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
-) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
-    let mut counts = RowCounts::default();
+) -> Result<(Vec<DataFile>, TableProtocol), IngestError> {
+    let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
+    let mut replaced = 0;
     let longest = reader.limits.max_text_bytes;
     let mut index = DocumentIndex::new(reader.limits.table_bytes());
     let mut copies = Vec::new();
@@ -56,7 +58,7 @@ pub(crate) fn ingest(
     reader.monitor.begin(Phase::ReadingInsights, Some(inputs.iter().map(|input| input.size()).sum()));
     // The copies of texts that are compressed or in another encoding. They are read twice, too.
     let scratch = version.scratch()?;
-    for (number, input) in inputs.iter().enumerate() {
+    for (number, (input, protocol)) in inputs.iter().zip(&mut protocol.inputs).enumerate() {
         if input.size() == 0 {
             return Err(FileFault::Empty.at(&input.shown));
         }
@@ -74,19 +76,22 @@ pub(crate) fn ingest(
             reader.monitor.add(1, u64::try_from(line.len()).unwrap_or(0) + 1);
             match parse(line) {
                 Ok(key) => {
-                    counts.taken += 1;
-                    counts.replaced += u64::from(index.add(key, location)?);
+                    protocol.taken.rows += 1;
+                    replaced += u64::from(index.add(key, location)?);
                     Ok(())
                 }
-                Err(fault) => reader.reject_row(input, fault.at(location.line, line, longest), &mut counts),
+                Err(fault) => {
+                    reader.reject_row(input, Table::Insights, fault.at(location.line, line, longest), protocol)
+                }
             }
         })?;
         files.push(file);
     }
-    if counts.taken == 0 || reader.is_refusing() {
-        return Ok((stored.to_vec(), counts));
+    protocol.replaced_others = ControlTotals::of_rows(replaced);
+    if protocol.taken().rows == 0 || reader.is_refusing() {
+        return Ok((stored.to_vec(), protocol));
     }
-    Ok((vec![index.write(&mut files, version)?], counts))
+    Ok((vec![index.write(&mut files, version)?], protocol))
 }
 
 /// The locations of all documents, by account and date. The documents themselves need not fit in memory: they are read
@@ -285,6 +290,7 @@ impl DocumentFault {
             found: self.found(),
             cells: RowCells::Strings(member_cells(text, longest)),
             joined: None,
+            totals: None,
         }
     }
 }

@@ -33,6 +33,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accounts;
+mod amounts;
 mod batch;
 mod buffered_chunks;
 mod commands;
@@ -79,7 +80,7 @@ pub use monitor::{Phase, Progress};
 pub use output::{OutputFile, Outputs};
 pub use parts::{StagePlan, Staged, part_of};
 pub use received::Source;
-pub use report::{CompactSummary, IngestSummary, LeftOutRows, RemovedSource, ReplacedSpend, RowCounts};
+pub use report::{CompactSummary, IngestSummary, LeftOutRows, RemovedSource, RowCounts};
 pub use source::{FORMATS, FileFormat, TextEncoding, UnknownEncoding, UnknownFormat, listed};
 pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};

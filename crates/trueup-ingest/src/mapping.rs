@@ -52,7 +52,7 @@ use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMap
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::rejects::FaultyRows;
-use crate::report::{IgnoredColumn, LeftOutRows, RowCounts};
+use crate::report::{IgnoredColumn, LeftOutRows};
 use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions};
 use crate::table::Table;
 use crate::{IngestError, Interrupt};
@@ -73,6 +73,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use table::{TableMapper, TablePlanner};
 use times::{AccountZones, ClockRule};
+use trueup_core::dataset::InputProtocol;
 use trueup_core::dataset::manifest::checksum;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, CellFault, ClockZone};
@@ -288,7 +289,7 @@ impl MappedTables {
         let mut found = FirstConversions::default();
         let rules = |_: &Schema| Ok(Box::new(ConversionRules(credit)) as Box<dyn RowRules<Conversions>>);
         for input in events() {
-            reader.read(input, Table::Events, &rules, &mut RowCounts::default(), &mut |conversions| {
+            reader.read(input, Table::Events, &rules, &mut InputProtocol::default(), &mut |conversions| {
                 let before = found.bytes();
                 found.add(&conversions);
                 let added = found.bytes() - before;
@@ -349,7 +350,7 @@ fn write_table(
     let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).writing(path)?;
     let rules = |_: &Schema| Ok(Box::new(EveryRow) as Box<dyn RowRules<RecordBatch>>);
     for (_, input) in inputs {
-        reader.read(input, table, &rules, &mut RowCounts::default(), &mut |batch| {
+        reader.read(input, table, &rules, &mut InputProtocol::default(), &mut |batch| {
             let columns = batch.columns().iter().zip(schema.fields());
             let columns = columns.map(|(column, field)| arrow_cast::cast(column, field.data_type()));
             let batch =

@@ -10,25 +10,30 @@
 //!   RowSink::take_chunk    rejects faulty rows, and passes the sound ones on, in file order
 //! ```
 
-use crate::error::{ErrorContext, FileFault, RejectedRows, RowFault};
+use crate::amounts::unreadable_row;
+use crate::error::{ErrorContext, FileFault, MAX_RULES, RejectedRows, RowFault};
 use crate::monitor::Monitor;
 use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CHECK, check_rows};
 use crate::shared_id_places::SharedIdPlaces;
-use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
+use crate::source::{
+    ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, RowOutcomes, check_fit,
+};
 use crate::table::Table;
-use crate::{IngestError, Input, RowCounts};
+use crate::{IngestError, Input};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use trueup_core::dataset::{ControlTotals, InputProtocol};
 use trueup_core::files::Files;
 use trueup_core::model::{CellFault, SchemaFault};
 
 /// Sound rows, in the form that the rules of their table give them.
 pub(crate) trait CheckedRows: Send + 'static {
-    /// Returns the number of rows.
-    fn rows(&self) -> usize;
+    /// Returns the number of rows, and the sums of their amounts.
+    fn totals(&self) -> ControlTotals;
 
     /// Returns the bytes of memory that the rows take.
     fn bytes(&self) -> usize;
@@ -70,7 +75,7 @@ impl TableReader<'_> {
         input: &Input,
         table: Table,
         make_rules: &MakeRowRules<'_, R>,
-        counts: &mut RowCounts,
+        protocol: &mut InputProtocol,
         take: &mut TakeRows<'_, R>,
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
@@ -87,7 +92,7 @@ impl TableReader<'_> {
             monitor.add(0, bytes);
             checked
         };
-        let mut sink = RowSink { input, checker: &checker, names: ColumnNames::default(), counts, take };
+        let mut sink = RowSink { input, checker: &checker, names: ColumnNames::default(), protocol, take };
         let mut checked: Vec<CheckedChunk<R>> = Vec::new();
         loop {
             monitor.check()?;
@@ -131,18 +136,20 @@ impl TableReader<'_> {
     pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
+        table: Table,
         faults: BatchFaults,
-        counts: &mut RowCounts,
+        protocol: &mut InputProtocol,
     ) -> Result<(), IngestError> {
-        faults.each(|fault| self.reject_row(input, fault, counts))
+        faults.each(|fault| self.reject_row(input, table, fault, protocol))
     }
 
     /// Treats a faulty row as [`FaultyRows`] says.
     pub(crate) fn reject_row(
         &mut self,
         input: &Input,
+        table: Table,
         fault: RowFault,
-        counts: &mut RowCounts,
+        protocol: &mut InputProtocol,
     ) -> Result<(), IngestError> {
         let fault = match &mut self.shared_ids {
             Some(places) => match places.take(&input.shown, fault) {
@@ -151,6 +158,8 @@ impl TableReader<'_> {
             },
             None => fault,
         };
+        let rule = fault.column.as_ref().map_or_else(|| fault.rule.to_string(), |it| format!("{it}: {}", fault.rule));
+        let totals = fault.totals.unwrap_or_else(|| unreadable_row(table));
         match &mut self.faulty_rows {
             FaultyRows::PassOver => return Ok(()),
             FaultyRows::Stop => return Err(fault.at(&input.shown)),
@@ -163,7 +172,7 @@ impl TableReader<'_> {
                 rejects.add(&input.shown, &fault)?;
             }
         }
-        counts.rejected += 1;
+        add_rejected(&mut protocol.rejected, rule, totals);
         Ok(())
     }
 
@@ -181,6 +190,12 @@ impl TableReader<'_> {
             }
         }
     }
+}
+
+/// Adds a row that breaks a rule, given with its column.
+fn add_rejected(rejected: &mut BTreeMap<String, ControlTotals>, rule: String, totals: ControlTotals) {
+    let is_full = rejected.len() >= MAX_RULES && !rejected.contains_key(&rule);
+    *rejected.entry(if is_full { "other rules".to_owned() } else { rule }).or_default() += totals;
 }
 
 /// What follows the chunks that were read.
@@ -218,10 +233,9 @@ struct CheckedBatch<R> {
     ignored: Vec<IgnoredColumn>,
     rows: R,
     faults: BatchFaults,
+    outcomes: RowOutcomes,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<FileFault>,
-    /// The values that a mapping leaves as they are.
-    not_normal: u64,
 }
 
 impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
@@ -256,11 +270,11 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
     fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, IngestError> {
         let schema = decoded.batch.schema();
         let rules = (self.make_rules)(&schema).map_err(|fault| FileFault::Schema(fault).at(&self.input.shown))?;
-        let (fatal, not_normal) = (decoded.fatal.take(), decoded.not_normal);
+        let (fatal, outcomes) = (decoded.fatal.take(), std::mem::take(&mut decoded.outcomes));
         self.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
         let (rows, faults) =
-            check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).doing(CHECK))?;
-        Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal, not_normal })
+            check_rows(decoded, self.table, self.limits.max_text_bytes, |batch| rules.normalize(batch).doing(CHECK))?;
+        Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, outcomes, fatal })
     }
 }
 
@@ -269,7 +283,7 @@ struct RowSink<'a, 'r, R> {
     input: &'a Input,
     checker: &'a ChunkChecker<'a, 'r, R>,
     names: ColumnNames,
-    counts: &'a mut RowCounts,
+    protocol: &'a mut InputProtocol,
     take: &'a mut TakeRows<'a, R>,
 }
 
@@ -288,16 +302,18 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
 
     fn take_batch(&mut self, reader: &mut TableReader<'_>, checked: CheckedBatch<R>) -> Result<(), IngestError> {
         let input = self.input;
-        reader.reject_rows(input, checked.faults, self.counts)?;
+        reader.reject_rows(input, self.checker.table, checked.faults, self.protocol)?;
         if let Some(fault) = checked.fatal {
             return Err(fault.at(&input.shown));
         }
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.at(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
-        self.counts.taken += u64::try_from(checked.rows.rows()).unwrap_or(0);
-        if reader.shared_ids.is_none() {
-            self.counts.not_normal += checked.not_normal;
+        self.protocol.taken += checked.rows.totals();
+        for (cause, totals) in checked.outcomes.left_out {
+            *self.protocol.left_out.entry(cause.to_string()).or_default() += totals;
         }
+        self.protocol.joined += checked.outcomes.joined;
+        self.protocol.not_normal += checked.outcomes.not_normal;
         if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }
     }
 }

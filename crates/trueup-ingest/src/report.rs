@@ -1,7 +1,11 @@
 //! What an ingest and a compaction report: their summaries, and columns that an ingest ignores.
 
+use crate::source::file_name;
+use crate::table::Table;
 use crate::{FileCount, Input, RejectedRows};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trueup_core::dataset::{InputProtocol, TableProtocol};
 use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
@@ -17,8 +21,6 @@ pub struct IngestSummary {
     pub events: RowCounts,
     /// Rows of spend.
     pub spend: RowCounts,
-    /// The replaced rows of spend, by source and channel.
-    pub replaced_spend: Vec<ReplacedSpend>,
     /// What was removed with its source; `None` unless the ingest [replaces](crate::Ingest::replace_source) one.
     pub removed: Option<RemovedSource>,
     /// Accounts.
@@ -31,27 +33,38 @@ pub struct IngestSummary {
     pub rejected: RejectedRows,
     /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
     pub compacted: Option<CompactSummary>,
+    /// What became of each row of the inputs, by table (`events`, `spend`, `accounts`, `insights`), with control
+    /// totals. It is kept with the version: [`Batch::protocol`](trueup_core::dataset::Batch::protocol).
+    pub protocol: BTreeMap<String, TableProtocol>,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
     pub warnings: Vec<String>,
 }
 
 impl IngestSummary {
+    /// Sets what became of the rows of a table.
+    pub(crate) fn set(&mut self, table: Table, protocol: TableProtocol) {
+        let counts = match table {
+            Table::Events => &mut self.events,
+            Table::Spend => &mut self.spend,
+            Table::Accounts => &mut self.accounts,
+            Table::Insights => &mut self.insights,
+        };
+        *counts = RowCounts::from(&protocol);
+        if let Some(removed) = &mut self.removed {
+            match table {
+                Table::Events => removed.events = protocol.removed.rows,
+                Table::Spend => removed.spend = protocol.removed.rows,
+                Table::Accounts | Table::Insights => {}
+            }
+        }
+        self.protocol.insert(table.name().to_owned(), protocol);
+    }
+
     /// Adds warnings.
     pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
-}
-
-/// Stored rows of spend of one source and channel that an ingest replaced.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ReplacedSpend {
-    /// The source; empty for none.
-    pub source: String,
-    /// The `attributionChannel`; empty for none.
-    pub channel: String,
-    /// The number of rows.
-    pub rows: u64,
 }
 
 /// The lines of a file that a mapping left out, because they are no rows.
@@ -130,6 +143,32 @@ pub struct RowCounts {
     /// Values that the key `normalize` of a mapping leaves as they are, because they are no phone numbers or no
     /// addresses of mail.
     pub not_normal: u64,
+}
+
+impl From<&TableProtocol> for RowCounts {
+    fn from(protocol: &TableProtocol) -> Self {
+        let forgotten = protocol.inputs.iter().filter_map(|input| input.left_out.get(OF_FORGOTTEN));
+        Self {
+            taken: protocol.taken().rows,
+            replaced: protocol.all_replaced().rows,
+            rejected: protocol.rejected().rows,
+            forgotten: forgotten.map(|totals| totals.rows).sum(),
+            not_normal: protocol.inputs.iter().map(|input| input.not_normal).sum(),
+        }
+    }
+}
+
+/// What leaves out events of forgotten customers, in protocols.
+pub(crate) const OF_FORGOTTEN: &str = "forgotten customer";
+
+/// Returns the protocols of inputs, of which nothing was read yet.
+pub(crate) fn protocols_of(inputs: &[&Input]) -> Vec<InputProtocol> {
+    let protocol = |input: &&Input| InputProtocol {
+        input: file_name(&input.shown),
+        mapped_by: input.mapper.as_ref().map(|mapper| mapper.table()),
+        ..InputProtocol::default()
+    };
+    inputs.iter().map(protocol).collect()
 }
 
 /// A column of an input that is not stored, and the reason.

@@ -2,8 +2,10 @@
 //! the rejects file.
 
 use crate::IngestError;
+use crate::amounts::RowAmounts;
 use crate::error::{ErrorContext, InputLocation, RowCells, RowFault, Rule};
 use crate::source::{DecodedBatch, RowLocations};
+use crate::table::Table;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{ArrowError, DataType};
@@ -19,6 +21,7 @@ pub(crate) const CHECK: &str = "check the rows";
 /// rows, and returns the sound ones in the form of their table together with the faults of the others.
 pub(crate) fn check_rows<T>(
     decoded: DecodedBatch,
+    table: Table,
     longest: usize,
     rules: impl FnOnce(&RecordBatch) -> Result<(T, Vec<CellFault>), IngestError>,
 ) -> Result<(T, BatchFaults), IngestError> {
@@ -31,7 +34,7 @@ pub(crate) fn check_rows<T>(
         faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
         (checked, faults)
     };
-    Ok((checked, BatchFaults::new(decoded, long, faults, longest)))
+    Ok((checked, BatchFaults::new(decoded, table, long, faults, longest)))
 }
 
 /// A text that is longer than allowed.
@@ -104,6 +107,7 @@ fn long_offsets<O: OffsetSizeTrait>(offsets: &[O], longest: usize) -> Vec<(usize
 pub(crate) struct BatchFaults {
     /// The batch, if a row of it is faulty.
     batch: Option<RecordBatch>,
+    table: Table,
     locations: RowLocations,
     /// The most bytes of a text that is shown in full.
     longest: usize,
@@ -117,12 +121,12 @@ pub(crate) struct BatchFaults {
 const FAULT_BYTES: usize = 256;
 
 impl BatchFaults {
-    fn new(decoded: DecodedBatch, long: Vec<LongText>, faults: Vec<CellFault>, longest: usize) -> Self {
+    fn new(decoded: DecodedBatch, table: Table, long: Vec<LongText>, faults: Vec<CellFault>, longest: usize) -> Self {
         let long = long.into_iter().map(PendingFault::Long);
         let mut rows: Vec<PendingFault> = long.chain(faults.into_iter().map(PendingFault::Rule)).collect();
         rows.sort_by_key(PendingFault::row);
         let DecodedBatch { batch, locations, malformed, .. } = decoded;
-        Self { batch: (!rows.is_empty()).then_some(batch), locations, longest, malformed, rows }
+        Self { batch: (!rows.is_empty()).then_some(batch), table, locations, longest, malformed, rows }
     }
 
     /// Returns the bytes of memory that the faults take, approximately.
@@ -134,17 +138,19 @@ impl BatchFaults {
 
     /// Passes the faults on in file order.
     pub(crate) fn each(self, mut take: impl FnMut(RowFault) -> Result<(), IngestError>) -> Result<(), IngestError> {
-        let Self { batch, locations, longest, malformed, rows } = self;
+        let Self { batch, table, locations, longest, malformed, rows } = self;
         let mut malformed = malformed.into_iter().peekable();
         if let Some(batch) = batch {
             let batch = Arc::new(batch);
+            let amounts = RowAmounts::read(&batch, table);
             for row in rows {
                 let location = locations.of(row.row());
                 while let Some(fault) = malformed.next_if(|fault| fault.location.is_before(location)) {
                     take(fault)?;
                 }
                 let cells = RowCells::of_batch(&batch, row.row(), longest);
-                take(row.into_fault(location, cells, longest).doing("show a row")?)?;
+                let totals = Some(amounts.of(row.row()));
+                take(RowFault { totals, ..row.into_fault(location, cells, longest).doing("show a row")? })?;
             }
         }
         malformed.try_for_each(take)
@@ -178,7 +184,7 @@ impl PendingFault {
                 (column, value.flatten(), Rule::TextLength { limit: longest }, found)
             }
         };
-        Ok(RowFault { location, column, value, rule, found, cells, joined: None })
+        Ok(RowFault { location, column, value, rule, found, cells, joined: None, totals: None })
     }
 }
 

@@ -9,17 +9,18 @@ mod new_spend;
 mod replaced;
 mod stored_spend;
 
+use crate::amounts::RowAmounts;
 use crate::error::{ErrorContext, ErrorKind, FileFault, SpendTwice};
 use crate::live_rows::{Superseded, count_left};
 use crate::monitor::{Monitor, Phase};
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
-use crate::report::IgnoredColumn;
+use crate::report::{IgnoredColumn, protocols_of};
 use crate::row_source::with_source;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
-use crate::{CREATED_BY, IngestError, Input, ReplacedSpend, RowCounts};
+use crate::{CREATED_BY, IngestError, Input};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{RecordBatch, UInt32Array};
@@ -34,8 +35,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use stored_spend::StoredSpend;
 use trueup_core::Shown;
-use trueup_core::dataset::DeletionVector;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{ControlTotals, DeletionVector, ReplacedRows, TableProtocol};
 use trueup_core::model::{
     ACCOUNT, CHANNEL, CellFault, DATE, SOURCE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend,
     spend_quarters,
@@ -54,11 +55,7 @@ pub(crate) struct Settings<'a> {
 /// The spend of the next version, and what became of the stored rows.
 pub(crate) struct WrittenSpend {
     pub(crate) files: Vec<DataFile>,
-    pub(crate) counts: RowCounts,
-    /// The replaced rows by source and channel.
-    pub(crate) replaced: Vec<ReplacedSpend>,
-    /// The number of rows that were removed with their source.
-    pub(crate) removed: u64,
+    pub(crate) protocol: TableProtocol,
     /// The channels of the new rows.
     channels: HashSet<String>,
 }
@@ -70,9 +67,9 @@ impl WrittenSpend {
     /// Returns the warning about replaced rows of channels that the inputs do not have.
     pub(crate) fn warnings(&self) -> Option<String> {
         let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
-        for ReplacedSpend { channel, rows, .. } in &self.replaced {
+        for ReplacedRows { channel, totals, .. } in &self.protocol.replaced {
             if !self.channels.contains(channel) {
-                *lost.entry(channel).or_default() += rows;
+                *lost.entry(channel).or_default() += totals.rows;
             }
         }
         let rows: u64 = lost.values().sum();
@@ -109,11 +106,11 @@ pub(crate) fn ingest(
     version: &mut BegunVersion,
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenSpend, IngestError> {
-    let mut counts = RowCounts::default();
+    let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let limit = reader.limits.table_bytes();
     let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit));
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
-    for input in inputs {
+    for (input, protocol) in inputs.iter().zip(&mut protocol.inputs) {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
         let rules = |schema: &_| {
@@ -121,7 +118,7 @@ pub(crate) fn ingest(
             let source = input.options.source.clone();
             Ok(Box::new(SpendRules { normalizer, source, measures: Arc::clone(&measures) }) as _)
         };
-        reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
+        reader.read(input, Table::Spend, &rules, protocol, &mut |batch| {
             new.add(&batch)?;
             quarters.push(&batch, &mut version.files)
         })?;
@@ -129,9 +126,9 @@ pub(crate) fn ingest(
             return Err(FileFault::Schema(fault).at(&input.shown));
         }
     }
-    if counts.taken == 0 && replaced_source.is_none() || reader.is_refusing() {
-        let (files, replaced) = (stored.to_vec(), Vec::new());
-        return Ok(WrittenSpend { files, counts, replaced, removed: 0, channels: HashSet::new() });
+    let taken = protocol.taken().rows;
+    if taken == 0 && replaced_source.is_none() || reader.is_refusing() {
+        return Ok(WrittenSpend { files: stored.to_vec(), protocol, channels: HashSet::new() });
     }
     let new = new.finish(replaced_source);
     let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
@@ -139,8 +136,7 @@ pub(crate) fn ingest(
     if let Some((stored, rows)) = new.twice().map(|rows| (None, rows)).into_iter().chain(stored_twice).next() {
         return Err(ErrorKind::SpendTwice(SpendTwice { stored, rows }).into());
     }
-    counts.replaced = replaced.by_channel.values().sum();
-    let mut rows = counts.taken;
+    let mut rows = taken;
     for (file, superseded) in &replaced.rewritten {
         rows += file.rows - superseded.rows();
         push_left(&mut quarters, dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
@@ -150,9 +146,9 @@ pub(crate) fn ingest(
     if rows > 0 {
         files.push(write(quarters, rows, group_rows, &mut version.files, reader.monitor)?);
     }
-    let by_channel = replaced.by_channel.into_iter();
-    let by_channel = by_channel.map(|((source, channel), rows)| ReplacedSpend { source, channel, rows }).collect();
-    Ok(WrittenSpend { files, counts, replaced: by_channel, removed: replaced.removed, channels: new.into_channels() })
+    (protocol.replaced, protocol.replaced_others) = replaced.by_channel.into_rows();
+    protocol.removed = replaced.removed;
+    Ok(WrittenSpend { files, protocol, channels: new.into_channels() })
 }
 
 /// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
@@ -379,8 +375,9 @@ struct SpendRules {
 }
 
 impl CheckedRows for RecordBatch {
-    fn rows(&self) -> usize {
-        self.num_rows()
+    fn totals(&self) -> ControlTotals {
+        let amounts = RowAmounts::read(self, Table::Spend);
+        (0..self.num_rows()).map(|row| amounts.of(row)).sum()
     }
 
     fn bytes(&self) -> usize {

@@ -1,5 +1,7 @@
 //! The four tables of a dataset.
 
+use trueup_core::model::{SPEND_AMOUNTS, TOTAL};
+
 /// A table of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
@@ -33,8 +35,8 @@ impl Table {
     /// Returns the columns of amounts of money.
     pub(crate) const fn amounts(self) -> &'static [&'static str] {
         match self {
-            Self::Events => &["total"],
-            Self::Spend => &["adSpend", "managementFee"],
+            Self::Events => &[TOTAL],
+            Self::Spend => &SPEND_AMOUNTS,
             Self::Accounts | Self::Insights => &[],
         }
     }

@@ -5,11 +5,12 @@ use crate::dataset::warn;
 use crate::error::Failure;
 use crate::run::{Outcome, run_command};
 use crate::source::sources;
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use trueup::ingest::{Ingest, IngestError, IngestSummary, Source};
+use trueup::versions::ProtocolReport;
 
 /// Rows of one table in an ingest.
 #[pyclass(frozen, module = "trueup", get_all, eq, skip_from_py_object)]
@@ -52,8 +53,9 @@ pub(crate) struct IngestReport {
     events: RowCounts,
     /// Rows of spend.
     spend: RowCounts,
-    /// The replaced rows of spend: source, channel and number of rows; "" for no source and no channel.
-    replaced_spend: Vec<(String, String, u64)>,
+    /// What became of each row of the inputs, with control totals, as `trueup ingest --protocol json` writes it.
+    /// Amounts are decimal strings.
+    protocol: Py<PyAny>,
     /// The numbers of events and of rows of spend that were removed with the replaced source; None if none was given.
     removed: Option<(u64, u64)>,
     /// Accounts.
@@ -219,10 +221,13 @@ impl IngestReport {
         }
         let summary = outcome.result?;
         summary.warnings.iter().try_for_each(|warning| warn(py, warning))?;
-        Ok(Self::new(summary))
+        Self::new(py, summary)
     }
 
-    fn new(summary: IngestSummary) -> Self {
+    fn new(py: Python<'_>, summary: IngestSummary) -> Result<Self, Failure> {
+        let report = ProtocolReport { version: summary.version, protocol: &summary.protocol };
+        let report = serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let protocol = py.import("json")?.call_method1("loads", (report,))?.unbind();
         let counts = |counts: trueup::ingest::RowCounts| RowCounts {
             taken: counts.taken,
             replaced: counts.replaced,
@@ -230,7 +235,6 @@ impl IngestReport {
             forgotten: counts.forgotten,
             not_normal: counts.not_normal,
         };
-        let replaced_spend = summary.replaced_spend.into_iter().map(|row| (row.source, row.channel, row.rows));
         let left_out = summary.left_out.into_iter();
         let left_out = left_out.map(|file| (file.file, file.title_lines, file.blank_lines, file.short_rows));
         let rejected = summary.rejected.rules().into_iter().map(|rule| RejectedRows {
@@ -243,19 +247,19 @@ impl IngestReport {
                 .map(|row| (row.file.clone(), row.location.to_string(), row.value.clone()))
                 .collect(),
         });
-        Self {
+        Ok(Self {
             version: summary.version,
             changed: summary.changed,
             events: counts(summary.events),
             spend: counts(summary.spend),
-            replaced_spend: replaced_spend.collect(),
+            protocol,
             removed: summary.removed.map(|removed| (removed.events, removed.spend)),
             accounts: counts(summary.accounts),
             insights: counts(summary.insights),
             left_out: left_out.collect(),
             rejected: rejected.collect(),
             warnings: summary.warnings,
-        }
+        })
     }
 }
 

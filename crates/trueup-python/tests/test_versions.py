@@ -147,7 +147,8 @@ def test_a_source_is_replaced(tmp_path: Path) -> None:
         (tmp_path / "spend.csv").write_text(f"{spend}acme,2025-01-03,{source},{amount}\n")
         report = trueup.ingest(tmp_path / "ds", spend=tmp_path / "spend.csv", source=source)
         assert report.spend.replaced == (1 if number == 2 else 0)
-    assert report.replaced_spend == [("google", "google", 1)]
+    (replaced,) = report.protocol["tables"]["spend"]["replaced"]
+    assert (replaced["source"], replaced["channel"], replaced["totals"]["rows"]) == ("google", "google", 1)
     report = trueup.ingest(tmp_path / "ds", spend=tmp_path / "spend.csv", source="ads", replace_source="meta")
     assert report.removed == (0, 1)
     answer = trueup.open(tmp_path / "ds").query("spend", month="2025-01")

@@ -2,6 +2,7 @@
 
 use super::compact::merged;
 use super::option_values;
+use super::protocol::{self, ProtocolFormat};
 use super::wait::WaitArgs;
 use crate::exit::{Exit, Failure};
 use crate::notice;
@@ -11,8 +12,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, RejectedRows, ReplacedSpend,
-    RowCounts, TextEncoding, listed,
+    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, RejectedRows, RowCounts,
+    TextEncoding, listed,
 };
 use trueup_report::number::grouped;
 
@@ -138,6 +139,11 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
 
+    /// How to say on stdout what became of each row of the inputs, with control totals. `trueup versions --protocol`
+    /// shows it again
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    protocol: ProtocolFormat,
+
     #[command(flatten)]
     wait: WaitArgs,
 }
@@ -220,7 +226,10 @@ impl IngestCommand {
         for warning in &summary.warnings {
             notice::warning(warning);
         }
-        output::print(|out| self.write_summary(&summary, out))
+        match self.protocol {
+            ProtocolFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+            ProtocolFormat::Json => protocol::write_json(summary.version, &summary.protocol),
+        }
     }
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
@@ -262,8 +271,8 @@ impl IngestCommand {
             if is_given || counts != RowCounts::default() {
                 write_counts(name, counts, out)?;
             }
-            if name == "spend" {
-                write_replaced(&summary.replaced_spend, out)?;
+            if let Some(table) = summary.protocol.get(name) {
+                protocol::write_table(table, out)?;
             }
         }
         for LeftOutRows { file, title_lines, blank_lines, short_rows } in &summary.left_out {
@@ -280,7 +289,7 @@ impl IngestCommand {
         }
         if let Some(removed) = &summary.removed {
             let [events, spend] = [removed.events, removed.spend].map(|count| grouped(&count.to_string()));
-            let source = named(&removed.source, "source");
+            let source = protocol::named(&removed.source, "source");
             writeln!(out, "removed  {events} of events, {spend} of spend, with {source}")?;
         }
         if let Some(compacted) = &summary.compacted {
@@ -292,26 +301,6 @@ impl IngestCommand {
 
 fn show_rejected(rejected: &RejectedRows) {
     rejected.to_string().lines().for_each(notice::note);
-}
-
-/// The most lines of replaced spend.
-const REPLACED_LINES: usize = 20;
-
-/// Writes how many rows of spend were replaced, by source and channel.
-fn write_replaced(replaced: &[ReplacedSpend], out: &mut impl Write) -> io::Result<()> {
-    for ReplacedSpend { source, channel, rows } in replaced.iter().take(REPLACED_LINES) {
-        let (source, channel) = (named(source, "source"), named(channel, "channel"));
-        writeln!(out, "         {} replaced with {source}, {channel}", grouped(&rows.to_string()))?;
-    }
-    match replaced.len().saturating_sub(REPLACED_LINES) {
-        0 => Ok(()),
-        more => writeln!(out, "         and {more} other sources and channels"),
-    }
-}
-
-/// Returns the words for a source or a channel, which may be absent.
-fn named(name: &str, what: &str) -> String {
-    if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", printable(name)) }
 }
 
 fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {

@@ -120,18 +120,19 @@ fn size_of(manifest: &Manifest, files: &[DataFile]) -> String {
 
 /// Returns what one ingest added, by table: rows, inputs, and rejects if there are any.
 fn ingested(batch: &Batch) -> String {
-    let tables = batch.tables.iter().map(|(name, table)| {
+    let tables = batch.protocol.iter().map(|(name, table)| {
+        let taken = table.taken().rows;
         let rows = match name.as_str() {
-            "events" => number::counted(table.rows, "event"),
-            "accounts" => number::counted(table.rows, "account"),
-            "insights" => number::counted(table.rows, "insight"),
-            _ => format!("{} of {name}", number::counted(table.rows, "row")),
+            "events" => number::counted(taken, "event"),
+            "accounts" => number::counted(taken, "account"),
+            "insights" => number::counted(taken, "insight"),
+            _ => format!("{} of {name}", number::counted(taken, "row")),
         };
-        let rejected = match table.rejected {
+        let rejected = match table.rejected().rows {
             0 => String::new(),
             rejected => format!(", {} rejected", number::grouped(&rejected.to_string())),
         };
-        format!("{rows} from {}{rejected}", list(table.inputs.iter().map(String::as_str)))
+        format!("{rows} from {}{rejected}", list(table.names().into_iter()))
     });
     format!("version {}: {}", batch.version, tables.collect::<Vec<_>>().join("; "))
 }

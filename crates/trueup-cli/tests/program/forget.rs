@@ -45,7 +45,8 @@ fn a_customer_is_forgotten_and_purged() {
     workspace.write("again.csv", "account,opportunityId,type,date\nacme,ann-7c1f,sold,2025-01-10\n");
     assert_eq!(
         workspace.run(&["ingest", "again.csv", "--into", "ds"]).succeeded(),
-        "version 4 of `ds`\nevents   0 taken, 1 of forgotten customers left out\n"
+        "version 4 of `ds`\nevents   0 taken, 1 of forgotten customers left out\n         again.csv\n           1 read\n           0 taken\n           \
+         1 left out: forgotten customer\n"
     );
     // Earlier versions have the customer, until a purge.
     assert!(!files_with(&workspace.path("ds"), &["ann-7c1f"]).unwrap().is_empty());

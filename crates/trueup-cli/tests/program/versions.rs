@@ -297,8 +297,8 @@ fn an_ingest_says_what_it_replaced_by_source_and_channel() {
     );
     assert_eq!(
         restated.stdout,
-        "version 3 of `ds`\nspend    1 taken, 2 replaced\n         1 replaced with source `google`, no channel\n         \
-         1 replaced with source `google`, channel `Search`\n"
+        "version 3 of `ds`\nspend    1 taken, 2 replaced\n         1 replaced, adSpend 1: source `google`, no channel\n         \
+         1 replaced, adSpend 5: source `google`, channel `Search`\n"
     );
     let removed = ingest("google2.csv", &["--source", "ads", "--replace-source", "google"]).succeeded();
     assert_eq!(

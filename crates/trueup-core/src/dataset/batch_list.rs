@@ -6,6 +6,7 @@
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::manifest::{DataFile, Manifest};
+use super::protocol::TableProtocol;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -23,27 +24,15 @@ const MAX_LINE_BYTES: u64 = 128 << 20;
 pub struct Batch {
     /// The version that the ingest made.
     pub version: u64,
-    /// For each table with inputs that the ingest applied (`events`, `spend`, `accounts`, `insights`), even if these
-    /// have no rows: where its rows came from.
-    pub tables: BTreeMap<String, BatchTable>,
+    /// For each table that the ingest had inputs for (`events`, `spend`, `accounts`, `insights`), even if these have no
+    /// rows, or of which it removed rows: what became of the rows.
+    pub protocol: BTreeMap<String, TableProtocol>,
     /// By what the events are recognized if they come again; `None` if the ingest had none, or was distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
     /// The source whose stored events and spend the ingest removed before it added its own; `None` if it removed none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_source: Option<String>,
-}
-
-/// The rows that an ingest added to a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BatchTable {
-    /// The names of the inputs, without folders.
-    pub inputs: Vec<String>,
-    /// The number of rows ingested.
-    pub rows: u64,
-    /// The number of rows rejected.
-    pub rejected: u64,
 }
 
 /// The files of the events of an ingest, and all else that decides their rows, part by part.

@@ -15,7 +15,7 @@ pub use super::seal::checksum;
 pub use crate::text::hex;
 
 /// The version of the layout that this crate writes and reads.
-pub const SCHEMA_VERSION: u32 = 6;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";

@@ -3,11 +3,11 @@
 use super::fault::{CellFaults, Reason};
 use super::plain_column::{PlainColumn, plain_decimal, read_numbers, read_texts};
 use crate::money::{MAX_MICROS, MICROS_PER_UNIT};
-use arrow_array::Decimal128Array;
 use arrow_array::types::{
     Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
     Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use arrow_array::{ArrayRef, Decimal128Array};
 use arrow_schema::{ArrowError, DataType};
 
 /// The precision and the scale of a stored amount, as an Arrow decimal.
@@ -82,6 +82,21 @@ pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut CellFaults) ->
     };
     let stored: Decimal128Array = micros.into_iter().map(|micros| micros.map(i128::from)).collect();
     stored.with_precision_and_scale(STORED.0, STORED.1)
+}
+
+/// Returns the amount of each row, in millionths, of rows that need not keep the rules: `None` for an amount that
+/// cannot be read. Null is 0.
+///
+/// # Errors
+/// The column has a type that amounts cannot be read from.
+pub fn readable_amounts(name: &str, column: &ArrayRef) -> Result<Vec<Option<i64>>, ArrowError> {
+    let mut faults = CellFaults::default();
+    let amounts = read_amounts(&PlainColumn::new(name, column)?, &mut faults)?;
+    let amount = |(row, amount): (usize, Option<i128>)| match amount {
+        Some(amount) => i64::try_from(amount).ok(),
+        None => (!faults.has(row)).then_some(0),
+    };
+    Ok(amounts.iter().enumerate().map(amount).collect())
 }
 
 /// Reads a double as the shortest decimal number that parses to the double.

@@ -41,7 +41,7 @@ pub const SOURCE: &str = "source";
 pub const CHANNEL: &str = "attributionChannel";
 
 /// The columns of spend with amounts of money.
-pub(super) const SPEND_AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
+pub const SPEND_AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 /// The columns of spend with counts.
 pub(super) const SPEND_COUNTS: [&str; 2] = ["clicks", "impressions"];
 /// The columns of spend that are summed.

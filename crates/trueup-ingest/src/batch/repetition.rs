@@ -2,6 +2,7 @@
 
 use super::reading::{ALL_ZONES, JOINED, all_zones, zone_of};
 use crate::error::{Difference, Repetition};
+use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::Shown;
 use trueup_core::dataset::{Batch, ReadFile, Reading};
@@ -68,7 +69,7 @@ fn checksums(reading: &Reading) -> BTreeSet<&str> {
 }
 
 fn rejected(batch: &Batch) -> u64 {
-    batch.tables.get("events").map_or(0, |table| table.rejected)
+    batch.protocol.get(Table::Events.name()).map_or(0, |events| events.rejected().rows)
 }
 
 /// Returns what differs between the events of an earlier ingest and those of a new one.

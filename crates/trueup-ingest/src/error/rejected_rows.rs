@@ -44,7 +44,7 @@ pub struct RejectedRow {
 }
 
 /// The most rules and columns whose rows are kept apart: a file may break a rule in another column in each row.
-const MAX_RULES: usize = 200;
+pub(crate) const MAX_RULES: usize = 200;
 
 /// The most rows of a rule that are kept.
 const FIRST_ROWS: usize = 3;
@@ -254,6 +254,7 @@ mod tests {
             found: String::new(),
             cells: RowCells::Strings(Vec::new()),
             joined: None,
+            totals: None,
         }
     }
 

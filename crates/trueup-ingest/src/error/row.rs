@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::Shown;
-use trueup_core::dataset::without_credentials;
+use trueup_core::dataset::{ControlTotals, without_credentials};
 use trueup_core::model::Reason;
 
 /// The location of a row in its input.
@@ -95,6 +95,8 @@ pub struct RowFault {
     pub(crate) cells: RowCells,
     /// The file and the location of the value, if it comes from an input that a mapping joins.
     pub(crate) joined: Option<Box<(PathBuf, InputLocation)>>,
+    /// The amounts of the row; `None` if its cells are not known by their columns.
+    pub(crate) totals: Option<ControlTotals>,
 }
 
 /// A rule that a row can break. [`Display`](fmt::Display) says what was expected, in the same words for every row.

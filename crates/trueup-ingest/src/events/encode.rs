@@ -16,6 +16,7 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use arrow_select::dictionary::garbage_collect_dictionary;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
+use trueup_core::dataset::ControlTotals;
 use trueup_core::model::{
     ACCOUNT, Accounts, CellFault, ClockZone, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, EventNormalizer,
     OPPORTUNITY_ID, SchemaFault, Stage, TOTAL, TYPE,
@@ -78,8 +79,9 @@ impl<'a> EventRules<'a> {
 }
 
 impl CheckedRows for EventBatch {
-    fn rows(&self) -> usize {
-        self.len()
+    fn totals(&self) -> ControlTotals {
+        let total = self.totals.iter().flatten().map(i128::from).sum();
+        ControlTotals { total, ..ControlTotals::of_rows(self.len() as u64) }
     }
 
     fn bytes(&self) -> usize {

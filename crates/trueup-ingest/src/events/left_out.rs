@@ -2,41 +2,45 @@
 
 use super::encode::plain_texts;
 use super::event_batch::{column, primitive_column};
+use crate::amounts::RowAmounts;
+use crate::table::Table;
 use arrow_array::types::Date32Type;
 use arrow_array::{BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
 use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use trueup_core::dataset::ForgottenCustomers;
+use std::sync::{Mutex, PoisonError};
+use trueup_core::dataset::{ControlTotals, ForgottenCustomers};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID};
 
-/// What the dataset has forgotten, and how many events were left out so far.
+/// What the dataset has forgotten, and the events that were left out.
 pub(super) struct LeftOut<'a> {
     /// `None` if nobody is forgotten.
     forgotten: Option<&'a ForgottenCustomers>,
-    rows: AtomicU64,
+    rows: Mutex<ControlTotals>,
 }
 
 impl<'a> LeftOut<'a> {
-    pub(super) const fn new(forgotten: Option<&'a ForgottenCustomers>) -> Self {
-        Self { forgotten, rows: AtomicU64::new(0) }
+    pub(super) fn new(forgotten: Option<&'a ForgottenCustomers>) -> Self {
+        Self { forgotten, rows: Mutex::new(ControlTotals::default()) }
     }
 
-    /// Returns how many events were left out.
-    pub(super) fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Relaxed)
+    /// Returns the events that were left out since this was asked last.
+    pub(super) fn take(&self) -> ControlTotals {
+        std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns events in stored form without those of forgotten customers up to the day on which each was forgotten.
     pub(super) fn without<'b>(&self, batch: &'b RecordBatch) -> Result<Cow<'b, RecordBatch>, ArrowError> {
         let Some(kept) = self.kept(batch)? else { return Ok(Cow::Borrowed(batch)) };
-        let left_out = kept.iter().filter(|kept| !**kept).count();
-        if left_out == 0 {
+        let amounts = RowAmounts::read(batch, Table::Events);
+        let left_out = (0..kept.len()).filter(|row| !kept[*row]).map(|row| amounts.of(row));
+        let left_out: ControlTotals = left_out.sum();
+        if left_out.rows == 0 {
             return Ok(Cow::Borrowed(batch));
         }
-        self.rows.fetch_add(left_out as u64, Ordering::Relaxed);
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) += left_out;
         Ok(Cow::Owned(filter_record_batch(batch, &BooleanArray::from(kept))?))
     }
 

@@ -14,12 +14,13 @@ use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
 use crate::shared_id_places::SharedIdPlaces;
 use crate::table::Table;
-use crate::{IngestError, Input, RowCounts};
+use crate::{IngestError, Input};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::ArrowError;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 use trueup_core::Shown;
+use trueup_core::dataset::{ControlTotals, InputProtocol};
 use trueup_core::model::{ACCOUNT, CellFault, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, Reason, TYPE};
 
 /// The most ids whose rows are rejected, because each takes some memory. A column with more of them is no id at all.
@@ -53,9 +54,9 @@ impl SharedRows {
         self.rows += 1;
     }
 
-    /// Returns the number of rows.
-    pub(super) const fn rows(&self) -> usize {
-        self.rows
+    /// Returns whether a new row of a batch shares its event id.
+    pub(super) fn has(&self, batch: &EventBatch, row: usize) -> bool {
+        !self.ids.is_empty() && self.ids.contains(&(batch.accounts.value(row), batch.event_ids.value(row).to_owned()))
     }
 
     /// Adds the rows of other accounts, or of other ids.
@@ -76,7 +77,7 @@ pub(super) fn reject(
     inputs: &[&Input],
     (normalizers, left_out): (&NormalizerFactory<'_>, &LeftOut<'_>),
     reader: &mut TableReader<'_>,
-    counts: &mut RowCounts,
+    protocols: &mut [InputProtocol],
 ) -> Result<(), IngestError> {
     if shared.rows == 0 {
         return Ok(());
@@ -87,18 +88,16 @@ pub(super) fn reject(
         Ok(Box::new(SharedIdRules { normalizer, left_out, numbers: &numbers }) as Box<dyn RowRules<NoRows>>)
     };
     let mut places = SharedIdPlaces::new(shared.ids.len());
-    let before = counts.rejected;
     for is_known in [false, true] {
         reader.shared_ids = Some(if is_known { places.into_known() } else { places });
         reader.monitor.begin(Phase::ReadingEvents, Some(inputs.iter().map(|input| input.size()).sum()));
-        for input in inputs {
-            reader.read(input, Table::Events, &make_rules, counts, &mut |_: NoRows| Ok(()))?;
+        for (input, protocol) in inputs.iter().zip(&mut *protocols) {
+            let mut again = InputProtocol::default();
+            reader.read(input, Table::Events, &make_rules, &mut again, &mut |_: NoRows| Ok(()))?;
+            protocol.reject(again.rejected);
         }
         places = reader.shared_ids.take().unwrap_or_else(|| SharedIdPlaces::new(0));
     }
-    let rejected = counts.rejected - before;
-    debug_assert_eq!(rejected, shared.rows as u64, "each row that was left out is rejected");
-    counts.taken = counts.taken.saturating_sub(rejected);
     Ok(())
 }
 
@@ -131,8 +130,8 @@ struct SharedIdRules<'a> {
 struct NoRows;
 
 impl CheckedRows for NoRows {
-    fn rows(&self) -> usize {
-        0
+    fn totals(&self) -> ControlTotals {
+        ControlTotals::default()
     }
 
     fn bytes(&self) -> usize {

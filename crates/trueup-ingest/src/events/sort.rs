@@ -7,11 +7,14 @@ use super::dictionaries::EventDictionaries;
 use super::event_batch::{DimensionColumn, EventBatch};
 use super::row_ranges::NewRows;
 use super::shared_ids::SharedRows;
+use crate::amounts::TotalsBySource;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, BooleanArray, PrimitiveArray};
 use arrow_schema::ArrowError;
 use std::cmp::Ordering;
-use trueup_core::model::{EventKeys, EventOrder, LatestRows, Stage, UtcMicros, is_own_column, order_events};
+use std::collections::BTreeMap;
+use trueup_core::dataset::ControlTotals;
+use trueup_core::model::{EventKeys, EventOrder, LatestRows, SOURCE, Stage, UtcMicros, is_own_column, order_events};
 
 /// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
 ///
@@ -24,8 +27,8 @@ pub(super) struct SortedCustomers {
     pub(super) order: Vec<u32>,
     /// Where each customer begins in `order`, and at last the length of `order`.
     pub(super) customers: Vec<u32>,
-    /// The number of superseded rows, which are left out.
-    pub(super) superseded: usize,
+    /// The superseded rows, which are left out, by source.
+    pub(super) superseded: TotalsBySource,
     /// The rows that are left out because they share an event id.
     pub(super) shared: SharedRows,
 }
@@ -78,22 +81,42 @@ pub(super) fn sort(
     dictionaries: &EventDictionaries,
 ) -> Result<SortedCustomers, ArrowError> {
     let keys = keys(&rows, dictionaries);
-    if has_ids && let Some(LatestRows { kept, shared }) = keys.latest(|row| new.has(row))? {
-        let shared = SharedRows::of_batch(&rows, &shared);
+    if has_ids && let Some(LatestRows { kept, shared: shared_rows }) = keys.latest(|row| new.has(row))? {
+        let shared = SharedRows::of_batch(&rows, &shared_rows);
+        let mut is_left_out: Vec<bool> = kept.iter().map(|kept| !kept).collect();
+        shared_rows.iter().for_each(|row| is_left_out[*row as usize] = false);
+        let superseded = totals_by_source(&rows, &is_left_out, dictionaries);
         let latest = rows.filter(BooleanArray::from(kept))?;
-        let superseded = rows.len() - latest.len() - shared.rows();
         drop(rows);
         return Ok(SortedCustomers { superseded, shared, ..sort_latest(latest, dictionaries)? });
     }
     let EventOrder { rows: order, customers } = order(&rows, &keys, dictionaries)?;
     drop(keys);
-    Ok(SortedCustomers { rows, order, customers, superseded: 0, shared: SharedRows::default() })
+    Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared: SharedRows::default() })
+}
+
+/// Returns the totals of some rows of a batch, by source.
+pub(super) fn totals_by_source(
+    rows: &EventBatch,
+    is_counted: &[bool],
+    dictionaries: &EventDictionaries,
+) -> TotalsBySource {
+    let sources = rows.dimension(SOURCE).map(|sources| (dictionaries.texts(SOURCE), sources));
+    let mut by_source: BTreeMap<&str, ControlTotals> = BTreeMap::new();
+    for row in (0..is_counted.len()).filter(|row| is_counted[*row]) {
+        let source = sources.map_or("", |(texts, column)| text(texts, column, row));
+        let total = optional(&rows.totals, row).unwrap_or_default().into();
+        *by_source.entry(source).or_default() += ControlTotals { total, ..ControlTotals::of_rows(1) };
+    }
+    let mut all = TotalsBySource::default();
+    by_source.into_iter().for_each(|(source, totals)| all.add(source, "", totals));
+    all
 }
 
 /// Sorts rows from which the superseded rows have been left out.
 fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<SortedCustomers, ArrowError> {
     let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, dictionaries), dictionaries)?;
-    Ok(SortedCustomers { rows, order, customers, superseded: 0, shared: SharedRows::default() })
+    Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared: SharedRows::default() })
 }
 
 /// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order

@@ -9,6 +9,7 @@ use super::sort::{SortedCustomers, oversize, sort};
 use super::spill::{AccountSpill, BufferedEvents};
 use super::write::{EventWriter, FileLayout};
 use crate::IngestError;
+use crate::amounts::TotalsBySource;
 use crate::error::ErrorContext;
 use crate::monitor::Monitor;
 use crate::version::VersionFiles;
@@ -25,8 +26,8 @@ const SMALL_BYTES: usize = 1 << 20;
 /// The files of sorted events.
 pub(super) struct SortedFiles {
     pub(super) files: Vec<DataFile>,
-    /// The number of superseded rows, which are left out.
-    pub(super) superseded: u64,
+    /// The superseded rows, which are left out, by source.
+    pub(super) superseded: TotalsBySource,
     /// The number of rows that [repeat](SortedCustomers::repeated) another.
     pub(super) repeated: u64,
     /// The rows that are left out because they share an event id.
@@ -53,7 +54,7 @@ pub(super) fn sort_and_write(
         budget,
         monitor,
         sorted: Vec::new(),
-        superseded: 0,
+        superseded: TotalsBySource::default(),
         repeated: 0,
         shared: SharedRows::default(),
     };
@@ -75,7 +76,7 @@ struct SortAndWrite<'a> {
     monitor: &'a Monitor,
     /// Sorted but not yet written.
     sorted: Vec<SortedCustomers>,
-    superseded: u64,
+    superseded: TotalsBySource,
     repeated: u64,
     shared: SharedRows,
 }
@@ -145,7 +146,7 @@ impl SortAndWrite<'_> {
             *repeated += sorted.repeated(dictionaries);
             writer.write([sorted])
         })?;
-        self.superseded += superseded;
+        self.superseded.merge(superseded);
         self.shared.add(shared)
     }
 
@@ -181,10 +182,12 @@ impl SortAndWrite<'_> {
         );
         written?;
         let (mut sorted, repeated): (Vec<_>, Vec<_>) = sorted?.into_iter().unzip();
-        sorted.iter_mut().try_for_each(|sorted| self.shared.add(std::mem::take(&mut sorted.shared)))?;
+        for sorted in &mut sorted {
+            self.shared.add(std::mem::take(&mut sorted.shared))?;
+            self.superseded.merge(std::mem::take(&mut sorted.superseded));
+        }
         self.sorted = sorted;
         self.repeated += repeated.iter().sum::<u64>();
-        self.superseded += self.sorted.iter().map(|sorted| sorted.superseded as u64).sum::<u64>();
         Ok(())
     }
 

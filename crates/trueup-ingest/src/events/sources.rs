@@ -2,8 +2,10 @@
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
+use crate::read::CheckedRows as _;
 use arrow_schema::ArrowError;
 use std::collections::BTreeSet;
+use trueup_core::dataset::ControlTotals;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::SOURCE;
 
@@ -68,12 +70,12 @@ pub(super) fn may_have_source(file: &DataFile, source: &str) -> bool {
     source.is_empty() || file.columns.iter().any(|column| column == SOURCE)
 }
 
-/// Returns the rows that are not of a source. Adds the number of the others to `removed`.
+/// Returns the rows that are not of a source. Adds the others to `removed`.
 pub(super) fn without_source(
     batch: EventBatch,
     source: &str,
     dictionaries: &DictionaryBuilders,
-    removed: &mut u64,
+    removed: &mut ControlTotals,
 ) -> Result<EventBatch, ArrowError> {
     let kept: Vec<bool> = match batch.dimension(SOURCE) {
         None => vec![!source.is_empty(); batch.len()],
@@ -85,7 +87,8 @@ pub(super) fn without_source(
             (0..batch.len()).map(is_kept).collect()
         }
     };
-    let gone = kept.iter().filter(|kept| !**kept).count();
-    *removed += gone as u64;
-    if gone == 0 { Ok(batch) } else { batch.filter(kept.into()) }
+    *removed += batch.totals();
+    let left = if kept.contains(&false) { batch.filter(kept.into())? } else { batch };
+    *removed -= left.totals();
+    Ok(left)
 }

@@ -1,5 +1,6 @@
 //! The canonical tables and the types of their columns.
 
+use crate::table::Table;
 use trueup_core::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS, Stage};
 
 /// A table that a mapping makes.
@@ -38,6 +39,15 @@ pub(super) fn stage_names() -> [&'static str; 6] {
 }
 
 impl CanonicalTable {
+    /// Returns the table of the dataset.
+    pub(super) const fn table(self) -> Table {
+        match self {
+            Self::Events => Table::Events,
+            Self::Spend => Table::Spend,
+            Self::Accounts => Table::Accounts,
+        }
+    }
+
     /// Returns the key of the mapping for such tables.
     pub(super) const fn key(self) -> &'static str {
         match self {

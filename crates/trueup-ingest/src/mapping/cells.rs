@@ -3,6 +3,7 @@
 use super::columns::ColumnRef;
 use super::held::{BufferedRows, HeldRow};
 use super::rows::RowPlan;
+use crate::amounts::RowAmounts;
 use crate::error::InputLocation;
 use crate::value_marks::value_marks;
 use arrow_array::builder::StringBuilder;
@@ -16,6 +17,7 @@ use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 use std::path::PathBuf;
 use std::sync::Arc;
+use trueup_core::dataset::ControlTotals;
 
 /// What a cell is in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +151,18 @@ pub(super) struct PickedRows {
 }
 
 impl PickedRows {
+    /// Begins without rows, of a table with this number of joins.
+    pub(super) fn new(joins: usize) -> Self {
+        Self { from: Vec::new(), joined: vec![Vec::new(); joins] }
+    }
+
+    /// Adds a row with the rows that are joined to it. It has no row of the joins beyond these.
+    pub(super) fn push(&mut self, row: u32, joined: &[HeldRow]) {
+        self.from.push(row);
+        let joined = joined.iter().copied().chain(std::iter::repeat(HeldRow::NONE));
+        self.joined.iter_mut().zip(joined).for_each(|(rows, row)| rows.push(row));
+    }
+
     pub(super) fn len(&self) -> usize {
         self.from.len()
     }
@@ -159,14 +173,70 @@ impl PickedRows {
         self.joined.iter_mut().for_each(|joined| joined.truncate(rows));
     }
 
+    /// Adds other rows.
+    pub(super) fn extend(&mut self, others: &Self) {
+        self.from.extend(&others.from);
+        self.joined.iter_mut().zip(&others.joined).for_each(|(rows, others)| rows.extend(others));
+    }
+
+    /// Keeps the rows for which `kept` is true, and returns the others.
+    pub(super) fn split_off(&mut self, kept: &[bool]) -> Self {
+        let mut others = self.clone();
+        others.keep(&kept.iter().map(|kept| !kept).collect::<Vec<_>>());
+        self.keep(kept);
+        others
+    }
+
     /// Keeps the rows for which `kept` is true.
-    pub(super) fn keep(&mut self, kept: &[bool]) {
+    fn keep(&mut self, kept: &[bool]) {
         fn retain<T>(rows: &mut Vec<T>, kept: &[bool]) {
             let mut kept = kept.iter();
             rows.retain(|_| kept.next() == Some(&true));
         }
         retain(&mut self.from, kept);
         self.joined.iter_mut().for_each(|rows| retain(rows, kept));
+    }
+}
+
+/// Rows that are left out, and what leaves out each.
+#[derive(Default)]
+pub(super) struct LeftOutRows {
+    pub(super) rows: PickedRows,
+    causes: Vec<Arc<str>>,
+}
+
+impl LeftOutRows {
+    /// Begins without rows, of a table with this number of joins.
+    pub(super) fn new(joins: usize) -> Self {
+        Self { rows: PickedRows::new(joins), causes: Vec::new() }
+    }
+
+    /// Adds a row with the rows that are joined to it so far.
+    pub(super) fn push(&mut self, row: u32, joined: &[HeldRow], cause: &Arc<str>) {
+        self.rows.push(row, joined);
+        self.causes.push(cause.clone());
+    }
+
+    /// Takes the picked rows for which `kept` is false.
+    pub(super) fn take(&mut self, picked: &mut PickedRows, kept: &[bool], cause: &str) {
+        self.rows.extend(&picked.split_off(kept));
+        self.causes.resize(self.rows.len(), cause.into());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Keeps the first `rows` rows.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+        self.causes.truncate(rows);
+    }
+
+    /// Returns each row with what left it out, and its amounts.
+    pub(super) fn with_amounts(&self, amounts: &RowAmounts) -> Vec<(usize, Arc<str>, ControlTotals)> {
+        let rows = self.rows.from.iter().zip(&self.causes).enumerate();
+        rows.map(|(at, (row, cause))| (*row as usize, cause.clone(), amounts.of(at))).collect()
     }
 }
 

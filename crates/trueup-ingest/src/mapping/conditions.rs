@@ -3,12 +3,12 @@
 use super::columns::ColumnRef;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::Shown;
 
 /// A condition on the text of a column.
 pub(super) struct Condition {
-    key: String,
+    pub(super) key: Arc<str>,
     /// The name of the column's input in the table.
     input: String,
     pub(super) column: ColumnRef,
@@ -24,7 +24,7 @@ pub(super) struct Condition {
 impl Condition {
     pub(super) fn new(key: String, input: &str, column: ColumnRef, values: &[String], wanted: bool) -> Self {
         let (is_found, others) = (AtomicBool::new(false), Mutex::default());
-        Self { key, input: input.to_owned(), column, values: values.to_vec(), wanted, is_found, others }
+        Self { key: key.into(), input: input.to_owned(), column, values: values.to_vec(), wanted, is_found, others }
     }
 
     /// Returns whether a row with this text meets the condition. If a warning may be due, adds the text to `others`.

@@ -13,6 +13,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
+use trueup_core::dataset::ControlTotals;
 use trueup_core::model::{CellFault, Stage, UtcMicros};
 
 /// The credit that a mapping gives to events.
@@ -178,8 +179,8 @@ struct Conversion {
 }
 
 impl CheckedRows for Conversions {
-    fn rows(&self) -> usize {
-        self.rows.len()
+    fn totals(&self) -> ControlTotals {
+        ControlTotals::of_rows(self.rows.len() as u64)
     }
 
     fn bytes(&self) -> usize {

@@ -4,9 +4,11 @@ use super::cells::RowView;
 use super::columns::ColumnRef;
 use crate::error::{InputLocation, RowCells, RowFault, Rule};
 use crate::source::{RawRows, ReadLimits};
+use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use trueup_core::dataset::ControlTotals;
 
 /// What is wrong with a row, without the row.
 #[derive(Clone, Debug)]
@@ -47,25 +49,32 @@ impl FoundFault {
             found: String::new(),
             cells,
             joined: joined.map(Box::new),
+            totals: None,
         }
     }
 }
 
 /// Makes the faults of a batch, in its order, of faults with their rows in the batch. A row that is repeated with the
-/// same fault is at fault once.
-pub(super) fn row_faults(mut faults: Vec<(usize, FoundFault)>, raw: &RawRows, limits: ReadLimits) -> Vec<RowFault> {
+/// same fault is at fault once. `totals` has the amounts of faulty rows.
+pub(super) fn row_faults(
+    mut faults: Vec<(usize, FoundFault)>,
+    totals: &HashMap<usize, ControlTotals>,
+    raw: &RawRows,
+    limits: ReadLimits,
+) -> Vec<(usize, RowFault)> {
     faults.sort_by_key(|(row, _)| *row);
     let batch = Arc::new(raw.decoded.batch.clone());
     let mut made: Vec<(usize, RowFault)> = Vec::with_capacity(faults.len());
     for (row, fault) in faults {
         let cells = RowCells::of_batch(&batch, row, limits.max_text_bytes);
         let fault = fault.into_row_fault(raw.decoded.locations.in_file(row), cells);
+        let fault = RowFault { totals: totals.get(&row).copied(), ..fault };
         let is_repeated = made.last().is_some_and(|(last, other)| *last == row && other.is_like(&fault));
         if !is_repeated {
             made.push((row, fault));
         }
     }
-    made.into_iter().map(|(_, fault)| fault).collect()
+    made
 }
 
 /// What is wrong with picked rows.

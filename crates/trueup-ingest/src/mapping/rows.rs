@@ -1,7 +1,7 @@
 //! The rows that a table is made of: joined from its inputs, and picked by its conditions.
 
 use super::amounts::SeeText;
-use super::cells::{PickedRows, StringCells};
+use super::cells::{LeftOutRows, PickedRows, StringCells};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
@@ -46,6 +46,8 @@ struct JoinPlan {
     many: bool,
     /// The fault of a row that may not be unmatched, without its value.
     refusal: FoundFault,
+    /// What leaves out a row that matches none.
+    drop: Arc<str>,
 }
 
 /// A row may match this many combinations, even if the joined inputs have fewer rows.
@@ -145,7 +147,8 @@ impl RowPlan {
         let expected = format!("expected a row of the input `{}` with the same key", join.input);
         let refusal = FoundFault::new(&on, &names.join(", "), expected);
         let (unmatched, many) = (join.unmatched, join.many);
-        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, many, refusal });
+        let drop = format!("{key}: no row of {} with the same key", join.input).into();
+        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, many, refusal, drop });
         known.join(there, &shared);
         Ok(())
     }
@@ -254,36 +257,50 @@ impl RowPlan {
     }
 
     /// Joins and picks rows of a batch with `rows` rows, beginning with row `first`, until at least `limit` are picked
-    /// or the batch ends; a row that matches several is never cut. Returns the picked rows, the row of the batch at
-    /// which to go on, and the faults of rows that may not be unmatched, or that match too many.
+    /// or the batch ends; a row that matches several is never cut. Returns the picked rows, the rows that are
+    /// left out, the row of the batch at which to go on, and the faults of rows that may not be unmatched, or that
+    /// match too many.
     pub(super) fn pick(
         &self,
         texts: &[StringCells],
         first: usize,
         rows: usize,
         limit: usize,
-    ) -> (PickedRows, usize, Vec<(usize, FoundFault)>) {
-        let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
+    ) -> (PickedRows, LeftOutRows, usize, Vec<(usize, FoundFault)>) {
+        let (picked, left_out) = (PickedRows::new(self.joins.len()), LeftOutRows::new(self.joins.len()));
         let others = vec![FirstTexts::default(); self.conditions.len()];
         let (chosen, faults) = (Vec::new(), Vec::new());
-        let mut picker = RowPicker { plan: self, texts, chosen, left: 0, picked, others, faults };
+        let mut picker = RowPicker { plan: self, texts, chosen, left: 0, picked, left_out, others, faults };
         let most = self.most_matches();
         let mut row = first;
         while row < rows && picker.picked.len() < limit {
-            let (picked, faults) = (picker.picked.len(), picker.faults.len());
+            let (picked, left_out, faults) = (picker.picked.len(), picker.left_out.len(), picker.faults.len());
             picker.left = most;
             if !picker.pick(row) {
                 let fault = picker.excess(row, most);
                 picker.chosen.clear();
                 // The row is refused as a whole.
                 picker.picked.truncate(picked);
+                picker.left_out.truncate(left_out);
                 picker.faults.truncate(faults);
                 picker.faults.extend(fault);
             }
             row += 1;
         }
         self.conditions.iter().zip(&picker.others).for_each(|(condition, others)| condition.add(others));
-        (picker.picked, row, picker.faults)
+        (picker.picked, picker.left_out, row, picker.faults)
+    }
+
+    /// Returns rows of a batch of the first input without any joined row.
+    pub(super) fn unjoined(&self, rows: impl Iterator<Item = usize>) -> PickedRows {
+        let mut unjoined = PickedRows::new(self.joins.len());
+        rows.for_each(|row| unjoined.push(number(row), &[]));
+        unjoined
+    }
+
+    /// Returns whether a row may match several rows of an input.
+    pub(super) fn has_many(&self) -> bool {
+        self.joins.iter().any(|join| join.many)
     }
 }
 
@@ -304,6 +321,7 @@ struct RowPicker<'a> {
     /// The further combinations of rows that the row may match.
     left: usize,
     picked: PickedRows,
+    left_out: LeftOutRows,
     /// What rows have instead of the values of the conditions.
     others: Vec<FirstTexts>,
     faults: Vec<(usize, FoundFault)>,
@@ -318,16 +336,17 @@ impl RowPicker<'_> {
             if !self.count() {
                 return false;
             }
-            let (mut is_picked, mut others) = (true, std::mem::take(&mut self.others));
+            let (mut first_unmet, mut others) = (None, std::mem::take(&mut self.others));
             // Each condition sees every row, because a value that no row has is worth a warning.
             for (condition, others) in self.plan.conditions.iter().zip(&mut others) {
-                is_picked &= condition.is_met(self.text(condition.column, row).unwrap_or(""), others);
+                if !condition.is_met(self.text(condition.column, row).unwrap_or(""), others) {
+                    first_unmet = first_unmet.or(Some(&condition.key));
+                }
             }
             self.others = others;
-            if is_picked {
-                // No batch has more rows than a `u32` can count.
-                self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
-                self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));
+            match first_unmet {
+                None => self.picked.push(number(row), &self.chosen),
+                Some(key) => self.left_out.push(number(row), &self.chosen, key),
             }
             return true;
         };
@@ -336,7 +355,10 @@ impl RowPicker<'_> {
         match (first, join.unmatched) {
             (Some(first), _) => [first].iter().chain(others).all(|held| self.pick_with(*held, row)),
             (None, Unmatched::Keep) => self.pick_with(HeldRow::NONE, row),
-            (None, Unmatched::Drop) => self.count(),
+            (None, Unmatched::Drop) => {
+                self.left_out.push(number(row), &self.chosen, &join.drop);
+                self.count()
+            }
             (None, Unmatched::Refuse) => {
                 if !self.count() {
                     return false;
@@ -387,6 +409,11 @@ impl RowPicker<'_> {
         let held = self.chosen[join];
         self.plan.held_texts(at).get(held.batch as usize)?.trimmed(held.row as usize)
     }
+}
+
+/// Returns the number of a row of a batch. No batch has more rows than a `u32` can count.
+fn number(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX)
 }
 
 /// The rows of a joined input by key. Keys are compared as text, and an empty key is no key.

@@ -14,14 +14,18 @@ use super::spread::{Period, SpreadPlan, dates_of_days, rows_of_days, spread_colu
 use super::times::ClockRule;
 use super::values::NamedMaps;
 use crate::IngestError;
+use crate::amounts::RowAmounts;
 use crate::error::{ErrorKind, InputLocation, MappingFault, OfMapping};
-use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
+use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper, RowOutcomes, file_name};
+use crate::table::Table;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
+use hashbrown::HashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup_core::dataset::ControlTotals;
 
 /// Plans the tables of a mapping over its inputs.
 pub(super) struct TablePlanner<'a> {
@@ -38,6 +42,9 @@ pub(super) struct TablePlanner<'a> {
 pub(super) struct TableMapper {
     /// The table in messages: the mapping, and the kind of the table.
     shown: PathBuf,
+    table: Table,
+    /// The mapping and the key of the table, or of its stage, in protocols.
+    mapped_by: String,
     rows: Arc<RowPlan>,
     /// The columns, each with its canonical name.
     columns: Vec<(String, ColumnPlan)>,
@@ -65,15 +72,16 @@ type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
 /// The columns of a table, and what a stage has besides.
 struct TableSources<'a> {
+    /// The key of the table, or of its stage.
+    key: String,
     sources: ValueSources<'a>,
-    /// The conditions of a stage and the key of the stage; `None` if the table is long. A stage skips rows without a
-    /// date.
-    stage: Option<([&'a Conditions; 2], String)>,
+    /// The conditions of a stage; `None` if the table is long. A stage skips rows without a date.
+    stage: Option<[&'a Conditions; 2]>,
 }
 
 impl<'a> TableSources<'a> {
-    const fn long(sources: ValueSources<'a>) -> Self {
-        Self { sources, stage: None }
+    fn long(key: &str, sources: ValueSources<'a>) -> Self {
+        Self { key: key.to_owned(), sources, stage: None }
     }
 }
 
@@ -88,7 +96,7 @@ impl TablePlanner<'_> {
         let key = format!("{}[{at}]", target.key());
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        let mut made = self.plan(target, table, &key, vec![TableSources::long(columns.collect())])?;
+        let mut made = self.plan(target, table, &key, vec![TableSources::long(&key, columns.collect())])?;
         made.pop().ok_or_else(|| {
             let source = Box::new(ArrowError::ComputeError("no table was planned".to_owned()));
             ErrorKind::Internal { action: "plan a table of the mapping", source }.into()
@@ -105,7 +113,7 @@ impl TablePlanner<'_> {
         let columns = table.columns.iter();
         common.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))));
         if table.stages.is_empty() {
-            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![TableSources::long(common)]);
+            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![TableSources::long(&key, common)]);
         }
         let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
         let stages = stage_names();
@@ -123,7 +131,8 @@ impl TablePlanner<'_> {
             let declared = table.stages.get(*stage)?;
             let columns = declared.columns.iter();
             all.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
-            Some(TableSources { sources: all, stage: Some(([&declared.only, &declared.unless], key)) })
+            let stage = Some([&declared.only, &declared.unless]);
+            Some(TableSources { key, sources: all, stage })
         });
         self.plan(CanonicalTable::Events, &table.table(), &key, declared.collect())
     }
@@ -138,14 +147,14 @@ impl TablePlanner<'_> {
     ) -> Result<Vec<TableMapper>, IngestError> {
         let (mut rows, known) = RowPlan::new(table, self.inputs, key, self.reading)?;
         let mut planned = Vec::new();
-        for TableSources { sources, stage } in &tables {
+        for TableSources { key, sources, stage } in &tables {
             let columns = self.plan_columns(target, sources, &known, &mut rows, stage.is_some());
             let (columns, dates) = columns.of_mapping(self.reading.mapping)?;
             let conditions = match stage {
-                Some((conditions, key)) => rows.plan_conditions(*conditions, &known, key),
+                Some(conditions) => rows.plan_conditions(*conditions, &known, key),
                 None => Ok(Vec::new()),
             };
-            planned.push((columns, dates, conditions.of_mapping(self.reading.mapping)?));
+            planned.push((key.clone(), columns, dates, conditions.of_mapping(self.reading.mapping)?));
         }
         let mut spread = None;
         if let Some(declared) = &table.spread {
@@ -155,22 +164,25 @@ impl TablePlanner<'_> {
         }
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
+        let mapping = file_name(self.reading.mapping);
         let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
-        let mut mapper = |(columns, dates, conditions): (Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
-            let data_type = |name: &str, plan: &ColumnPlan| {
-                let divided = spread.as_ref().and_then(|_| spread_type(target.column_type(name)));
-                divided.unwrap_or_else(|| plan.data_type.clone())
+        let mut mapper =
+            |(key, columns, dates, conditions): (String, Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
+                let data_type = |name: &str, plan: &ColumnPlan| {
+                    let divided = spread.as_ref().and_then(|_| spread_type(target.column_type(name)));
+                    divided.unwrap_or_else(|| plan.data_type.clone())
+                };
+                let fields = columns.iter().map(|(name, plan)| Field::new(name, data_type(name, plan), true));
+                let mut fields: Vec<Field> = fields.collect();
+                fields.extend(spread.as_ref().map(|_| Field::new("date", DataType::Date32, true)));
+                let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
+                let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
+                fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
+                let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
+                let (shown, rows, spread) = (shown.clone(), rows.clone(), spread.take());
+                let (table, mapped_by) = (target.table(), format!("{mapping} {key}"));
+                TableMapper { shown, table, mapped_by, rows, columns, dates, conditions, spread, credit, schema }
             };
-            let fields = columns.iter().map(|(name, plan)| Field::new(name, data_type(name, plan), true));
-            let mut fields: Vec<Field> = fields.collect();
-            fields.extend(spread.as_ref().map(|_| Field::new("date", DataType::Date32, true)));
-            let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
-            let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
-            fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
-            let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
-            let (shown, rows, spread) = (shown.clone(), rows.clone(), spread.take());
-            TableMapper { shown, rows, columns, dates, conditions, spread, credit, schema }
-        };
         Ok(planned.into_iter().map(&mut mapper).collect())
     }
 
@@ -216,6 +228,10 @@ impl RowMapper for TableMapper {
         &self.shown
     }
 
+    fn table(&self) -> String {
+        self.mapped_by.clone()
+    }
+
     fn warnings(&self) -> Vec<String> {
         let of_stage = self.conditions.iter().filter_map(Condition::warning);
         self.rows.warnings().into_iter().chain(of_stage).collect()
@@ -226,20 +242,22 @@ impl RowMapper for TableMapper {
         let texts = self.rows.texts_of(batch)?;
         // Most periods are months, so that a batch has about as many rows as any other.
         let limit = if self.spread.is_some() { (limits.rows / 31).max(1) } else { limits.rows };
-        let (mut picked, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limit);
+        let (mut picked, mut left_out, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limit);
+        // The rows that a join refuses.
+        let mut refused = self.rows.unjoined(raw_faults.iter().map(|(row, _)| *row));
         // A view borrows `picked`, which loses rows between the uses.
         macro_rules! view {
             () => {
                 RowView { plan: &self.rows, batch, texts: &texts, picked: &picked }
             };
         }
-        for (_, plan) in self.columns.iter().filter(|(_, plan)| plan.skips_rows()) {
+        for (name, plan) in self.columns.iter().filter(|(_, plan)| plan.skips_rows()) {
             let kept = plan.kept_rows(&view!());
-            picked.keep(&kept);
+            left_out.take(&mut picked, &kept, &format!("value of {name} that the map does not have"));
         }
         if !self.conditions.is_empty() {
             let kept = self.kept_rows(&view!());
-            picked.keep(&kept);
+            left_out.take(&mut picked, &kept, "conditions of the stage");
         }
         let accounts = self.accounts(&view!())?;
         let mut faults = PickedFaults::default();
@@ -257,7 +275,7 @@ impl RowMapper for TableMapper {
                     faults.add(row, site.fault(&view!(), row, String::new(), "expected a date".to_owned()));
                 }
             } else if dated.contains(&false) {
-                picked.keep(&dated);
+                left_out.take(&mut picked, &dated, "no date");
                 faults.keep(&dated);
                 let dated = BooleanArray::from(dated);
                 for dates in made.iter_mut().flatten() {
@@ -278,7 +296,7 @@ impl RowMapper for TableMapper {
                 periods.retain(|_| sound.next() == Some(&true));
             }
             raw_faults.extend(std::mem::take(&mut faults).into_raw(&picked.from));
-            picked.keep(&sound);
+            refused.extend(&picked.split_off(&sound));
             let sound = BooleanArray::from(sound);
             columns = columns.iter().map(|column| filter(column, &sound)).collect::<Result<_, _>>()?;
         }
@@ -300,8 +318,27 @@ impl RowMapper for TableMapper {
         if let Some(credit) = &self.credit {
             mapped = credit.apply(&mapped)?;
         }
-        let row_faults = row_faults(raw_faults, raw, limits);
-        Ok(DecodedBatch { not_normal, ..raw.finish(end, mapped, locations, row_faults) })
+        let amounts = |picked| self.amounts(&RowView { plan: &self.rows, batch, texts: &texts, picked });
+        let of_refused = amounts(&refused)?;
+        let refused = (0..).zip(&refused.from).map(|(at, row)| (*row as usize, of_refused.of(at))).collect();
+        let row_faults = row_faults(raw_faults, &refused, raw, limits);
+        let left_out = left_out.with_amounts(&amounts(&left_out.rows)?);
+        let mut joined = if self.rows.has_many() {
+            let taken = amounts(&picked)?;
+            let taken = (0..).zip(&picked.from).map(|(at, row)| (*row as usize, taken.of(at)));
+            let faults = row_faults.iter().map(|(row, fault)| (*row, fault.totals.unwrap_or_default()));
+            beyond_first(taken.chain(left_out.iter().map(|(row, _, totals)| (*row, *totals))).chain(faults))
+        } else {
+            ControlTotals::default()
+        };
+        // The days of a period have together what its row has.
+        joined.rows += (mapped.num_rows() - picked.len()) as u64;
+        let mut outcomes = RowOutcomes { joined, not_normal, ..RowOutcomes::default() };
+        for (_, cause, totals) in left_out {
+            *outcomes.left_out.entry(cause).or_default() += totals;
+        }
+        let row_faults = row_faults.into_iter().map(|(_, fault)| fault).collect();
+        Ok(raw.finish(end, mapped, locations, row_faults, outcomes))
     }
 }
 
@@ -329,6 +366,21 @@ impl TableMapper {
         StringCells::of(Some(&plan.read(view, &StringCells::Absent, &mut PickedFaults::default())?))
     }
 
+    /// Reads the amounts of rows as far as they can be read.
+    fn amounts(&self, view: &RowView<'_>) -> Result<RowAmounts, ArrowError> {
+        let mut amounts = RowAmounts::default();
+        if view.len() == 0 {
+            return Ok(amounts);
+        }
+        for name in self.table.amounts() {
+            let Some((_, plan)) = self.columns.iter().find(|(column, _)| column == name) else { continue };
+            let mut faults = PickedFaults::default();
+            let column = plan.read(view, &StringCells::Absent, &mut faults)?;
+            amounts.add(name, &column, |row| faults.has(row));
+        }
+        Ok(amounts)
+    }
+
     /// Returns the canonical columns as a batch, which may have rows even without columns.
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
         let names = self.columns.iter().map(|(name, _)| name.as_str()).chain(["date"]);
@@ -336,6 +388,12 @@ impl TableMapper {
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         RecordBatch::try_new_with_options(schema, columns, &RecordBatchOptions::new().with_row_count(Some(rows)))
     }
+}
+
+/// Returns the totals of the rows beyond the first that were made of one row of a batch, given the row of each.
+fn beyond_first(made: impl Iterator<Item = (usize, ControlTotals)>) -> ControlTotals {
+    let mut seen = HashSet::new();
+    made.filter(|(row, _)| !seen.insert(*row)).map(|(_, totals)| totals).sum()
 }
 
 fn is_date(column: &str) -> bool {

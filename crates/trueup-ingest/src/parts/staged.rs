@@ -5,6 +5,7 @@ use crate::IngestError;
 use crate::error::{ErrorContext, StageFault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use trueup_core::dataset::TableProtocol;
 use trueup_core::dataset::manifest::{DataFile, checksum};
 
 /// What a part of a distributed ingest hands back: the files that it has written, and counts that
@@ -22,12 +23,8 @@ pub struct Staged {
     pub(crate) attempt: String,
     /// The event files. Their paths are those below the folder of the attempt or, in a store, of the dataset.
     pub(crate) files: Vec<DataFile>,
-    /// The rows of the inputs, all of which keep the rules.
-    pub(crate) taken: u64,
-    /// The rows that a later row replaced, of the inputs and of stored files.
-    pub(crate) replaced: u64,
-    /// The rows of the inputs that were left out because their customers are forgotten.
-    pub(crate) forgotten: u64,
+    /// What became of the rows of the inputs, all of which keep the rules.
+    pub(crate) protocol: TableProtocol,
     /// The rows of stored files that the part has taken over.
     pub(crate) carried: u64,
     /// The rows without an event id that are equal to another in every column.
@@ -51,8 +48,8 @@ impl Staged {
 
     /// Returns the number of rows that the part has read from its inputs.
     #[must_use]
-    pub const fn rows(&self) -> u64 {
-        self.taken + self.forgotten
+    pub fn rows(&self) -> u64 {
+        self.protocol.read().rows
     }
 
     /// Returns the bytes of the files that the part has written.
@@ -85,7 +82,7 @@ impl Staged {
 
     /// Checks the counts of the part against each other.
     fn check_rows(&self) -> Result<(), StageFault> {
-        let expected = (self.taken + self.carried).saturating_sub(self.replaced);
+        let expected = (self.protocol.taken().rows + self.carried).saturating_sub(self.protocol.all_replaced().rows);
         let found = self.files.iter().map(|file| file.rows).sum();
         if expected == found { Ok(()) } else { Err(StageFault::Rows { part: self.part, expected, found }) }
     }

@@ -4,6 +4,9 @@ use crate::error::{FileFault, InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use hashbrown::HashSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trueup_core::dataset::ControlTotals;
 
 /// Rows in the columns of their input, decoded but not yet checked against the rules of their table.
 pub(crate) struct DecodedBatch {
@@ -14,8 +17,29 @@ pub(crate) struct DecodedBatch {
     pub(crate) malformed: Vec<RowFault>,
     /// The reason why the rest of the file cannot be read, if there is one.
     pub(crate) fatal: Option<FileFault>,
+    pub(crate) outcomes: RowOutcomes,
+}
+
+/// What became of rows that are neither in a batch nor at fault.
+#[derive(Default)]
+pub(crate) struct RowOutcomes {
+    /// The rows that were left out, by what left them out.
+    pub(crate) left_out: BTreeMap<Arc<str>, ControlTotals>,
+    /// The rows beyond the first that joins made of one row, whatever became of them.
+    pub(crate) joined: ControlTotals,
     /// The values that a mapping leaves as they are, because they are no phone numbers or addresses.
     pub(crate) not_normal: u64,
+}
+
+impl RowOutcomes {
+    /// Adds other rows.
+    pub(crate) fn add(&mut self, other: Self) {
+        for (cause, totals) in other.left_out {
+            *self.left_out.entry(cause).or_default() += totals;
+        }
+        self.joined += other.joined;
+        self.not_normal += other.not_normal;
+    }
 }
 
 /// Decoded rows that become other rows, part by part.
@@ -27,14 +51,15 @@ pub(crate) struct RawRows {
 
 impl RawRows {
     /// Marks the rows before `end` as done, and returns what became of them. `batch` are the rows that they became, and
-    /// `rows` the location of each; `faults` are the faults of the others. The faults of records that were not even
-    /// decoded are added, all in file order.
+    /// `rows` the location of each; `faults` are the faults of others, and `outcomes` what became of the rest. The
+    /// faults of records that were not even decoded are added, all in file order.
     pub(crate) fn finish(
         &mut self,
         end: usize,
         batch: RecordBatch,
         rows: Vec<InputLocation>,
         faults: Vec<RowFault>,
+        mut outcomes: RowOutcomes,
     ) -> DecodedBatch {
         let is_last = end >= self.decoded.batch.num_rows();
         let malformed = &mut self.decoded.malformed;
@@ -46,7 +71,10 @@ impl RawRows {
         all.sort_by(|one, other| one.location.cmp_in_file(other.location));
         self.done = end;
         let fatal = if is_last { self.decoded.fatal.take() } else { None };
-        DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal, not_normal: 0 }
+        if is_last {
+            outcomes.add(std::mem::take(&mut self.decoded.outcomes));
+        }
+        DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal, outcomes }
     }
 
     /// Returns whether every row is done.

@@ -100,6 +100,9 @@ pub(crate) trait RowMapper: Send + Sync {
     /// Returns the name of the canonical table, for messages about its columns.
     fn shown(&self) -> &Path;
 
+    /// Returns the mapping and the key of its table.
+    fn table(&self) -> String;
+
     /// Returns what the rows so far did not have, although the mapping names it.
     fn warnings(&self) -> Vec<String>;
 

@@ -9,9 +9,11 @@ use super::new_spend::{AccountSpend, Fate, Replacement};
 use super::stored_spend::StoredSpend;
 use super::{KEY_COLUMNS, SpendKey, spend_keys};
 use crate::IngestError;
+use crate::amounts::{RowAmounts, TotalsBySource};
 use crate::error::{ErrorContext, TwiceRows};
 use crate::live_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
+use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use rayon::prelude::*;
@@ -19,7 +21,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{Days, DeletionVector};
+use trueup_core::dataset::{ControlTotals, Days, DeletionVector};
+use trueup_core::model::SPEND_AMOUNTS;
+
+/// The columns that say what becomes of a row, and its amounts.
+const COLUMNS: [&str; 6] =
+    [KEY_COLUMNS[0], KEY_COLUMNS[1], KEY_COLUMNS[2], KEY_COLUMNS[3], SPEND_AMOUNTS[0], SPEND_AMOUNTS[1]];
 
 /// What an ingest does with the stored files.
 #[derive(Default)]
@@ -31,10 +38,10 @@ pub(super) struct Replaced {
     pub(super) rewritten: Vec<(DataFile, DeletionVector)>,
     /// The replaced rows of kept files, by the paths of the files.
     pub(super) vectors: BTreeMap<String, DeletionVector>,
-    /// The number of replaced rows in all files, by source and channel.
-    pub(super) by_channel: BTreeMap<(String, String), u64>,
-    /// The number of rows in all files that are removed with their source.
-    pub(super) removed: u64,
+    /// The replaced rows in all files, by source and channel.
+    pub(super) by_channel: TotalsBySource,
+    /// The rows in all files that are removed with their source.
+    pub(super) removed: ControlTotals,
     /// The rows in all files that would count twice, by source.
     pub(super) twice: BTreeMap<String, TwiceRows>,
 }
@@ -69,29 +76,27 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// The number of stored rows that do not simply stay, by what becomes of them.
+/// The stored rows that do not simply stay, by what becomes of them.
 #[derive(Default)]
 struct RowCensus {
-    by_channel: BTreeMap<(String, String), u64>,
-    removed: u64,
+    by_channel: TotalsBySource,
+    removed: ControlTotals,
     twice: BTreeMap<String, TwiceRows>,
 }
 
 impl RowCensus {
-    fn add(&mut self, fate: Fate, SpendKey { account, day, source, channel }: SpendKey<'_>) {
+    fn add(&mut self, fate: Fate, SpendKey { account, day, source, channel }: SpendKey<'_>, totals: ControlTotals) {
         match fate {
             Fate::Stays => {}
-            Fate::Replaced => *self.by_channel.entry((source.to_owned(), channel.to_owned())).or_default() += 1,
-            Fate::Removed => self.removed += 1,
+            Fate::Replaced => self.by_channel.add(source, channel, totals),
+            Fate::Removed => self.removed += totals,
             Fate::CountsTwice => self.twice.entry(source.to_owned()).or_default().add(account, day, channel),
         }
     }
 
     /// Adds the rows after these.
     fn merge(&mut self, later: Self) {
-        for (key, rows) in later.by_channel {
-            *self.by_channel.entry(key).or_default() += rows;
-        }
+        self.by_channel.merge(later.by_channel);
         self.removed += later.removed;
         for (source, rows) in later.twice {
             self.twice.entry(source).or_default().merge(rows);
@@ -123,7 +128,7 @@ fn replaced_rows(
         monitor.check()?;
         let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, *number));
         let mut scan = RowGroupScan::new(new, left);
-        for batch in opened.read(*number, &KEY_COLUMNS)? {
+        for batch in opened.read(*number, &COLUMNS)? {
             scan.add(&batch).doing("read stored spend")?;
         }
         Ok((*number, scan))
@@ -162,7 +167,8 @@ impl<'a> RowGroupScan<'a> {
 
     /// Adds the next rows.
     fn add(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        for key in spend_keys(batch)? {
+        let amounts = RowAmounts::read(batch, Table::Spend);
+        for (at, key) in spend_keys(batch)?.enumerate() {
             let row = self.rows;
             self.rows += 1;
             if !self.left.has(row) {
@@ -177,7 +183,7 @@ impl<'a> RowGroupScan<'a> {
                 }
             };
             let fate = self.new.fate(new, key);
-            self.census.add(fate, key);
+            self.census.add(fate, key, amounts.of(at));
             if matches!(fate, Fate::Stays | Fate::CountsTwice) {
                 self.left_days = either(self.left_days, Some((key.day, key.day)));
                 continue;

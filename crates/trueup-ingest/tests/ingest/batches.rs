@@ -308,8 +308,11 @@ fn what_was_ingested_stays_out_of_the_manifest() {
     assert_eq!(batches.len(), INGESTS);
     assert!(batches.is_sorted_by(|one, next| one.version < next.version));
     for (number, batch) in batches.iter().enumerate() {
-        let table = &batch.tables["events"];
-        assert_eq!((&table.inputs[..], table.rows), (&[format!("a-file-with-a-long-name-{number:04}.csv")][..], 1));
+        let table = &batch.protocol["events"];
+        assert_eq!(
+            (table.names(), table.taken().rows),
+            (vec![&*format!("a-file-with-a-long-name-{number:04}.csv")], 1)
+        );
         assert_eq!(batch.reading.as_ref().unwrap().files[0].without_id, 1);
     }
     // Each of them is known.

@@ -4,6 +4,7 @@
 
 mod batch_histories;
 mod batches;
+mod control_totals;
 mod dataset;
 mod faults;
 mod formats;

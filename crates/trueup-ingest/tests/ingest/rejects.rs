@@ -19,7 +19,7 @@ fn faulty_rows_are_rejected_and_counted() {
     let rejects = case.path("rejects.ndjson");
     let summary = case.ingest().events(&csv).events(&json).rejects(&rejects).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (1, 4));
-    assert_eq!(crate::batches::batches(&case)[0].tables["events"].rejected, 4);
+    assert_eq!(crate::batches::batches(&case)[0].protocol["events"].rejected().rows, 4);
     let text = std::fs::read_to_string(&rejects).unwrap();
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(

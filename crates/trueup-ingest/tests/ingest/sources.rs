@@ -78,7 +78,7 @@ fn every_source_makes_the_same_dataset() {
         let ingest = || case.ingest().events(source().named("events of January"));
         assert!(ingest().run().unwrap().changed);
         assert_eq!(case.stored_events(), file.stored_events());
-        assert_eq!(crate::batches::batches(&case)[0].tables["events"].inputs, ["events of January"]);
+        assert_eq!(crate::batches::batches(&case)[0].protocol["events"].names(), ["events of January"]);
         assert_eq!(case.names(), ["dataset"]);
         let before = case.snapshot();
         // The same rows are the same batch.

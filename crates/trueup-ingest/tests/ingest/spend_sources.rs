@@ -94,7 +94,8 @@ fn answered(case: &Case) -> BTreeMap<(String, String, String), u64> {
 }
 
 fn replaced(summary: &IngestSummary) -> BTreeMap<(String, String), u64> {
-    summary.replaced_spend.iter().map(|row| ((row.source.clone(), row.channel.clone()), row.rows)).collect()
+    let replaced = summary.protocol.get("spend").map_or(&[][..], |spend| &spend.replaced);
+    replaced.iter().map(|row| ((row.source.clone(), row.channel.clone()), row.totals.rows)).collect()
 }
 
 fn random_batch(random: &mut Random) -> Vec<SpendRow> {

@@ -281,7 +281,7 @@ fn rows_have_the_source_of_their_table() {
     };
     let plain = case("5");
     let replaced = |summary: &trueup_ingest::IngestSummary| {
-        summary.replaced_spend.iter().map(|row| (row.source.clone(), row.rows)).collect::<Vec<_>>()
+        summary.protocol["spend"].replaced.iter().map(|row| (row.source.clone(), row.totals.rows)).collect::<Vec<_>>()
     };
     plain.ingest().run().unwrap();
     // Spend does not carry the source, so the row of the only event shows all of it.

@@ -3,6 +3,7 @@
 
 mod case;
 mod containers;
+mod control_totals;
 mod credit;
 mod documented;
 mod draft;

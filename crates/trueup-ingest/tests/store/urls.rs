@@ -82,7 +82,7 @@ fn objects_and_web_files_are_read_like_files() {
         assert_eq!(summary.events.taken, 144);
         let opened = trueup_core::Dataset::open(&dataset).unwrap();
         assert!(opened.columns().contains("day"));
-        assert_eq!(opened.batches().unwrap()[0].tables["events"].inputs[..2], ["e0.csv", "e1.csv"]);
+        assert_eq!(opened.batches().unwrap()[0].protocol["events"].names()[..2], ["e0.csv", "e1.csv"]);
         // An input from a store, into the same store.
         let url = store.url("acme");
         Ingest::into(&url).events("s3://bucket/in/whole.csv").run().unwrap();

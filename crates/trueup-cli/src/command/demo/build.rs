@@ -71,8 +71,8 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
     }
     let manifest = versions::read_latest(dir).map_err(Failure::request)?;
     let batches = manifest.map(|manifest| manifest.read_batches(dir)).transpose().map_err(Failure::request)?;
-    let spend = batches.iter().flatten().next().and_then(|batch| batch.tables.get("spend"));
-    if spend.is_some_and(|table| table.inputs == [spend_file(settings)]) {
+    let spend = batches.iter().flatten().next().and_then(|batch| batch.protocol.get("spend"));
+    if spend.is_some_and(|table| table.names() == [&*spend_file(settings)]) {
         return Ok(true);
     }
     let path = dir.display();

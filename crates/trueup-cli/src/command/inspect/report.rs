@@ -51,7 +51,7 @@ struct Ingested<'a> {
 struct IngestedTable<'a> {
     rows: u64,
     rejected: u64,
-    inputs: &'a [String],
+    inputs: Vec<&'a str>,
 }
 
 impl<'a> Contents<'a> {
@@ -97,8 +97,8 @@ fn sizes(manifest: &Manifest) -> BTreeMap<&'static str, TableSize> {
 }
 
 fn ingested(batch: &Batch) -> Ingested<'_> {
-    let tables = batch.tables.iter().map(|(name, table)| {
-        let rows = IngestedTable { rows: table.rows, rejected: table.rejected, inputs: &table.inputs };
+    let tables = batch.protocol.iter().map(|(name, table)| {
+        let rows = IngestedTable { rows: table.taken().rows, rejected: table.rejected().rows, inputs: table.names() };
         (name.as_str(), rows)
     });
     Ingested { version: batch.version, tables: tables.collect() }

@@ -6,12 +6,13 @@ use crate::read::TableReader;
 use crate::row_check::check_rows;
 use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
-use crate::{Customer, IngestError, Input, RowCounts};
+use crate::{Customer, IngestError, Input};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::ArrowError;
 use std::collections::BTreeSet;
 use std::path::Path;
+use trueup_core::dataset::InputProtocol;
 use trueup_core::model::read_customers;
 
 /// Bytes of memory that a customer takes apart from its texts, approximately.
@@ -42,12 +43,12 @@ pub(super) fn read(
             let mut decoded = decoded.map_err(|fault| fault.at(path))?;
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
-            let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
+            let checked = check_rows(decoded, Table::Accounts, limits.max_text_bytes, |batch| {
                 let read = read_customers(batch).map_err(|fault| FileFault::from(fault).at(path))?;
                 Ok((read.batch, read.faults))
             });
             let (rows, faults) = checked?;
-            reader.reject_rows(&input, faults, &mut RowCounts::default())?;
+            reader.reject_rows(&input, Table::Accounts, faults, &mut InputProtocol::default())?;
             if let Some(fault) = fatal {
                 return Err(fault.at(path));
             }

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::{Manifest, OtherTzdata};
-use trueup_core::dataset::{Commit, CommitOperation, ForgottenCustomers, RemoteFile, read_definitions};
+use trueup_core::dataset::{Commit, CommitOperation, ControlTotals, ForgottenCustomers, RemoteFile, read_definitions};
 use trueup_core::model::{Accounts, tzdata_release};
 
 impl Ingestion {
@@ -62,8 +62,10 @@ impl Ingestion {
         if !plan.changes_accounts() {
             plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
         }
-        let mut summary = IngestSummary { version: version.number() - 1, ..IngestSummary::default() };
+        let removed = self.replaced_source.clone().map(|source| RemovedSource { source, ..RemovedSource::default() });
+        let mut summary = IngestSummary { version: version.number() - 1, removed, ..IngestSummary::default() };
         if plan.is_empty() && self.replaced_source.is_none() {
+            plan.repeated_events().into_iter().for_each(|protocol| summary.set(Table::Events, protocol));
             summary.warnings.extend(plan.warning());
             let accounts = accounts::stored(latest.as_ref(), dir)?;
             let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
@@ -116,6 +118,7 @@ impl Ingestion {
         let AccountsWritten { accounts, zone_changes, mut manifest } =
             write_accounts(dir, &plan, latest, version, reader, summary)?;
         plan.decide(&accounts)?;
+        plan.repeated_events().into_iter().for_each(|protocol| summary.set(Table::Events, protocol));
         summary.warnings.extend(plan.warning());
         let event_inputs = plan.inputs(Table::Events);
         if event_inputs.is_some() || !zone_changes.is_empty() || self.replaced_source.is_some() {
@@ -135,12 +138,7 @@ impl Ingestion {
             if !reader.is_refusing() {
                 plan.note_events(&written.new, &accounts)?;
             }
-            summary.events = written.counts;
-            summary.removed = self.replaced_source.as_ref().map(|source| RemovedSource {
-                source: source.clone(),
-                events: written.removed,
-                spend: 0,
-            });
+            summary.set(Table::Events, written.protocol);
             reader.warnings.extend(repeated_warning(written.repeated));
             version.supersede(written.superseded);
             manifest.events = written.kept;
@@ -233,17 +231,15 @@ impl Ingestion {
             let stored = (manifest.spend.as_slice(), &manifest.superseded);
             let written = spend::ingest(&inputs.unwrap_or_default(), stored, settings, version, reader)?;
             reader.warnings.extend(written.warnings());
-            summary.spend = written.counts;
-            summary.replaced_spend = written.replaced;
             manifest.spend = written.files;
-            if let Some(removed) = &mut summary.removed {
-                removed.spend = written.removed;
-                reader.warnings.extend(removed.note());
-            }
+            summary.set(Table::Spend, written.protocol);
+            reader.warnings.extend(summary.removed.as_ref().and_then(RemovedSource::note));
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
-            (manifest.insights, summary.insights) =
+            let protocol;
+            (manifest.insights, protocol) =
                 insights::ingest(&inputs, &manifest.insights, dir, &mut version.files, reader)?;
+            summary.set(Table::Insights, protocol);
         }
         Ok(())
     }
@@ -268,11 +264,11 @@ pub(super) fn write_accounts(
     let mut account_files = None;
     let mut zone_changes = ZoneChanges::default();
     if let Some(inputs) = plan.inputs(Table::Accounts) {
-        let (new, counts) = accounts::read(&inputs, reader)?;
+        let (new, mut protocol) = accounts::read(&inputs, reader)?;
         zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
-        summary.accounts = counts;
-        summary.accounts.replaced =
-            new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
+        let replaced = new.iter().filter(|account| all_accounts.get(&account.key).is_some()).count();
+        protocol.replaced_others = ControlTotals::of_rows(replaced as u64);
+        summary.set(Table::Accounts, protocol);
         all_accounts.merge(new);
         accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
         account_files = Some(accounts::write(&all_accounts, &mut version.files)?);

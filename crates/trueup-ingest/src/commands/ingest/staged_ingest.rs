@@ -3,6 +3,7 @@
 
 use super::run::{AccountsWritten, ReceivedInputs, receive, write_accounts};
 use super::{Ingest, Ingestion, Run};
+use crate::amounts::TotalsBySource;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorKind, StageFault};
 use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::dataset::{BatchTable, CommitOperation};
+use trueup_core::dataset::{CommitOperation, InputProtocol, TableProtocol};
 use trueup_core::model::ClockZone;
 
 /// A distributed ingest that has begun: its accounts, spend and insights are written, and other processes stage its
@@ -212,17 +213,8 @@ impl StagedIngest {
         check_dimensions(&dimensions, plan.settings.max_columns)?;
         let taken_over = version.adopt(&staged).map_err(|error| monitor.explain(error))?;
         manifest.events.extend(taken_over);
-        summary.events.taken = staged.iter().map(|part| part.taken).sum();
-        summary.events.forgotten = staged.iter().map(|part| part.forgotten).sum();
-        summary.events.replaced = staged.iter().map(|part| part.replaced).sum();
-        let mut batch = batches.batch(version.number(), &summary)?;
-        let inputs = vec![match plan.parts() {
-            1 => "1 part".to_owned(),
-            parts => format!("{parts} parts"),
-        }];
-        let table = BatchTable { inputs, rows: summary.events.taken, rejected: 0 };
-        batch.tables.insert(Table::Events.name().to_owned(), table);
-        version.add_batch(batch);
+        summary.set(Table::Events, protocol_of_parts(&staged));
+        version.add_batch(batches.batch(version.number(), &summary)?);
         monitor.check()?;
         let published = version.publish(manifest, CommitOperation::Ingest, &monitor);
         let manifest = published.map_err(|error| monitor.explain(error))?;
@@ -238,6 +230,21 @@ impl StagedIngest {
         (summary.version, summary.changed) = (manifest.version, true);
         Ok(summary)
     }
+}
+
+/// Returns the protocol of the events of all parts. Which rows a part has follows from the number of parts, so that the
+/// protocol does not tell their inputs apart.
+fn protocol_of_parts(staged: &[Staged]) -> TableProtocol {
+    let input = if staged.len() == 1 { "1 part".to_owned() } else { format!("{} parts", staged.len()) };
+    let mut all = InputProtocol { input, ..InputProtocol::default() };
+    let mut replaced = TotalsBySource::default();
+    for TableProtocol { inputs, replaced: of_part, replaced_others, .. } in staged.iter().map(|part| &part.protocol) {
+        inputs.iter().for_each(|input| all.add(input.clone()));
+        of_part.iter().for_each(|it| replaced.add(&it.source, &it.channel, it.totals));
+        replaced.add_unlisted(*replaced_others);
+    }
+    let (replaced, replaced_others) = replaced.into_rows();
+    TableProtocol { inputs: vec![all], replaced, replaced_others, ..TableProtocol::default() }
 }
 
 /// Refuses more than `limit` dimensions of all parts together.

@@ -15,9 +15,10 @@ mod superseded;
 
 use super::{SortedCustomers, sort_latest};
 use crate::IngestError;
+use crate::amounts::TotalsBySource;
 use crate::error::ErrorContext;
 use crate::events::budget::{Budget, MAX_TEXT_COLUMN_BYTES};
-use crate::events::dictionaries::EventDictionaries;
+use crate::events::dictionaries::{EventDictionaries, lock};
 use crate::events::event_batch::EventBatch;
 use crate::events::row_ranges::{AccountSlice, BatchSet};
 use crate::events::shared_ids::SharedRows;
@@ -27,6 +28,7 @@ use crate::version::Scratch;
 use hashbrown::HashSet;
 use partitions::{Partitions, SequencedBatch};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 use superseded::SupersededRows;
 
 /// Copies of a partition's rows that exist while it is sorted.
@@ -45,25 +47,27 @@ const FEW_ROWS: usize = 32;
 /// The most rows of a batch of a run, unless a single customer has more.
 const MAX_BATCH_ROWS: usize = 8_192;
 
-/// Sorts the rows of a slice and passes the customers on in the order of the dataset. Returns the number of superseded
-/// rows, and the rows that are left out because they share an event id.
+/// Sorts the rows of a slice and passes the customers on in the order of the dataset. Returns the superseded rows by
+/// source, and the rows that are left out because they share an event id.
 pub(in crate::events) fn sort(
     spill: &AccountSpill,
     slice: &AccountSlice,
     budget: Budget,
     dictionaries: &EventDictionaries,
     take: &mut dyn FnMut(SortedCustomers) -> Result<(), IngestError>,
-) -> Result<(u64, SharedRows), IngestError> {
+) -> Result<(TotalsBySource, SharedRows), IngestError> {
     let scratch = &spill.scratch.below("oversize")?;
     let (partitions, histories) = Partitions::new(spill, slice, dictionaries, budget, scratch)?;
     let (superseded, shared) = SupersededRows::find(&partitions.ids, partitions.first_new, scratch)?;
     histories.check(&partitions.customers, &superseded, dictionaries, budget)?;
     let memory = budget.memory;
     let runs = partitions.customers.iter().map(|rows| rows.bytes.div_ceil(max_run_bytes(memory)).max(1)).sum();
-    let sorter = RunSorter { scratch, superseded: &superseded, dictionaries, memory, runs };
+    let (new, replaced) = ((partitions.first_new, &shared), Mutex::default());
+    let sorter = RunSorter { scratch, superseded: &superseded, new, replaced, dictionaries, memory, runs };
     let runs = sorter.sort(&partitions.customers)?;
+    let replaced = sorter.replaced.into_inner().unwrap_or_else(PoisonError::into_inner);
     merge::merge(&runs, dictionaries, budget, take)?;
-    Ok((superseded.count, shared))
+    Ok((replaced, shared))
 }
 
 /// Sorted customers on disk. A batch holds only whole customers, or is a preview.
@@ -84,6 +88,10 @@ impl SortedRun {
 struct RunSorter<'a> {
     scratch: &'a Scratch,
     superseded: &'a SupersededRows<'a>,
+    /// The position of the first new row, and the new rows that share an event id.
+    new: (u64, &'a SharedRows),
+    /// The superseded rows of the partitions that are sorted, by source.
+    replaced: Mutex<TotalsBySource>,
     dictionaries: &'a EventDictionaries,
     memory: usize,
     /// About how many runs there will be.
@@ -126,8 +134,11 @@ impl RunSorter<'_> {
         let batches: Vec<EventBatch> = rows
             .read()
             .map(|batch| {
-                let batch = SequencedBatch::of_record_batch(&batch?).and_then(|batch| batch.without(superseded));
-                batch.doing("leave out replaced events")
+                let batch = SequencedBatch::of_record_batch(&batch?).doing("leave out replaced events")?;
+                if !superseded.is_empty() {
+                    lock(&self.replaced).merge(batch.replaced(superseded, self.new, self.dictionaries));
+                }
+                batch.without(superseded).doing("leave out replaced events")
             })
             .collect::<Result<_, _>>()?;
         if batches.iter().all(|batch| batch.len() == 0) {

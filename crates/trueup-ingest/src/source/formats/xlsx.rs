@@ -13,7 +13,7 @@ use super::{Binary, Content, FileFormat, Setting};
 use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
-use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, RowOutcomes};
 use crate::source::header::{FileHead, HeadLine};
 use crate::source::input::{Input, ReadOptions};
 use crate::source::left_out::LeftOutCount;
@@ -396,7 +396,7 @@ impl SheetRows<'_> {
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), short(cell.text())));
             let cells = RowCells::Strings(texts.collect());
             let (location, value) = (InputLocation::Record(row), short(&value));
-            batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None });
+            batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None, totals: None });
         } else {
             batch.numbers.push(row);
             let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
@@ -433,7 +433,13 @@ impl SheetRows<'_> {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.numbers.len()));
         let locations = RowLocations::Records(batch.numbers);
         let rows = RecordBatch::try_new_with_options(schema, arrays, &rows)?;
-        Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None, not_normal: 0 }))
+        Ok(Some(DecodedBatch {
+            batch: rows,
+            locations,
+            malformed: batch.malformed.faults,
+            fatal: None,
+            outcomes: RowOutcomes::default(),
+        }))
     }
 }
 

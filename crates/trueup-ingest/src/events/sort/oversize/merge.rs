@@ -2,6 +2,7 @@
 
 use super::SortedRun;
 use crate::IngestError;
+use crate::amounts::TotalsBySource;
 use crate::error::ErrorContext;
 use crate::events::budget::Budget;
 use crate::events::dictionaries::EventDictionaries;
@@ -169,6 +170,6 @@ impl MergedCustomers {
         customers.push(end);
         let rows = BatchSet::new(&batches).rows(&ranges).doing("merge sorted events")?;
         let (order, shared) = ((0..end).collect(), SharedRows::default());
-        Ok(SortedCustomers { rows, order, customers, superseded: 0, shared })
+        Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared })
     }
 }

@@ -4,11 +4,14 @@
 
 use super::superseded::SupersededRows;
 use crate::IngestError;
+use crate::amounts::TotalsBySource;
 use crate::error::ErrorContext;
 use crate::events::budget::{Budget, Size};
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::{EventBatch, primitive_column, text_column};
 use crate::events::row_ranges::AccountSlice;
+use crate::events::shared_ids::SharedRows;
+use crate::events::sort::totals_by_source;
 use crate::events::spill::AccountSpill;
 use crate::spill_file::SpillFile;
 use crate::version::Scratch;
@@ -112,6 +115,20 @@ impl SequencedBatch {
         let sequence: ArrayRef = Arc::new(self.sequence.clone());
         let columns = batch.columns().iter().cloned().chain([sequence]).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    }
+
+    /// Returns the totals of the rows whose positions are in `superseded`, by source, without the rows that share an
+    /// event id. Rows from the position `first_new` on are new.
+    pub(super) fn replaced(
+        &self,
+        superseded: &HashSet<u64>,
+        (first_new, shared): (u64, &SharedRows),
+        dictionaries: &EventDictionaries,
+    ) -> TotalsBySource {
+        let is_replaced =
+            |(row, at): (usize, &u64)| superseded.contains(at) && !(*at >= first_new && shared.has(&self.rows, row));
+        let is_replaced: Vec<bool> = self.sequence.values().iter().enumerate().map(is_replaced).collect();
+        totals_by_source(&self.rows, &is_replaced, dictionaries)
     }
 
     /// Returns the rows without the ones whose positions are in `superseded`.

@@ -25,8 +25,6 @@ const MAX_HELD: usize = 1 << 16;
 /// are among them.
 pub(super) struct SupersededRows<'a> {
     scratch: &'a Scratch,
-    /// The number of superseded rows, without the ones that share an event id.
-    pub(super) count: u64,
     /// The rows that only rows with a shared event id would supersede, as partition and position. They stay.
     restored: HashSet<(u32, u64)>,
 }
@@ -39,7 +37,7 @@ impl<'a> SupersededRows<'a> {
         first_new: u64,
         scratch: &'a Scratch,
     ) -> Result<(Self, SharedRows), IngestError> {
-        let all = Mutex::new((Self { scratch, count: 0, restored: HashSet::new() }, SharedRows::default()));
+        let all = Mutex::new((Self { scratch, restored: HashSet::new() }, SharedRows::default()));
         let add = |superseded| lock(&all).0.add(superseded);
         ids.par_iter().with_max_len(1).try_for_each(|ids| {
             let mut latest = LatestRows { first_new, ..LatestRows::default() };
@@ -53,7 +51,6 @@ impl<'a> SupersededRows<'a> {
             add(latest.superseded)?;
             let Some(SharedOfPartition { rows, restored }) = shared else { return Ok(()) };
             let mut all = lock(&all);
-            all.0.count -= rows.rows() as u64 + restored.len() as u64;
             all.0.restored.extend(restored);
             all.1.add(rows)
         })?;
@@ -61,8 +58,7 @@ impl<'a> SupersededRows<'a> {
     }
 
     /// Appends rows, as partition and position, to the files of their partitions.
-    fn add(&mut self, mut rows: Vec<(u32, u64)>) -> Result<(), IngestError> {
-        self.count += u64::try_from(rows.len()).unwrap_or(0);
+    fn add(&self, mut rows: Vec<(u32, u64)>) -> Result<(), IngestError> {
         rows.sort_unstable();
         for rows in rows.chunk_by(|(a, _), (b, _)| a == b) {
             let bytes: Vec<u8> = rows.iter().flat_map(|(_, position)| position.to_le_bytes()).collect();

@@ -1,0 +1,167 @@
+//! The protocol of an ingest: what became of each row of its inputs, with control totals.
+
+use crate::exit::Failure;
+use crate::output::{self, Format, ResultTableBuilder};
+use crate::terminal::printable;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use trueup::money::format_micros;
+use trueup::versions::{ControlTotals, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
+use trueup_report::number::grouped;
+
+/// The form of a protocol on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ProtocolFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+/// What became of some rows, and what decided it.
+struct Outcome<'a> {
+    outcome: &'static str,
+    by: String,
+    totals: &'a ControlTotals,
+}
+
+/// A row of the table of a protocol.
+struct Line<'a> {
+    table: &'a str,
+    input: &'a str,
+    mapped_by: &'a str,
+    outcome: &'static str,
+    by: String,
+    totals: ControlTotals,
+}
+
+/// Returns what became of the rows of an input, besides the rows that were taken.
+fn not_taken(input: &InputProtocol) -> Vec<Outcome<'_>> {
+    let of = |outcome, by: &str, totals| Outcome { outcome, by: by.to_owned(), totals };
+    let left_out = input.left_out.iter().map(|(cause, totals)| of("left out", cause, totals));
+    let rejected = input.rejected.iter().map(|(rule, totals)| of("rejected", rule, totals));
+    let joined = Some(of("added by joins", "", &input.joined)).filter(|joined| joined.totals.rows > 0);
+    left_out.chain(rejected).chain(joined).collect()
+}
+
+/// Returns the stored rows of a table that were replaced or removed.
+fn stored(table: &TableProtocol) -> Vec<Outcome<'_>> {
+    let replaced = |row: &'_ ReplacedRows| {
+        let channel =
+            if row.channel.is_empty() { String::new() } else { format!(", {}", named(&row.channel, "channel")) };
+        format!("{}{channel}", named(&row.source, "source"))
+    };
+    let replaced =
+        table.replaced.iter().map(|row| Outcome { outcome: "replaced", by: replaced(row), totals: &row.totals });
+    let others = [("replaced", &table.replaced_others), ("removed", &table.removed)];
+    let others = others.into_iter().filter(|(_, totals)| totals.rows > 0);
+    replaced.chain(others.map(|(outcome, totals)| Outcome { outcome, by: String::new(), totals })).collect()
+}
+
+/// Returns the words for a source or a channel, which may be absent.
+pub(super) fn named(name: &str, what: &str) -> String {
+    if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", printable(name)) }
+}
+
+/// Returns rows, what became of them, and their amounts in words.
+fn words(totals: &ControlTotals, outcome: &str) -> String {
+    let mut words = format!("{} {outcome}", grouped(&totals.rows.to_string()));
+    for (column, amount) in totals.amounts().into_iter().filter(|(_, amount)| *amount != 0) {
+        words.push_str(&format!(", {column} {}", grouped(&format_micros(amount))));
+    }
+    if totals.without_amount > 0 {
+        words.push_str(&format!(
+            " ({} without an amount that can be read)",
+            grouped(&totals.without_amount.to_string())
+        ));
+    }
+    words
+}
+
+/// The most inputs, and the most lines of an input, that an ingest shows of a table.
+const SHOWN: usize = 20;
+
+/// Writes of each input of which not every row was taken what became of its rows, and which stored rows were replaced
+/// if sources or channels tell them apart.
+pub(super) fn write_table(table: &TableProtocol, out: &mut impl Write) -> io::Result<()> {
+    let inputs = table.inputs.iter().map(|input| (input, not_taken(input)));
+    let incomplete: Vec<_> = inputs.filter(|(_, outcomes)| !outcomes.is_empty()).collect();
+    for (input, outcomes) in incomplete.iter().take(SHOWN) {
+        let mapped = input.mapped_by.as_ref().map_or_else(String::new, |table| format!(", by {}", printable(table)));
+        writeln!(out, "         {}{mapped}", printable(&input.input))?;
+        writeln!(out, "           {}", words(&input.read(), "read"))?;
+        writeln!(out, "           {}", words(&input.taken, "taken"))?;
+        write_outcomes(outcomes, "           ", out)?;
+    }
+    more(incomplete.len(), "inputs", "         ", out)?;
+    let is_told_apart = table.replaced.iter().any(|row| !row.source.is_empty() || !row.channel.is_empty());
+    let stored: Vec<Outcome<'_>> = stored(table).into_iter().filter(|it| is_told_apart && !it.by.is_empty()).collect();
+    write_outcomes(&stored, "         ", out)
+}
+
+fn write_outcomes(outcomes: &[Outcome<'_>], indent: &str, out: &mut impl Write) -> io::Result<()> {
+    for Outcome { outcome, by, totals } in outcomes.iter().take(SHOWN) {
+        let by = if by.is_empty() { String::new() } else { format!(": {}", printable(by)) };
+        writeln!(out, "{indent}{}{by}", words(totals, outcome))?;
+    }
+    more(outcomes.len(), "lines", indent, out)
+}
+
+fn more(count: usize, what: &str, indent: &str, out: &mut impl Write) -> io::Result<()> {
+    match count.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => {
+            writeln!(out, "{indent}and {more} other {what}; `trueup versions DATASET --protocol VERSION` shows all")
+        }
+    }
+}
+
+/// Writes a protocol as one JSON object.
+pub(super) fn write_json(version: u64, protocol: &BTreeMap<String, TableProtocol>) -> Result<(), Failure> {
+    let report = ProtocolReport { version, protocol };
+    output::print(|out| {
+        serde_json::to_writer(&mut *out, &report)?;
+        writeln!(out)
+    })
+}
+
+/// Writes a protocol with all its lines: as one JSON object, or as a table with a row for each outcome.
+pub(super) fn write(version: u64, protocol: &BTreeMap<String, TableProtocol>, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return write_json(version, protocol);
+    }
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for (name, table) in protocol {
+        for input in &table.inputs {
+            let mapped_by = input.mapped_by.as_deref().unwrap_or_default();
+            let line = |outcome, by, totals| Line { table: name, input: &input.input, mapped_by, outcome, by, totals };
+            lines.push(line("read", String::new(), input.read()));
+            lines.push(line("taken", String::new(), input.taken));
+            lines.extend(not_taken(input).into_iter().map(|other| line(other.outcome, other.by, *other.totals)));
+        }
+        let line = |Outcome { outcome, by, totals }: Outcome<'_>| Line {
+            table: name,
+            input: "",
+            mapped_by: "",
+            outcome,
+            by,
+            totals: *totals,
+        };
+        lines.extend(stored(table).into_iter().map(line));
+    }
+    let texts = |text: for<'l> fn(&'l Line<'_>) -> &'l str| lines.iter().map(move |line| text(line).to_owned());
+    let amounts = |place: usize| lines.iter().map(move |line| line.totals.amounts()[place].1);
+    let [total, ad_spend, fee] = ControlTotals::default().amounts().map(|(column, _)| column);
+    ResultTableBuilder::default()
+        .texts("table", texts(|line| line.table))
+        .texts("input", texts(|line| line.input))
+        .texts("mappedBy", texts(|line| line.mapped_by))
+        .texts("outcome", texts(|line| line.outcome))
+        .texts("by", texts(|line| &line.by))
+        .counts("rows", lines.iter().map(|line| line.totals.rows))
+        .money(total, amounts(0))
+        .money(ad_spend, amounts(1))
+        .money(fee, amounts(2))
+        .counts("withoutAmount", lines.iter().map(|line| line.totals.without_amount))
+        .write(format)
+}
