@@ -46,9 +46,10 @@ fn not_taken(input: &InputProtocol) -> Vec<Outcome<'_>> {
 
 /// Returns the stored rows of a table that were replaced or removed.
 fn stored(table: &TableProtocol) -> Vec<Outcome<'_>> {
-    let replaced = |row: &'_ ReplacedRows| {
-        let channel =
-            if row.channel.is_empty() { String::new() } else { format!(", {}", named(&row.channel, "channel")) };
+    // Events have no channel.
+    let has_channels = table.replaced.iter().any(|row| !row.channel.is_empty());
+    let replaced = |row: &ReplacedRows| {
+        let channel = if has_channels { format!(", {}", named(&row.channel, "channel")) } else { String::new() };
         format!("{}{channel}", named(&row.source, "source"))
     };
     let replaced =

@@ -370,6 +370,10 @@ fn a_mapping_is_drafted_answered_and_ingested() {
         .replace("open_questions = [1]", "")
         .replace("#account = { value = \"...\" }", "account = { value = \"acme\" }");
     workspace.write("jobs.toml", &answered);
-    assert_eq!(workspace.run(&ingest).succeeded(), "version 1 of `ds`\nevents   3 taken\n");
+    assert_eq!(
+        workspace.run(&ingest).succeeded(),
+        "version 1 of `ds`\nevents   3 taken\n         jobs.csv, by jobs.toml events[0].stages.sold\n           2 read, total 1,800\n           \
+         1 taken, total 1,800\n           1 left out: no date\n"
+    );
     assert!(workspace.run(&["mapping", "draft", "none.csv"]).failed(1).contains("none.csv"));
 }
