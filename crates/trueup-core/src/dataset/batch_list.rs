@@ -14,7 +14,7 @@ use std::path::Path;
 use std::slice;
 use zstd::stream::read::Decoder;
 
-/// The longest line of a list: some 500,000 files of one ingest. Nothing else bounds what a few compressed bytes
+/// The longest line of a list: some 300,000 files of one ingest. Nothing else bounds what a few compressed bytes
 /// become.
 const MAX_LINE_BYTES: u64 = 128 << 20;
 

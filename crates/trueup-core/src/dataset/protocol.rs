@@ -3,7 +3,7 @@
 
 use crate::model::{SPEND_AMOUNTS, TOTAL};
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::iter::Sum;
 use std::ops::{AddAssign, SubAssign};
 
@@ -179,13 +179,9 @@ impl TableProtocol {
     /// Returns the names of the inputs, each once, in their order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for input in &self.inputs {
-            if !names.contains(&input.input.as_str()) {
-                names.push(&input.input);
-            }
-        }
-        names
+        let mut seen = HashSet::new();
+        let names = self.inputs.iter().map(|input| input.input.as_str());
+        names.filter(|name| seen.insert(*name)).collect()
     }
 
     /// Returns the rows that were read.
