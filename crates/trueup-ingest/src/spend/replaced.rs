@@ -3,7 +3,8 @@
 //! would be left is written again as a whole. The rows that would count twice next to new ones are found, too.
 //!
 //! The lists of files say which accounts and days a row group may have. Of the row groups that may have such rows, the
-//! columns of the keys are read, and of all others nothing.
+//! columns of the keys are read, then the amounts if one of its rows is replaced, and of all others nothing. Between
+//! the two are the campaigns, which take most of the bytes.
 
 use super::new_spend::{AccountSpend, Fate, Replacement};
 use super::stored_spend::StoredSpend;
@@ -23,10 +24,6 @@ use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{ControlTotals, Days, DeletionVector};
 use trueup_core::model::SPEND_AMOUNTS;
-
-/// The columns that say what becomes of a row, and its amounts.
-const COLUMNS: [&str; 6] =
-    [KEY_COLUMNS[0], KEY_COLUMNS[1], KEY_COLUMNS[2], KEY_COLUMNS[3], SPEND_AMOUNTS[0], SPEND_AMOUNTS[1]];
 
 /// What an ingest does with the stored files.
 #[derive(Default)]
@@ -85,15 +82,6 @@ struct RowCensus {
 }
 
 impl RowCensus {
-    fn add(&mut self, fate: Fate, SpendKey { account, day, source, channel }: SpendKey<'_>, totals: ControlTotals) {
-        match fate {
-            Fate::Stays => {}
-            Fate::Replaced => self.by_channel.add(source, channel, totals),
-            Fate::Removed => self.removed += totals,
-            Fate::CountsTwice => self.twice.entry(source.to_owned()).or_default().add(account, day, channel),
-        }
-    }
-
     /// Adds the rows after these.
     fn merge(&mut self, later: Self) {
         self.by_channel.merge(later.by_channel);
@@ -128,8 +116,11 @@ fn replaced_rows(
         monitor.check()?;
         let left = superseded.and_then(|vector| vector.left_ranges(&file.row_groups, *number));
         let mut scan = RowGroupScan::new(new, left);
-        for batch in opened.read(*number, &COLUMNS)? {
+        for batch in opened.read(*number, &KEY_COLUMNS)? {
             scan.add(&batch).doing("read stored spend")?;
+        }
+        if !scan.replaced.is_empty() {
+            scan.count(&opened.read(*number, &SPEND_AMOUNTS)?);
         }
         Ok((*number, scan))
     };
@@ -143,6 +134,10 @@ fn replaced_rows(
     Ok((found, census))
 }
 
+/// Why a stored row goes: new rows replace it, given with its source and channel, or `None` if its whole source is
+/// removed.
+type Reason = Option<(String, String)>;
+
 /// The rows of a row group, while they are read.
 struct RowGroupScan<'a> {
     new: &'a Replacement,
@@ -154,6 +149,9 @@ struct RowGroupScan<'a> {
     rows: usize,
     /// The rows that are left and replaced: ascending, and neither empty nor adjacent.
     replaced: Vec<Range<u64>>,
+    /// The number of the reason of each of these rows.
+    reasons: Vec<usize>,
+    known_reasons: BTreeMap<Reason, usize>,
     /// The days of the rows that are left and not replaced.
     left_days: Days,
     census: RowCensus,
@@ -161,14 +159,14 @@ struct RowGroupScan<'a> {
 
 impl<'a> RowGroupScan<'a> {
     fn new(new: &'a Replacement, left: Option<Vec<Range<usize>>>) -> Self {
-        let (left, replaced, census) = (LeftCursor::new(left), Vec::new(), RowCensus::default());
-        Self { new, left, account: None, rows: 0, replaced, left_days: None, census }
+        let (left, census) = (LeftCursor::new(left), RowCensus::default());
+        let (replaced, reasons, known_reasons) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { new, left, account: None, rows: 0, replaced, reasons, known_reasons, left_days: None, census }
     }
 
-    /// Adds the next rows.
+    /// Adds the keys of the next rows.
     fn add(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let amounts = RowAmounts::read(batch, Table::Spend);
-        for (at, key) in spend_keys(batch)?.enumerate() {
+        for key in spend_keys(batch)? {
             let row = self.rows;
             self.rows += 1;
             if !self.left.has(row) {
@@ -182,12 +180,20 @@ impl<'a> RowGroupScan<'a> {
                     new
                 }
             };
-            let fate = self.new.fate(new, key);
-            self.census.add(fate, key, amounts.of(at));
-            if matches!(fate, Fate::Stays | Fate::CountsTwice) {
-                self.left_days = either(self.left_days, Some((key.day, key.day)));
-                continue;
-            }
+            let SpendKey { account, day, source, channel } = key;
+            let reason = match self.new.fate(new, key) {
+                Fate::Replaced => Some((source.to_owned(), channel.to_owned())),
+                Fate::Removed => None,
+                fate => {
+                    if fate == Fate::CountsTwice {
+                        self.census.twice.entry(source.to_owned()).or_default().add(account, day, channel);
+                    }
+                    self.left_days = either(self.left_days, Some((day, day)));
+                    continue;
+                }
+            };
+            let next = self.known_reasons.len();
+            self.reasons.push(*self.known_reasons.entry(reason).or_insert(next));
             let row = row as u64;
             match self.replaced.last_mut() {
                 Some(last) if last.end == row => last.end += 1,
@@ -195,5 +201,25 @@ impl<'a> RowGroupScan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Counts the replaced rows with their amounts, once all keys were added. `batches` have the amounts of all rows.
+    fn count(&mut self, batches: &[RecordBatch]) {
+        let mut totals = vec![ControlTotals::default(); self.known_reasons.len()];
+        let mut replaced = self.replaced.iter().cloned().flatten().zip(&self.reasons).peekable();
+        let mut rows = 0..0;
+        for batch in batches {
+            rows = rows.end..rows.end + batch.num_rows() as u64;
+            let amounts = RowAmounts::read(batch, Table::Spend);
+            while let Some((row, reason)) = replaced.next_if(|(row, _)| rows.contains(row)) {
+                totals[*reason] += amounts.of(usize::try_from(row - rows.start).unwrap_or(usize::MAX));
+            }
+        }
+        for (reason, number) in std::mem::take(&mut self.known_reasons) {
+            match reason {
+                Some((source, channel)) => self.census.by_channel.add(&source, &channel, totals[number]),
+                None => self.census.removed += totals[number],
+            }
+        }
     }
 }
