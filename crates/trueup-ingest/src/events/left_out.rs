@@ -33,13 +33,11 @@ impl<'a> LeftOut<'a> {
 
     /// Returns events in stored form without those of forgotten customers up to the day on which each was forgotten.
     pub(super) fn without<'b>(&self, batch: &'b RecordBatch) -> Result<Cow<'b, RecordBatch>, ArrowError> {
-        let Some(kept) = self.kept(batch)? else { return Ok(Cow::Borrowed(batch)) };
-        let amounts = RowAmounts::read(batch, Table::Events);
-        let left_out = (0..kept.len()).filter(|row| !kept[*row]).map(|row| amounts.of(row));
-        let left_out: ControlTotals = left_out.sum();
-        if left_out.rows == 0 {
+        let Some(kept) = self.kept(batch)?.filter(|kept| kept.contains(&false)) else {
             return Ok(Cow::Borrowed(batch));
-        }
+        };
+        let amounts = RowAmounts::read(batch, Table::Events);
+        let left_out: ControlTotals = (0..kept.len()).filter(|row| !kept[*row]).map(|row| amounts.of(row)).sum();
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) += left_out;
         Ok(Cow::Owned(filter_record_batch(batch, &BooleanArray::from(kept))?))
     }
