@@ -2,11 +2,11 @@
 
 use super::compact::merged;
 use super::option_values;
-use super::protocol::{self, ProtocolFormat};
+use super::protocol;
 use super::wait::WaitArgs;
 use crate::exit::{Exit, Failure};
 use crate::notice;
-use crate::output;
+use crate::output::{self, ObjectFormat};
 use crate::terminal::printable;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -142,7 +142,7 @@ pub(crate) struct IngestCommand {
     /// How to say on stdout what became of each row of the inputs, with control totals. `trueup versions --protocol`
     /// shows it again
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
-    protocol: ProtocolFormat,
+    protocol: ObjectFormat,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -227,8 +227,8 @@ impl IngestCommand {
             notice::warning(warning);
         }
         match self.protocol {
-            ProtocolFormat::Text => output::print(|out| self.write_summary(&summary, out)),
-            ProtocolFormat::Json => protocol::write_json(summary.version, &summary.protocol),
+            ObjectFormat::Text => output::print(|out| self.write_summary(&summary, out)),
+            ObjectFormat::Json => protocol::write_json(summary.version, &summary.protocol),
         }
     }
 

@@ -9,20 +9,11 @@ use trueup::money::format_micros;
 use trueup::versions::{ControlTotals, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 use trueup_report::number::grouped;
 
-/// The form of a protocol on stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ProtocolFormat {
-    /// Lines for people.
-    Text,
-    /// One JSON object.
-    Json,
-}
-
 /// What became of some rows, and what decided it.
-struct Outcome<'a> {
+struct Outcome {
     outcome: &'static str,
     by: String,
-    totals: &'a ControlTotals,
+    totals: ControlTotals,
 }
 
 /// A row of the table of a protocol.
@@ -30,14 +21,12 @@ struct Line<'a> {
     table: &'a str,
     input: &'a str,
     mapped_by: &'a str,
-    outcome: &'static str,
-    by: String,
-    totals: ControlTotals,
+    outcome: Outcome,
 }
 
 /// Returns what became of the rows of an input, besides the rows that were taken.
-fn not_taken(input: &InputProtocol) -> Vec<Outcome<'_>> {
-    let of = |outcome, by: &str, totals| Outcome { outcome, by: by.to_owned(), totals };
+fn not_taken(input: &InputProtocol) -> Vec<Outcome> {
+    let of = |outcome, by: &str, totals: &ControlTotals| Outcome { outcome, by: by.to_owned(), totals: *totals };
     let left_out = input.left_out.iter().map(|(cause, totals)| of("left out", cause, totals));
     let rejected = input.rejected.iter().map(|(rule, totals)| of("rejected", rule, totals));
     let joined = Some(of("added by joins", "", &input.joined)).filter(|joined| joined.totals.rows > 0);
@@ -45,7 +34,7 @@ fn not_taken(input: &InputProtocol) -> Vec<Outcome<'_>> {
 }
 
 /// Returns the stored rows of a table that were replaced or removed.
-fn stored(table: &TableProtocol) -> Vec<Outcome<'_>> {
+fn stored(table: &TableProtocol) -> Vec<Outcome> {
     // Events have no channel.
     let has_channels = table.replaced.iter().any(|row| !row.channel.is_empty());
     let replaced = |row: &ReplacedRows| {
@@ -53,8 +42,8 @@ fn stored(table: &TableProtocol) -> Vec<Outcome<'_>> {
         format!("{}{channel}", named(&row.source, "source"))
     };
     let replaced =
-        table.replaced.iter().map(|row| Outcome { outcome: "replaced", by: replaced(row), totals: &row.totals });
-    let others = [("replaced", &table.replaced_others), ("removed", &table.removed)];
+        table.replaced.iter().map(|row| Outcome { outcome: "replaced", by: replaced(row), totals: row.totals });
+    let others = [("replaced", table.replaced_others), ("removed", table.removed)];
     let others = others.into_iter().filter(|(_, totals)| totals.rows > 0);
     replaced.chain(others.map(|(outcome, totals)| Outcome { outcome, by: String::new(), totals })).collect()
 }
@@ -96,11 +85,11 @@ pub(super) fn write_table(table: &TableProtocol, out: &mut impl Write) -> io::Re
     }
     more(incomplete.len(), "inputs", "         ", out)?;
     let is_told_apart = table.replaced.iter().any(|row| !row.source.is_empty() || !row.channel.is_empty());
-    let stored: Vec<Outcome<'_>> = stored(table).into_iter().filter(|it| is_told_apart && !it.by.is_empty()).collect();
+    let stored: Vec<Outcome> = stored(table).into_iter().filter(|it| is_told_apart && !it.by.is_empty()).collect();
     write_outcomes(&stored, "         ", out)
 }
 
-fn write_outcomes(outcomes: &[Outcome<'_>], indent: &str, out: &mut impl Write) -> io::Result<()> {
+fn write_outcomes(outcomes: &[Outcome], indent: &str, out: &mut impl Write) -> io::Result<()> {
     for Outcome { outcome, by, totals } in outcomes.iter().take(SHOWN) {
         let by = if by.is_empty() { String::new() } else { format!(": {}", printable(by)) };
         writeln!(out, "{indent}{}{by}", words(totals, outcome))?;
@@ -135,34 +124,27 @@ pub(super) fn write(version: u64, protocol: &BTreeMap<String, TableProtocol>, fo
     for (name, table) in protocol {
         for input in &table.inputs {
             let mapped_by = input.mapped_by.as_deref().unwrap_or_default();
-            let line = |outcome, by, totals| Line { table: name, input: &input.input, mapped_by, outcome, by, totals };
-            lines.push(line("read", String::new(), input.read()));
-            lines.push(line("taken", String::new(), input.taken));
-            lines.extend(not_taken(input).into_iter().map(|other| line(other.outcome, other.by, *other.totals)));
+            let all = [("read", input.read()), ("taken", input.taken)];
+            let all = all.map(|(outcome, totals)| Outcome { outcome, by: String::new(), totals });
+            let line = |outcome| Line { table: name, input: &input.input, mapped_by, outcome };
+            lines.extend(all.into_iter().chain(not_taken(input)).map(line));
         }
-        let line = |Outcome { outcome, by, totals }: Outcome<'_>| Line {
-            table: name,
-            input: "",
-            mapped_by: "",
-            outcome,
-            by,
-            totals: *totals,
-        };
+        let line = |outcome| Line { table: name, input: "", mapped_by: "", outcome };
         lines.extend(stored(table).into_iter().map(line));
     }
     let texts = |text: for<'l> fn(&'l Line<'_>) -> &'l str| lines.iter().map(move |line| text(line).to_owned());
-    let amounts = |place: usize| lines.iter().map(move |line| line.totals.amounts()[place].1);
+    let amounts = |place: usize| lines.iter().map(move |line| line.outcome.totals.amounts()[place].1);
     let [total, ad_spend, fee] = ControlTotals::default().amounts().map(|(column, _)| column);
     ResultTableBuilder::default()
         .texts("table", texts(|line| line.table))
         .texts("input", texts(|line| line.input))
         .texts("mappedBy", texts(|line| line.mapped_by))
-        .texts("outcome", texts(|line| line.outcome))
-        .texts("by", texts(|line| &line.by))
-        .counts("rows", lines.iter().map(|line| line.totals.rows))
+        .texts("outcome", texts(|line| line.outcome.outcome))
+        .texts("by", texts(|line| &line.outcome.by))
+        .counts("rows", lines.iter().map(|line| line.outcome.totals.rows))
         .money(total, amounts(0))
         .money(ad_spend, amounts(1))
         .money(fee, amounts(2))
-        .counts("withoutAmount", lines.iter().map(|line| line.totals.without_amount))
+        .counts("withoutAmount", lines.iter().map(|line| line.outcome.totals.without_amount))
         .write(format)
 }
