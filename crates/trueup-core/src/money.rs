@@ -58,6 +58,24 @@ pub fn format_micros(micros: i128) -> String {
     format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
 }
 
+/// Returns the amount, in millionths, of a text as [`format_micros`] writes it; `None` for any other text.
+///
+/// ```
+/// use trueup_core::money::parse_micros;
+///
+/// assert_eq!(parse_micros("-1234.5"), Some(-1_234_500_000));
+/// assert_eq!(parse_micros("0.0000001"), None);
+/// ```
+#[must_use]
+pub fn parse_micros(text: &str) -> Option<i128> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    let fraction = Some(fraction).filter(|fraction| (1..=6).contains(&fraction.len()))?;
+    let (whole, fraction): (i128, i128) = (number(whole)?, number(&format!("{fraction:0<6}"))?);
+    whole.checked_mul(MICROS_PER_UNIT.into())?.checked_add(fraction)?.checked_mul(sign)
+}
+
 /// Returns `sum / count` in millionths, rounded half away from zero; 0 if `count` is 0.
 #[must_use]
 pub fn average(sum: i128, count: u64) -> i128 {

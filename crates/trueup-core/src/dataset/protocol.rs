@@ -301,7 +301,7 @@ fn is_empty(totals: &ControlTotals) -> bool {
 
 /// Amounts as decimal texts in currency units.
 mod amount {
-    use crate::money::{MICROS_PER_UNIT, format_micros};
+    use crate::money::{format_micros, parse_micros};
     use serde::de::{Error as _, Unexpected};
     use serde::{Deserialize as _, Deserializer, Serializer};
     use std::borrow::Cow;
@@ -312,16 +312,7 @@ mod amount {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), &"an amount"))
-    }
-
-    fn parse(text: &str) -> Option<i128> {
-        let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-        let fraction = Some(fraction).filter(|fraction| (1..=6).contains(&fraction.len()))?;
-        let (whole, fraction): (i128, i128) = (number(whole)?, number(&format!("{fraction:0<6}"))?);
-        whole.checked_mul(MICROS_PER_UNIT.into())?.checked_add(fraction)?.checked_mul(sign)
+        parse_micros(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), &"an amount"))
     }
 }
 
