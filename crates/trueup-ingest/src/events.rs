@@ -194,10 +194,7 @@ pub(crate) fn ingest(
             noted.add(&batch, &dictionaries);
             buffer.add(batch, version)
         })?;
-        let forgotten = left_out.take();
-        if forgotten.rows > 0 {
-            protocol.left_out.insert(OF_FORGOTTEN.to_owned(), forgotten);
-        }
+        protocol.leave_out(OF_FORGOTTEN, left_out.take());
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
         let is_continued = inputs.get(at + 1).is_some_and(|next| next.mapper.is_some() && input.mapper.is_some());
         if !is_continued {

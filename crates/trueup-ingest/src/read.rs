@@ -17,9 +17,7 @@ use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CHECK, check_rows};
 use crate::shared_id_places::SharedIdPlaces;
-use crate::source::{
-    ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, RowOutcomes, check_fit,
-};
+use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
 use crate::table::Table;
 use crate::{IngestError, Input};
 use arrow_array::RecordBatch;
@@ -233,7 +231,7 @@ struct CheckedBatch<R> {
     ignored: Vec<IgnoredColumn>,
     rows: R,
     faults: BatchFaults,
-    outcomes: RowOutcomes,
+    outcomes: Box<InputProtocol>,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<FileFault>,
 }
@@ -309,11 +307,7 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.at(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
         self.protocol.taken += checked.rows.totals();
-        for (cause, totals) in checked.outcomes.left_out {
-            *self.protocol.left_out.entry(cause.to_string()).or_default() += totals;
-        }
-        self.protocol.joined += checked.outcomes.joined;
-        self.protocol.not_normal += checked.outcomes.not_normal;
+        self.protocol.add(*checked.outcomes);
         if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }
     }
 }

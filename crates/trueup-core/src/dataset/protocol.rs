@@ -123,8 +123,17 @@ impl InputProtocol {
         self.taken += other.taken;
         self.joined += other.joined;
         self.not_normal += other.not_normal;
-        other.left_out.into_iter().for_each(|(cause, totals)| *self.left_out.entry(cause).or_default() += totals);
+        other.left_out.iter().for_each(|(cause, totals)| self.leave_out(cause, *totals));
         other.rejected.into_iter().for_each(|(rule, totals)| *self.rejected.entry(rule).or_default() += totals);
+    }
+
+    /// Adds rows that were left out, if there are any, and what left them out.
+    pub fn leave_out(&mut self, cause: &str, totals: ControlTotals) {
+        match self.left_out.get_mut(cause) {
+            Some(known) => *known += totals,
+            None if totals.rows > 0 => drop(self.left_out.insert(cause.to_owned(), totals)),
+            None => {}
+        }
     }
 
     /// Counts rows that were taken before as rejected, by rule.

@@ -16,7 +16,7 @@ use super::values::NamedMaps;
 use crate::IngestError;
 use crate::amounts::RowAmounts;
 use crate::error::{ErrorKind, InputLocation, MappingFault, OfMapping};
-use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper, RowOutcomes, file_name};
+use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper, file_name};
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -25,7 +25,7 @@ use hashbrown::HashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup_core::dataset::ControlTotals;
+use trueup_core::dataset::{ControlTotals, InputProtocol};
 
 /// Plans the tables of a mapping over its inputs.
 pub(super) struct TablePlanner<'a> {
@@ -333,12 +333,10 @@ impl RowMapper for TableMapper {
         };
         // The days of a period have together what its row has.
         joined.rows += (mapped.num_rows() - picked.len()) as u64;
-        let mut outcomes = RowOutcomes { joined, not_normal, ..RowOutcomes::default() };
-        for (_, cause, totals) in left_out {
-            *outcomes.left_out.entry(cause).or_default() += totals;
-        }
+        let mut outcomes = InputProtocol { joined, not_normal, ..InputProtocol::default() };
+        left_out.iter().for_each(|(_, cause, totals)| outcomes.leave_out(cause, *totals));
         let row_faults = row_faults.into_iter().map(|(_, fault)| fault).collect();
-        Ok(raw.finish(end, mapped, locations, row_faults, outcomes))
+        Ok(raw.finish(end, mapped, locations, row_faults, Box::new(outcomes)))
     }
 }
 

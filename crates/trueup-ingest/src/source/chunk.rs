@@ -1,6 +1,6 @@
 //! What a format makes of an input: chunks, which any thread decodes into batches of rows.
 
-use super::decoded::{DecodedBatch, RawRows, ReadLimits, RowOutcomes};
+use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::header::FileHead;
 use super::input::{Input, ReadOptions, RowMapper};
 use crate::IngestError;
@@ -157,7 +157,7 @@ impl ChunkDecoder {
         let batch = reshape.reshape(&whole.decoded.batch.slice(begin, end - begin)).map_err(arrow_fault)?;
         let location = |row| std::iter::repeat_n(whole.decoded.locations.in_file(row), made);
         let locations = (begin..end).flat_map(location).collect();
-        let part = whole.finish(end, batch, locations, Vec::new(), RowOutcomes::default());
+        let part = whole.finish(end, batch, locations, Vec::new(), Box::default());
         if whole.is_done() {
             self.whole = None;
         }

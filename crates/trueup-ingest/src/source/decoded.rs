@@ -4,9 +4,7 @@ use crate::error::{FileFault, InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use hashbrown::HashSet;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use trueup_core::dataset::ControlTotals;
+use trueup_core::dataset::InputProtocol;
 
 /// Rows in the columns of their input, decoded but not yet checked against the rules of their table.
 pub(crate) struct DecodedBatch {
@@ -17,29 +15,8 @@ pub(crate) struct DecodedBatch {
     pub(crate) malformed: Vec<RowFault>,
     /// The reason why the rest of the file cannot be read, if there is one.
     pub(crate) fatal: Option<FileFault>,
-    pub(crate) outcomes: RowOutcomes,
-}
-
-/// What became of rows that are neither in a batch nor at fault.
-#[derive(Default)]
-pub(crate) struct RowOutcomes {
-    /// The rows that were left out, by what left them out.
-    pub(crate) left_out: BTreeMap<Arc<str>, ControlTotals>,
-    /// The rows beyond the first that joins made of one row, whatever became of them.
-    pub(crate) joined: ControlTotals,
-    /// The values that a mapping leaves as they are, because they are no phone numbers or addresses.
-    pub(crate) not_normal: u64,
-}
-
-impl RowOutcomes {
-    /// Adds other rows.
-    pub(crate) fn add(&mut self, other: Self) {
-        for (cause, totals) in other.left_out {
-            *self.left_out.entry(cause).or_default() += totals;
-        }
-        self.joined += other.joined;
-        self.not_normal += other.not_normal;
-    }
+    /// What became of rows that are neither in the batch nor at fault.
+    pub(crate) outcomes: Box<InputProtocol>,
 }
 
 /// Decoded rows that become other rows, part by part.
@@ -59,7 +36,7 @@ impl RawRows {
         batch: RecordBatch,
         rows: Vec<InputLocation>,
         faults: Vec<RowFault>,
-        mut outcomes: RowOutcomes,
+        mut outcomes: Box<InputProtocol>,
     ) -> DecodedBatch {
         let is_last = end >= self.decoded.batch.num_rows();
         let malformed = &mut self.decoded.malformed;
@@ -72,7 +49,7 @@ impl RawRows {
         self.done = end;
         let fatal = if is_last { self.decoded.fatal.take() } else { None };
         if is_last {
-            outcomes.add(std::mem::take(&mut self.decoded.outcomes));
+            outcomes.add(*std::mem::take(&mut self.decoded.outcomes));
         }
         DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal, outcomes }
     }

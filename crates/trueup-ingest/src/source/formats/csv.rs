@@ -8,7 +8,7 @@ use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
 use crate::source::compression::unpacked_name;
-use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, RowOutcomes};
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use crate::source::header::{FileHead, HeadLine, HeaderRow};
 use crate::source::input::{Input, ReadOptions};
 use crate::source::left_out::LeftOutCount;
@@ -255,7 +255,7 @@ impl TextRows for CsvFormat {
             locations: RowLocations::Lines(lines),
             malformed: malformed.faults,
             fatal,
-            outcomes: RowOutcomes::default(),
+            outcomes: Box::default(),
         })
     }
 }

@@ -10,7 +10,7 @@ mod json_array;
 use super::{Content, FileFormat, Setting};
 use crate::error::{CellText, FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
-use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, RowOutcomes};
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use crate::source::header::FileHead;
 use crate::source::input::{Input, ReadOptions};
 use crate::source::text_input::{BlockText, InputBlocks, TextInput, TextRows};
@@ -96,7 +96,7 @@ impl TextRows for NdjsonFormat {
         }
         let batch = builder.finish().map_err(|error| FileFault::Unreadable(Box::new(error)))?;
         let locations = if self.is_array { RowLocations::Records(lines) } else { RowLocations::Lines(lines) };
-        Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal, outcomes: RowOutcomes::default() })
+        Ok(DecodedBatch { batch, locations, malformed: malformed.faults, fatal, outcomes: Box::default() })
     }
 
     /// Lines that are not objects have no members.

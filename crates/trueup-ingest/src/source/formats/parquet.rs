@@ -8,7 +8,7 @@ use super::{Binary, Content, FileFormat};
 use crate::error::FileFault;
 use crate::source::chunk::{ChunkRows, DecodedBatches, FormatChunk, FormatReader, ReadFault};
 use crate::source::columns::{UUID_MARK, coded_text};
-use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations, RowOutcomes};
+use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
 use crate::source::header::FileHead;
 use crate::source::input::Input;
 use crate::table::Table;
@@ -252,7 +252,7 @@ impl ParquetChunk {
 }
 
 fn decoded(batch: RecordBatch, locations: RowLocations) -> DecodedBatch {
-    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: RowOutcomes::default() }
+    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: Box::default() }
 }
 
 /// A row group whose memory is known, and that is not decoded yet.

@@ -6,7 +6,7 @@ use crate::IngestError;
 use crate::error::{ErrorContext, FileFault, OPEN};
 use crate::source::chunk::FormatReader;
 use crate::source::compression::CountedReader;
-use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations, RowOutcomes};
+use crate::source::decoded::{DecodedBatch, ReadLimits, RowLocations};
 use crate::source::input::Input;
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_ipc::reader::StreamReader;
@@ -42,7 +42,7 @@ fn open_one_row(_: &Files, _: &Input, _: ReadLimits) -> Result<FormatReader, Ing
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .doing("make a row without columns")?;
     let locations = RowLocations::Rows { row_group: 0, first: 0, before: 0 };
-    let row = DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: RowOutcomes::default() };
+    let row = DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: Box::default() };
     Ok(FormatReader::of_rows(None, Arc::default(), std::iter::once(Ok(row))))
 }
 
@@ -90,7 +90,7 @@ impl BatchReader {
                     locations,
                     malformed: Vec::new(),
                     fatal: None,
-                    outcomes: RowOutcomes::default(),
+                    outcomes: Box::default(),
                 }));
             }
             let Some(batch) = self.batches.next().transpose().map_err(unreadable)? else { return Ok(None) };

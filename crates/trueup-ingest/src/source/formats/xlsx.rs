@@ -13,7 +13,7 @@ use super::{Binary, Content, FileFormat, Setting};
 use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
-use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, RowOutcomes};
+use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use crate::source::header::{FileHead, HeadLine};
 use crate::source::input::{Input, ReadOptions};
 use crate::source::left_out::LeftOutCount;
@@ -438,7 +438,7 @@ impl SheetRows<'_> {
             locations,
             malformed: batch.malformed.faults,
             fatal: None,
-            outcomes: RowOutcomes::default(),
+            outcomes: Box::default(),
         }))
     }
 }
